@@ -1,0 +1,63 @@
+# `make demo` and `make test` need Python 3.11 or newer, make and a package index; all else they
+# install into .venv, at the versions of constraints.txt.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp_* -type f -not -name '*.pyc')
+CHECKED := pqpp_autoload.py setup.py pqpp_cli pqpp_datasets pqpp_metrics pqpp_models benchmarks tests training
+DOCTESTED := pqpp_cli pqpp_datasets pqpp_metrics pqpp_models
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all bench lint format clean
+
+help:  ## say what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+demo: $(VENV)/demo-installed  ## install, then the main job end to end, with no network and no data
+	$(BIN)/pqpp demo
+
+test: $(VENV)/test-installed  ## the tests, without the slow ones
+	$(BIN)/pytest -n 2 -m "not slow" --doctest-modules tests --pyargs $(DOCTESTED)
+
+test-all: $(VENV)/test-installed  ## all tests
+	$(BIN)/pytest -n 2 --doctest-modules tests --pyargs $(DOCTESTED)
+
+bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run
+	for script in benchmarks/*_speed.py; do $(BIN)/python $$script || exit 1; done
+
+lint: $(VENV)/test-installed  ## style and import contracts
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/lint-imports
+
+format: $(VENV)/test-installed  ## put the style right
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) build *.egg-info pqpp-demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "pqpp needs Python 3.11 or newer; name one by: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# A left-over build folder would bring deleted files back into the package.
+$(VENV)/demo-installed: $(BIN)/python $(SOURCES)
+	@echo "installing pqpp into $(VENV) ..."
+	@rm -rf build
+	$(PIP) .
+	@rm -rf build; touch $@
+
+$(VENV)/test-installed: $(BIN)/python $(SOURCES)
+	@echo "installing pqpp and its test tools into $(VENV) ..."
+	@rm -rf build
+	$(PIP) '.[test]'
+	@rm -rf build; touch $@
+
+$(VENV)/bench-installed: $(BIN)/python $(SOURCES)
+	@echo "installing pqpp and its peers into $(VENV) ..."
+	@rm -rf build
+	$(PIP) '.[test,bench]'
+	@rm -rf build; touch $@

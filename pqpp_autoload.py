@@ -1,0 +1,117 @@
+"""Makes `load_dataset("pqpp")` and `evaluate.load("pqpp/...")` work without an import of ours.
+
+The interpreter runs `start` when it starts (through `pqpp_autoload.pth`, from Python 3.15 on through
+`pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the two libraries are wrapped when
+they are imported, so a process that uses neither pays well under a millisecond. Nothing here may
+ever break an interpreter: every failure ends as a warning at most.
+
+`PQPP_NO_AUTOLOAD=1` switches it off; `pqpp autoload on|off|status` does so for good.
+"""
+
+import os
+import sys
+
+# Which library module is wrapped when it appears, and which of our modules knows how.
+_PLUGINS = {
+    "datasets.load": "pqpp_datasets.registration",
+    "evaluate.loading": "pqpp_metrics.registration",
+}
+
+# What site-packages must hold for the interpreter to run `start`; from Python 3.15 on the second
+# one is used (PEP 829). The guard keeps a half-removed installation from printing at every start.
+START_UP_FILES = {
+    "pqpp_autoload.pth": (
+        'import sys; exec("try:\\n    import pqpp_autoload\\n    pqpp_autoload.start()'
+        '\\nexcept Exception:\\n    pass")\n'
+    ),
+    "pqpp_autoload.start": "pqpp_autoload:start\n",
+}
+
+_callbacks = {}
+
+
+def start():
+    """Arrange for the plugins to register themselves, unless `PQPP_NO_AUTOLOAD` says no."""
+    try:
+        if is_disabled():
+            return
+        for module_name, plugin in _PLUGINS.items():
+            when_imported(module_name, _patch_with(plugin))
+    except Exception as error:
+        _warn(error)
+
+
+def is_disabled():
+    """Tell whether `PQPP_NO_AUTOLOAD` is set to anything but an empty string, 0, false or no."""
+    return os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no")
+
+
+def when_imported(module_name, callback):
+    """Call `callback(module)` now if the module is imported, else right after its first import."""
+    module = sys.modules.get(module_name)
+    if module is not None and not _is_initializing(module):
+        callback(module)
+        return
+    _callbacks.setdefault(module_name, []).append(callback)
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+def _patch_with(plugin):
+    def patch(module):
+        __import__(plugin)
+        sys.modules[plugin].patch(module)
+
+    return patch
+
+
+def _is_initializing(module):
+    return getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
+class _Finder:
+    """Finds nothing itself: lets the other finders work, and adds the callbacks to the loader."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _callbacks:
+            return None
+        for finder in sys.meta_path:
+            find_spec = getattr(finder, "find_spec", None)
+            if finder is self or find_spec is None:
+                continue
+            spec = find_spec(name, path, target)
+            if spec is not None:
+                _call_back_after_execution(spec.loader, name)
+                return spec
+        return None
+
+
+def _call_back_after_execution(loader, name):
+    """Shadow the loader's `exec_module` for this one import; the loader stays what it was."""
+    exec_module = getattr(loader, "exec_module", None)
+    if exec_module is None:
+        return
+
+    def exec_module_then_call_back(module):
+        del loader.exec_module
+        exec_module(module)
+        for callback in _callbacks.pop(name, ()):
+            try:
+                callback(module)
+            except Exception as error:
+                _warn(error)
+
+    loader.exec_module = exec_module_then_call_back
+
+
+def _warn(error):
+    try:
+        import warnings
+
+        warnings.warn(
+            f"pqpp could not register itself ({type(error).__name__}: {error}); "
+            "`import pqpp_datasets` or `import pqpp_metrics` does it by hand",
+            stacklevel=3,
+        )
+    except Exception:  # a warning turned into an error must not stop an import either
+        return

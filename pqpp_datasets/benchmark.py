@@ -1,0 +1,41 @@
+"""What the builder must know of a benchmark: one record a configuration of `load_dataset`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A configuration of `load_dataset("pqpp", <name>)`.
+
+    Attributes:
+        name: The configuration's name.
+        version: The version of the release it reads.
+        description: What one row is, for a reader.
+        splits: The names of its splits, in order.
+        features: Gives the `datasets.Features`, for the options of this load.
+        read: Reads one split of a folder into a table; called with folder, split and the options.
+        folders: The folders below `PQPP_DATA_DIR` that may hold it, the best first; the first one
+            is also what is downloaded. Empty for a benchmark that needs no files.
+        files: The published files that a split needs, as paths below its folder.
+        options: The names of the load options that it takes beside `data_dir`.
+        citation: BibTeX.
+        licence: Of the data.
+        homepage: Of the data.
+    """
+
+    name: str
+    version: str
+    description: str
+    splits: tuple[str, ...]
+    features: Callable[[Mapping[str, object]], object]
+    read: Callable[[Path | None, str, Mapping[str, object]], pa.Table]
+    folders: tuple[str, ...] = ()
+    files: Callable[[Path | None, str], tuple[str, ...]] = field(default=lambda folder, split: ())
+    options: tuple[str, ...] = ()
+    citation: str = ""
+    licence: str = ""
+    homepage: str = ""

@@ -1,0 +1,174 @@
+"""The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+from datasets.exceptions import DatasetGenerationError
+
+from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
+from pqpp_datasets.download import download_release
+from pqpp_datasets.errors import BenchmarkError, MissingFileError, OptionError
+from pqpp_datasets.images import image_fingerprint
+from pqpp_datasets.location import (
+    available_splits,
+    fingerprint,
+    local_folder,
+    missing_files,
+    warn_of_other_bytes,
+)
+from pqpp_datasets.pqpp import require_layout
+from pqpp_datasets.sources import release
+
+
+@dataclass
+class PqppConfig(datasets.BuilderConfig):
+    """A configuration of the benchmark and the options of one load.
+
+    Attributes:
+        image_dir: The unpacked image archive; adds `sdxl_images`, `glide_images` and
+            `reference_image`.
+    """
+
+    image_dir: str | None = None
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The benchmark of this configuration."""
+        return BENCHMARKS[self.name]
+
+    def options(self) -> dict[str, object]:
+        """Return the options that are set, after checking that the benchmark takes them."""
+        given = {"image_dir": self.image_dir} if self.image_dir else {}
+        for name in given:
+            if name not in self.benchmark.options:
+                takers = [b.name for b in BENCHMARKS.values() if name in b.options]
+                raise OptionError(
+                    f"{name}= is not taken by the configuration {self.name!r}; "
+                    f"{', '.join(takers)} take it"
+                )
+        return given
+
+    def folder(self) -> Path | None:
+        """Return the folder to read, or None when the files must be downloaded or none exist."""
+        return local_folder(self.benchmark, self.data_dir)
+
+    def create_config_id(self, config_kwargs, custom_features=None) -> str:
+        """Name the prepared data by what it was made from rather than where that lay."""
+        kwargs = {k: v for k, v in config_kwargs.items() if k not in ("data_dir", "image_dir")}
+        folder = self.folder()
+        if folder is not None:
+            kwargs["data"] = fingerprint(self.benchmark, folder)
+        if self.options().get("image_dir"):
+            kwargs["images"] = image_fingerprint(self.image_dir)
+        return super().create_config_id(kwargs, custom_features=custom_features)
+
+
+class Pqpp(datasets.ArrowBasedBuilder):
+    """Builds every configuration: finds or downloads the files, reads each split into Arrow."""
+
+    BUILDER_CONFIG_CLASS = PqppConfig
+    BUILDER_CONFIGS = [  # noqa: RUF012 (the library's own spelling)
+        PqppConfig(name=b.name, version=b.version, description=b.description)
+        for b in BENCHMARKS.values()
+    ]
+    DEFAULT_CONFIG_NAME = DEFAULT
+
+    def _info(self) -> datasets.DatasetInfo:
+        benchmark = self.config.benchmark
+        return datasets.DatasetInfo(
+            description=benchmark.description,
+            features=benchmark.features(self.config.options()),
+            homepage=benchmark.homepage,
+            citation=benchmark.citation,
+            license=benchmark.licence,
+        )
+
+    def _split_generators(self, dl_manager):
+        benchmark = self.config.benchmark
+        folder = self._folder(dl_manager)
+        splits = available_splits(benchmark, folder) if folder else list(benchmark.splits)
+        if not splits:
+            expected = benchmark.files(folder, benchmark.splits[0])
+            raise MissingFileError(
+                f"{folder}: no split of {benchmark.name} is here (the first file looked for is "
+                f"{expected[0]}); give the folder of the published layout as data_dir="
+            )
+        for split in splits if folder else ():
+            self._require_files(folder, split)
+        return [
+            datasets.SplitGenerator(name=split, gen_kwargs={"folder": folder, "split": split})
+            for split in splits
+        ]
+
+    def _generate_tables(self, folder, split):
+        yield (0, 0), self.config.benchmark.read(folder, split, self.config.options())
+
+    def _folder(self, dl_manager) -> Path | None:
+        benchmark = self.config.benchmark
+        if not benchmark.folders:
+            return None
+        folder = self.config.folder()
+        if folder is None:
+            config = dl_manager.download_config
+            paths = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
+            return download_release(
+                release(benchmark.folders[0]),
+                paths,
+                Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH),
+                force=bool(config.force_download),
+            )
+        if benchmark.name in ("pqpp", "pqpp-v1.0"):
+            require_layout(folder, benchmark.name)
+        warn_of_other_bytes(benchmark, folder)
+        return folder
+
+    def _require_files(self, folder: Path, split: str) -> None:
+        missing = missing_files(self.config.benchmark, folder, split)
+        if missing:
+            raise MissingFileError(
+                f"{missing[0]}: this file of the split {split!r} is missing"
+                + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
+                + "; restore the folder as published"
+            )
+
+    # What the library wraps or words in general terms is said here as what it is.
+
+    def download_and_prepare(self, *args, **kwargs):
+        """Prepare the data; an error of ours comes through as it was raised."""
+        try:
+            return super().download_and_prepare(*args, **kwargs)
+        except DatasetGenerationError as error:
+            if isinstance(error.__cause__, BenchmarkError):
+                raise error.__cause__ from None
+            raise
+
+    def as_dataset(self, split=None, **kwargs):
+        """Return the prepared data; a split that this copy lacks is named with its files."""
+        try:
+            return super().as_dataset(split=split, **kwargs)
+        except (ValueError, KeyError) as error:
+            raise self._explained(split, error) from None
+
+    def as_streaming_dataset(self, split=None, **kwargs):
+        """Return the data as a stream; a split that this copy lacks is named with its files."""
+        try:
+            return super().as_streaming_dataset(split=split, **kwargs)
+        except BenchmarkError:
+            raise
+        except (ValueError, KeyError) as error:
+            raise self._explained(split, error) from None
+
+    def _explained(self, split, error: Exception) -> Exception:
+        benchmark, folder = self.config.benchmark, self.config.folder()
+        asked = [name for name in benchmark.splits if name in str(split)]
+        for name in asked if folder else ():
+            missing = missing_files(benchmark, folder, name)
+            if missing:
+                return MissingFileError(
+                    f"the split {name!r} of {benchmark.name} is not in this copy: "
+                    f"{missing[0]} is missing; splits here: "
+                    f"{', '.join(available_splits(benchmark, folder))}"
+                )
+        return error

@@ -1,0 +1,27 @@
+"""The errors of the benchmarks: one line each, with what came, what is allowed and what to do."""
+
+
+class BenchmarkError(ValueError):
+    """Something about a benchmark's data is not as it must be."""
+
+
+class DataFileError(BenchmarkError):
+    """A data file is damaged, truncated or foreign; the message names file, line and remedy."""
+
+
+class MissingFileError(BenchmarkError, FileNotFoundError):
+    """A file or folder that a benchmark or one of its splits needs is not there."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class DownloadError(BenchmarkError, OSError):
+    """A file could not be downloaded, or what came is not the published file."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class OptionError(BenchmarkError):
+    """An option of `load_dataset` has a value that this benchmark does not take."""

@@ -1,0 +1,120 @@
+"""The generated and the reference images of PQPP, as columns of lazily decoded images.
+
+The archive of 33.5 GB is downloaded by hand. Its folders are `images/<COCO image id>/` with
+`image_4.png`, `image_5.png` (SDXL), `image_6.png` (the MS COCO image), `image_7.png` and
+`image_8.png` (GLIDE). A DrawBench folder has no reference image: 4, 5 are SDXL's and 6, 7 GLIDE's;
+it is `drawbench/<index>/` or, where no MS COCO folder has that number, `<index>/`.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from pqpp_datasets.errors import MissingFileError
+
+_NUMBERS = {
+    "mscoco": {"sdxl_images": (4, 5), "glide_images": (7, 8), "reference_image": (6,)},
+    "drawbench": {"sdxl_images": (4, 5), "glide_images": (6, 7), "reference_image": ()},
+}
+_IDENTITY = ("source", "prompt_id", "image_id")
+_IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+
+
+def image_features() -> dict:
+    """Return the features of the three image columns.
+
+    Returns:
+        `sdxl_images` and `glide_images`, lists of images (shorter or empty where files are not
+        there), and `reference_image`, null where there is none.
+    """
+    from datasets import Image, Sequence
+
+    return {
+        "sdxl_images": Sequence(Image()),
+        "glide_images": Sequence(Image()),
+        "reference_image": Image(),
+    }
+
+
+def image_root(image_dir: str | Path) -> Path:
+    """Return the folder that holds the prompts' image folders.
+
+    Args:
+        image_dir: That folder, or the one above it that holds `images/`.
+
+    Raises:
+        MissingFileError: If there is no such folder.
+    """
+    root = Path(image_dir).expanduser().absolute()
+    if not root.is_dir():
+        raise MissingFileError(
+            f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive"
+        )
+    return root / "images" if (root / "images").is_dir() else root
+
+
+def image_fingerprint(image_dir: str | Path) -> str:
+    """Return a digest of the folder's place and file names, a part of the cache key.
+
+    A folder that has been moved or filled up is then read anew.
+    """
+    root = image_root(image_dir)
+    names = sorted(path.relative_to(root).as_posix() for path in root.glob("*/*.png"))
+    names += sorted(path.relative_to(root).as_posix() for path in root.glob("drawbench/*/*.png"))
+    return hashlib.sha256("\n".join([str(root), *names]).encode()).hexdigest()
+
+
+def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
+    """Add the three image columns when `image_dir` is among the options.
+
+    Images are named by path and decoded when a row is read.
+
+    Args:
+        table: Rows with `source`, `prompt_id` and `image_id`.
+        options: The load's options.
+
+    Raises:
+        MissingFileError: If the folder does not exist or has no image for any of the rows.
+    """
+    if not options.get("image_dir"):
+        return table
+    root = image_root(options["image_dir"])
+    identities = zip(*(table[name].to_pylist() for name in _IDENTITY), strict=True)
+    rows = [_paths_of(root, *identity) for identity in identities]
+    if not any(paths for row in rows for paths in row.values()):
+        raise MissingFileError(
+            f"{root}: no image of the {table.num_rows} prompts is here (expected "
+            "<image id>/image_4.png and so on); give the unpacked archive as image_dir="
+        )
+    for name in _NUMBERS["mscoco"]:
+        table = table.append_column(name, _image_column(name, [row[name] for row in rows]))
+    return table
+
+
+def _paths_of(root: Path, source: str, prompt_id: str, image_id: int | None) -> dict[str, list]:
+    folder = _folder_of(root, source, prompt_id, image_id)
+    found = {
+        name: [str(path) for n in numbers if (path := folder / f"image_{n}.png").is_file()]
+        for name, numbers in _NUMBERS.get(source, {}).items()
+    }
+    return {name: found.get(name, []) for name in _NUMBERS["mscoco"]}
+
+
+def _folder_of(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:
+    if source != "drawbench":
+        return root / str(image_id)
+    index = prompt_id.removeprefix("drawbench-")
+    plain = root / index
+    # An MS COCO image may have the same number; only its folder has an eighth picture.
+    if not (root / "drawbench" / index).is_dir() and not (plain / "image_8.png").exists():
+        return plain
+    return root / "drawbench" / index
+
+
+def _image_column(name: str, rows: list[list[str]]) -> pa.Array:
+    images = [[{"bytes": None, "path": path} for path in paths] for paths in rows]
+    if name == "reference_image":
+        return pa.array([row[0] if row else None for row in images], type=_IMAGE)
+    return pa.array(images, type=pa.list_(_IMAGE))

@@ -1,0 +1,107 @@
+"""Where a benchmark's files are on this machine, if they are: `data_dir=` or `PQPP_DATA_DIR`."""
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.errors import MissingFileError
+from pqpp_datasets.files import sha256_of
+from pqpp_datasets.sources import release
+
+logger = logging.getLogger(__name__)
+
+ENVIRONMENT_VARIABLE = "PQPP_DATA_DIR"
+
+
+def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
+    """Return the folder to read a benchmark from, or None when it must be downloaded.
+
+    `data_dir` wins over `PQPP_DATA_DIR`, a root that holds `pqpp/v1.0`, `pqpp/v1.1` and so on. Of
+    several folders that can hold the benchmark the first one with a whole split is taken.
+
+    Args:
+        benchmark: The configuration.
+        data_dir: The folder of that one benchmark (for PQPP the one that holds `dataset/`).
+
+    Raises:
+        MissingFileError: If `data_dir` is given and is no folder, or `PQPP_DATA_DIR` is none.
+    """
+    if not benchmark.folders:
+        return None
+    if data_dir:
+        folder = Path(data_dir).expanduser().absolute()
+        if not folder.is_dir():
+            raise MissingFileError(
+                f"data_dir={str(data_dir)!r}: no such folder; give the one that holds the "
+                f"published files, like {benchmark.files(None, benchmark.splits[0])[0]}"
+            )
+        return folder.parent if folder.name == "dataset" else folder
+    root = os.environ.get(ENVIRONMENT_VARIABLE)
+    if not root:
+        return None
+    if not Path(root).is_dir():
+        raise MissingFileError(
+            f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; it is the root that holds "
+            f"{', '.join(benchmark.folders)}"
+        )
+    folders = [Path(root).absolute() / name for name in benchmark.folders]
+    folders = [folder for folder in folders if folder.is_dir()]
+    whole = (
+        folder
+        for folder in folders
+        if any(not missing_files(benchmark, folder, split) for split in benchmark.splits)
+    )
+    return next(whole, folders[0] if folders else None)
+
+
+def available_splits(benchmark: Benchmark, folder: Path) -> list[str]:
+    """Return the splits of which at least one file of its own is in the folder.
+
+    A split with only some of its files counts as there, so that reading it names what is missing.
+    """
+    needed = {split: set(benchmark.files(folder, split)) for split in benchmark.splits}
+
+    def has_own_file(split: str) -> bool:
+        others = (paths for name, paths in needed.items() if name != split)
+        return any((folder / path).exists() for path in needed[split].difference(*others))
+
+    return [
+        split
+        for split in benchmark.splits
+        if not missing_files(benchmark, folder, split) or has_own_file(split)
+    ]
+
+
+def missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[Path]:
+    """Return the files that a split needs and the folder does not have."""
+    paths = (folder / path for path in benchmark.files(folder, split))
+    return [path for path in paths if not path.is_file()]
+
+
+def fingerprint(benchmark: Benchmark, folder: Path) -> str:
+    """Return a digest of the bytes of all files of a folder that the benchmark reads.
+
+    It is a part of the cache key: data that was corrected or completed is read anew.
+    """
+    digest = hashlib.sha256(benchmark.name.encode())
+    for path in sorted(_needed(benchmark, folder)):
+        file = folder / path
+        digest.update(f"{path}\0{sha256_of(file) if file.is_file() else 'absent'}\0".encode())
+    return digest.hexdigest()
+
+
+def warn_of_other_bytes(benchmark: Benchmark, folder: Path) -> None:
+    """Warn once for each file whose bytes are known to differ from the published ones."""
+    published = release(benchmark.folders[0])
+    for path in sorted(_needed(benchmark, folder)):
+        source, file = published.file(path), folder / path
+        if source and source.sha256 and file.is_file() and sha256_of(file) != source.sha256:
+            logger.warning("%s is not the published file (sha256 differs); read as it is", file)
+
+
+def _needed(benchmark: Benchmark, folder: Path) -> set[str]:
+    per_split: Iterable[tuple[str, ...]] = (benchmark.files(folder, s) for s in benchmark.splits)
+    return {path for paths in per_split for path in paths}

@@ -1,0 +1,337 @@
+"""PQPP: prompts with human-rated generation performance and measured retrieval performance.
+
+Source: "PQPP: A Joint Benchmark for Text-to-Image Prompt and Query Performance Prediction",
+section 3; files at github.com/Eduard6421/PQPP, CC BY 4.0.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.images import add_images, image_features
+from pqpp_datasets.tables import REMEDY, Column, read_csv
+
+SPLITS = ("train", "validation", "test")
+TARGETS = [
+    "glide_hbpp",
+    "sdxl_hbpp",
+    "mean_hbpp",
+    "clip_p10",
+    "blip2_p10",
+    "mean_p10",
+    "clip_rr",
+    "blip2_rr",
+    "mean_rr",
+]
+DESCRIPTION = (
+    "One row is a prompt with its human-based prompt performance (HBPP, -1 to 2) for images that "
+    "GLIDE and SDXL generated, and its precision at 10 and reciprocal rank (0 to 1) for images "
+    "that CLIP and BLIP-2 retrieved from MS COCO. A null target is one that the release lacks."
+)
+CITATION = """@inproceedings{poesina2025pqpp,
+  title={{PQPP}: A Joint Benchmark for Text-to-Image Prompt and Query Performance Prediction},
+  author={Poesina, Eduard and Costache, Adriana Valentina and Chifu, Adrian-Gabriel and
+          Mothe, Josiane and Ionescu, Radu Tudor},
+  booktitle={Proceedings of CVPR},
+  year={2025}
+}"""
+
+_HBPP = Column("float64", -1, 2)
+_UNIT = Column("float64", 0, 1)
+_TEXT = Column("string")
+_ID = Column("int64", 0, 2**53)
+_SOURCE = Column("string", values=("mscoco", "drawbench"))
+
+# Our column -> theirs, in the one file a split of v1.0.
+_V1_0_COLUMNS = {
+    "glide_hbpp": "glide_score",
+    "sdxl_hbpp": "sdxl_score",
+    "mean_hbpp": "avg_generative_score",
+    "clip_p10": "clip_pk",
+    "blip2_p10": "blip2_pk",
+    "mean_p10": "retrieval_avg_pk",
+    "clip_rr": "clip_rr",
+    "blip2_rr": "blip2_rr",
+    "mean_rr": "retrieval_avg_rr",
+}
+_GENERATION = {"mean": "average", "glide": "glide", "sdxl": "sdxl"}
+_RETRIEVAL = {
+    "mean": "average/average_{}.csv",
+    "clip": "clip/clip_retrieval_{}_results.csv",
+    "blip2": "blip2/blip2_retrieval_{}_results.csv",
+}
+_DRAWBENCH = "dataset/generative/drawbench/drawbench_split.csv"
+
+
+def columns() -> dict[str, str]:
+    """Return the columns of every PQPP configuration and their Arrow types, in order.
+
+    Example:
+        >>> list(columns())[:3]
+        ['prompt_id', 'source', 'prompt']
+    """
+    texts = dict.fromkeys(("prompt_id", "source", "prompt"), "string")
+    ids = dict.fromkeys(("caption_id", "image_id"), "int64")
+    return {**texts, **ids, "category": "string", **dict.fromkeys(TARGETS, "float64")}
+
+
+def features(options: Mapping[str, object]):
+    """Return the `datasets.Features` of a PQPP configuration.
+
+    Args:
+        options: The load's options; `image_dir` adds the image columns.
+    """
+    from datasets import Features, Value
+
+    named = {name: Value(kind) for name, kind in columns().items()}
+    return Features({**named, **(image_features() if options.get("image_dir") else {})})
+
+
+def table_of(rows: Mapping[str, Sequence]) -> pa.Table:
+    """Return the rows as a table with the PQPP columns, in order and typed.
+
+    Args:
+        rows: Column name to values; a column that is left out is null.
+    """
+    length = len(rows["prompt"])
+    arrays = [
+        pa.array(rows.get(name, [None] * length), type=getattr(pa, kind)())
+        for name, kind in columns().items()
+    ]
+    return pa.table(arrays, names=list(columns()))
+
+
+def files_v1_0(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the file of a split of v1.0, as a path below the release's folder."""
+    return (f"dataset/{split}.csv",)
+
+
+def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read one split of v1.0: MS COCO prompts only, in file order.
+
+    Args:
+        folder: The folder that holds `dataset/`.
+        split: `train`, `validation` or `test`.
+        options: `image_dir` adds the image columns.
+
+    Raises:
+        BenchmarkError: If the file is missing, damaged, truncated or foreign.
+    """
+    path = folder / files_v1_0(folder, split)[0]
+    scores = {
+        theirs: _HBPP if ours.endswith("hbpp") else _UNIT for ours, theirs in _V1_0_COLUMNS.items()
+    }
+    table = read_csv(path, {"id": _ID, "image_id": _ID, "best_caption": _TEXT, **scores})
+    rows = {ours: table[theirs].combine_chunks() for ours, theirs in _V1_0_COLUMNS.items()}
+    _refuse_cut_average(path, rows)
+    caption_ids = table["id"].to_pylist()
+    _refuse_duplicates(path, caption_ids, "id")
+    rows |= {
+        "prompt_id": [f"mscoco-{caption_id}" for caption_id in caption_ids],
+        "source": ["mscoco"] * len(caption_ids),
+        "prompt": table["best_caption"].combine_chunks(),
+        "caption_id": caption_ids,
+        "image_id": table["image_id"].combine_chunks(),
+    }
+    return add_images(table_of(rows), options)
+
+
+def files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the six files of a split of v1.1, as paths below the release's folder."""
+    short = _short(split)
+    generation = [
+        f"dataset/generative/ground_truth/{name}/{name}_{short}.csv"
+        for name in _GENERATION.values()
+    ]
+    retrieval = [f"dataset/retrieval/ground_truth/{p.format(short)}" for p in _RETRIEVAL.values()]
+    return (*generation, *retrieval)
+
+
+def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read one split of v1.1: generation and retrieval files joined on text and source.
+
+    Rows come in the order of the generation files; a row that only the retrieval files have comes
+    after them. What the other task lacks is null. A MS COCO prompt without a retrieval row has no
+    caption id; its `prompt_id` is then `mscoco-image-<image id>`.
+
+    Args:
+        folder: The folder that holds `dataset/`.
+        split: `train`, `validation` or `test`.
+        options: `image_dir` adds the image columns.
+
+    Raises:
+        BenchmarkError: If a file is missing, damaged, truncated or foreign.
+    """
+    paths = [folder / path for path in files_v1_1(folder, split)]
+    generation = _read_task(paths[:3], "caption", {"score": _HBPP})
+    retrieval = _read_task(paths[3:], "prompt", {"precision": _UNIT, "reciprocal_rank": _UNIT})
+    keys = list(generation) + [key for key in retrieval if key not in generation]
+    generated = [generation.get(key, (None, (None,) * 3)) for key in keys]
+    retrieved = [retrieval.get(key, (None, (None,) * 6)) for key in keys]
+    rows = _identities(keys, generated, retrieved, _categories(folder))
+    rows |= _scores(generated, ("mean_hbpp", "glide_hbpp", "sdxl_hbpp"))
+    rows |= _scores(
+        retrieved, ("mean_p10", "mean_rr", "clip_p10", "clip_rr", "blip2_p10", "blip2_rr")
+    )
+    return add_images(table_of(rows), options)
+
+
+def _short(split: str) -> str:
+    return "val" if split == "validation" else split
+
+
+def _read_task(paths: Sequence[Path], text: str, scores: Mapping[str, Column]) -> dict:
+    """Map (text, source, occurrence) to (the file's caption id, all scores of the three files)."""
+    found: dict[tuple, tuple] = {}
+    for number, path in enumerate(paths):
+        table = read_csv(path, {text: _TEXT, "source": _SOURCE, "caption_id": _ID, **scores})
+        keys = _keys(table[text].to_pylist(), table["source"].to_pylist())
+        ids = table["caption_id"].to_pylist()
+        values = zip(*(table[name].to_pylist() for name in scores), strict=True)
+        if number == 0:
+            found = dict(zip(keys, zip(ids, values, strict=True), strict=True))
+            first_path = path
+            continue
+        _refuse_other_rows(path, keys, ids, first_path, found)
+        for key, row in zip(keys, values, strict=True):
+            found[key] = (found[key][0], found[key][1] + row)
+    return found
+
+
+def _keys(texts: Iterable[str], sources: Iterable[str]) -> list[tuple[str, str, int]]:
+    # The occurrence keeps a text that stands twice apart from its double.
+    seen: Counter = Counter()
+    keys = []
+    for pair in zip(texts, sources, strict=True):
+        keys.append((*pair, seen[pair]))
+        seen[pair] += 1
+    return keys
+
+
+def _refuse_other_rows(path, keys, ids, first_path, found) -> None:
+    for key, identity in zip(keys, ids, strict=True):
+        if key not in found:
+            raise DataFileError(
+                f"{path}: the prompt {key[0][:60]!r} is not in {first_path}; {REMEDY}"
+            )
+        if found[key][0] != identity:
+            raise DataFileError(
+                f"{path}: the prompt {key[0][:60]!r} has caption_id {identity}, "
+                f"{found[key][0]} in {first_path}; {REMEDY}"
+            )
+    if len(keys) != len(found):
+        missing = next(key for key in found if key not in set(keys))
+        raise DataFileError(
+            f"{path}: {len(keys)} rows came, {first_path} has {len(found)} (the first one missing "
+            f"is {missing[0][:60]!r}); the file is truncated or foreign: restore it as published"
+        )
+
+
+def _identities(keys, generated, retrieved, categories) -> dict[str, list]:
+    rows: dict[str, list] = {
+        name: [] for name in ("prompt_id", "source", "prompt", "caption_id", "image_id", "category")
+    }
+    for (text, source, _), (image_or_index, _), (caption_or_index, _) in zip(
+        keys, generated, retrieved, strict=True
+    ):
+        drawn = source == "drawbench"
+        index = image_or_index if image_or_index is not None else caption_or_index
+        caption_id = None if drawn else caption_or_index
+        image_id = None if drawn else image_or_index
+        if drawn:
+            prompt_id = f"drawbench-{index}"
+        elif caption_id is not None:
+            prompt_id = f"mscoco-{caption_id}"
+        else:
+            prompt_id = f"mscoco-image-{image_id}"
+        values = (prompt_id, source, text, caption_id, image_id)
+        category = categories.get(index) if drawn else None
+        for name, value in zip(rows, (*values, category), strict=True):
+            rows[name].append(value)
+    return rows
+
+
+def _scores(found: Sequence[tuple], names: Sequence[str]) -> dict[str, list]:
+    per_target = zip(*(scores for _, scores in found), strict=True)
+    return dict(zip(names, map(list, per_target), strict=True))
+
+
+def _categories(folder: Path) -> dict[int, str]:
+    path = folder / _DRAWBENCH
+    if not path.is_file():  # only a label: a copy without it is still the benchmark
+        return {}
+    table = read_csv(path, {"index": _ID, "Category": _TEXT})
+    return dict(zip(table["index"].to_pylist(), table["Category"].to_pylist(), strict=True))
+
+
+def _refuse_duplicates(path: Path, identities: Sequence[int], column: str) -> None:
+    identity, times = Counter(identities).most_common(1)[0]
+    if times > 1:
+        raise DataFileError(f"{path}: {column} {identity} stands {times} times; {REMEDY}")
+
+
+def _refuse_cut_average(path: Path, rows: Mapping[str, pa.Array]) -> None:
+    # A cut inside the very last number still parses; the published average gives it away.
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        if file.read(1) == b"\n":
+            return
+    glide, sdxl, mean = (rows[name][-1].as_py() for name in TARGETS[:3])
+    if not np.isclose((glide + sdxl) / 2, mean, atol=1e-6):
+        raise DataFileError(
+            f"{path}, last line: avg_generative_score is {mean}, the mean of the two models is "
+            f"{(glide + sdxl) / 2:.6g} and no newline ends the file (cut off?); {REMEDY}"
+        )
+
+
+def require_layout(folder: Path, wanted: str) -> None:
+    """Refuse the folder of the other release, whose rows would not be those that were asked for.
+
+    Args:
+        folder: The folder that holds `dataset/`.
+        wanted: `pqpp` or `pqpp-v1.0`.
+
+    Raises:
+        MissingFileError: If the folder holds the other release only.
+    """
+    layouts = {"pqpp": "dataset/generative/ground_truth", "pqpp-v1.0": "dataset/train.csv"}
+    other = next(name for name in layouts if name != wanted)
+    if not (folder / layouts[wanted]).exists() and (folder / layouts[other]).exists():
+        raise MissingFileError(
+            f"{folder}: this is the layout of another release; load it by "
+            f'load_dataset("pqpp", "{other}", data_dir=...)'
+        )
+
+
+_COMMON = {
+    "description": DESCRIPTION,
+    "splits": SPLITS,
+    "features": features,
+    "options": ("image_dir",),
+    "citation": CITATION,
+    "licence": "CC BY 4.0",
+    "homepage": "https://github.com/Eduard6421/PQPP",
+}
+BENCHMARKS = (
+    Benchmark(
+        name="pqpp",
+        version="1.1.0",
+        folders=("pqpp/v1.1",),
+        files=files_v1_1,
+        read=read_v1_1,
+        **_COMMON,
+    ),
+    Benchmark(
+        name="pqpp-v1.0",
+        version="1.0.0",
+        folders=("pqpp/v1.0",),
+        files=files_v1_0,
+        read=read_v1_0,
+        **_COMMON,
+    ),
+)

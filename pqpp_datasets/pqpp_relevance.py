@@ -1,0 +1,189 @@
+"""PQPP's relevance judgments: the MS COCO images that people found relevant to each prompt.
+
+Source: PQPP paper, section 3.2. v1.1 has one pickle a split, a list of records with the keys
+`source index gt prompt caption_id`; v1.0 has one pickle over all splits in row order, which is also
+read from a Parquet file with the columns `query_index` and `image_ids`.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.pqpp import CITATION, SPLITS, files_v1_0
+from pqpp_datasets.restricted_pickle import read_pickle
+from pqpp_datasets.tables import REMEDY, Column, read_csv
+
+_V1_1_PICKLE = "dataset/retrieval/ground_truth/retrieval_{}_gt.pickle"
+_V1_1_GENERATION = "dataset/generative/ground_truth/average/average_{}.csv"
+_V1_0_PICKLE = "dataset/retrieval_groundtruth.pickle"
+_V1_0_PARQUET = "dataset/retrieval_groundtruth*.parquet"
+_RECORD_KEYS = {"source", "gt", "prompt", "caption_id"}
+_SCHEMA = pa.schema([("prompt_id", pa.string()), ("image_ids", pa.list_(pa.int64()))])
+
+
+def features(options: Mapping[str, object]):
+    """Return the `datasets.Features`: `prompt_id` and the list `image_ids`."""
+    from datasets import Features, Sequence, Value
+
+    return Features({"prompt_id": Value("string"), "image_ids": Sequence(Value("int64"))})
+
+
+def files(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the files of a split: v1.1's where there are any or nothing is known, else v1.0's."""
+    short = "val" if split == "validation" else split
+    v1_1 = (_V1_1_PICKLE.format(short), _V1_1_GENERATION.format(short))
+    if folder is None or not _is_v1_0(folder):
+        return v1_1
+    # A query's number counts the rows of the splits before it, so their files are needed too.
+    before = SPLITS[: SPLITS.index(split) + 1]
+    relevance = _v1_0_relevance(folder)
+    return (*(files_v1_0(folder, name)[0] for name in before), relevance)
+
+
+def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read the relevant image ids of one split.
+
+    Args:
+        folder: The folder that holds `dataset/`, of either release.
+        split: `train`, `validation` or `test`.
+        options: None are taken.
+
+    Returns:
+        A table of `prompt_id` and `image_ids` in the order of the published file; a prompt that
+        has no relevant image has an empty list.
+
+    Raises:
+        BenchmarkError: If a file is missing, damaged or foreign.
+    """
+    return _read_v1_0(folder, split) if _is_v1_0(folder) else _read_v1_1(folder, split)
+
+
+def _is_v1_0(folder: Path) -> bool:
+    return (folder / files_v1_0(folder, "train")[0]).exists()
+
+
+def _v1_0_relevance(folder: Path) -> str:
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.glob(_V1_0_PARQUET))
+    return _V1_0_PICKLE if (folder / _V1_0_PICKLE).exists() or not found else found[0]
+
+
+def _read_v1_0(folder: Path, split: str) -> pa.Table:
+    *tables, relevance = files(folder, split)
+    ids = [_ids_of(folder / path) for path in tables]
+    start, wanted = sum(map(len, ids[:-1])), ids[-1]
+    path = folder / relevance
+    lists = _lists_of(path, path.stat().st_mtime_ns)
+    if start + len(wanted) > len(lists):
+        raise MissingFileError(
+            f"{path}: judgments of {len(lists)} queries came, {start + len(wanted)} are needed up "
+            f"to the end of the split {split!r}; restore the file as published"
+        )
+    rows = lists[start : start + len(wanted)]
+    return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
+
+
+def _ids_of(path: Path) -> list[int]:
+    return read_csv(path, {"id": Column("int64", 0, 2**53)})["id"].to_pylist()
+
+
+@functools.lru_cache(maxsize=1)  # one file serves three splits
+def _lists_of(path: Path, modified: int) -> list[list[int]]:
+    if path.suffix == ".parquet":
+        return _lists_of_parquet(path)
+    found = read_pickle(path)
+    if isinstance(found, Mapping):
+        found = [found[key] for key in sorted(found)] if _counts_up(found) else None
+    if not isinstance(found, list | tuple | np.ndarray):
+        raise DataFileError(f"{path}: no list with one entry a query; {REMEDY}")
+    return [_image_ids(path, number, entry) for number, entry in enumerate(found)]
+
+
+def _counts_up(found: Mapping) -> bool:
+    try:
+        return sorted(found) == list(range(len(found)))
+    except TypeError:
+        return False
+
+
+def _lists_of_parquet(path: Path) -> list[list[int]]:
+    try:
+        table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataFileError(f"{path}: {str(error).splitlines()[0][:200]}; {REMEDY}") from None
+    if set(table.column_names) != {"query_index", "image_ids"}:
+        raise DataFileError(f"{path}: the columns query_index and image_ids are needed; {REMEDY}")
+    table = table.sort_by("query_index")
+    if table["query_index"].to_pylist() != list(range(table.num_rows)):
+        raise DataFileError(f"{path}: query_index does not count 0, 1, 2, ...; {REMEDY}")
+    return [
+        _image_ids(path, number, entry)
+        for number, entry in enumerate(table["image_ids"].to_pylist())
+    ]
+
+
+def _read_v1_1(folder: Path, split: str) -> pa.Table:
+    pickled, generation = (folder / path for path in files(folder, split))
+    records = read_pickle(pickled)
+    if not isinstance(records, list):
+        raise DataFileError(f"{pickled}: a list of records is needed; {REMEDY}")
+    indices = _drawbench_indices(generation)
+    prompt_ids = [_prompt_id(pickled, n, record, indices) for n, record in enumerate(records)]
+    rows = [_image_ids(pickled, n, record["gt"]) for n, record in enumerate(records)]
+    return pa.table([prompt_ids, rows], schema=_SCHEMA)
+
+
+def _drawbench_indices(path: Path) -> dict[str, int]:
+    columns = {"caption": Column("string"), "source": Column("string")}
+    table = read_csv(path, {**columns, "caption_id": Column("int64", 0, 2**53)})
+    rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
+    return {text: index for text, source, index in rows if source == "drawbench"}
+
+
+def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
+    if not isinstance(record, Mapping) or not set(record) >= _RECORD_KEYS:
+        raise DataFileError(
+            f"{path}, record {number}: the keys {', '.join(sorted(_RECORD_KEYS))} are needed; "
+            f"{REMEDY}"
+        )
+    if record["source"] == "mscoco":
+        return f"mscoco-{int(record['caption_id'])}"
+    if record["source"] == "drawbench" and record["prompt"] in indices:
+        return f"drawbench-{indices[record['prompt']]}"
+    raise DataFileError(
+        f"{path}, record {number}: the prompt {str(record['prompt'])[:60]!r} of source "
+        f"{record['source']!r} is not in the generation files; {REMEDY}"
+    )
+
+
+def _image_ids(path: Path, number: int, entry) -> list[int]:
+    try:
+        ids = sorted(entry) if isinstance(entry, set | frozenset) else list(entry)
+        integers = [int(image_id) for image_id in ids]
+    except (TypeError, ValueError):
+        integers = None
+    if integers is None or any(a != b or a < 0 for a, b in zip(integers, ids, strict=True)):
+        raise DataFileError(f"{path}, record {number}: no list of image ids; {REMEDY}")
+    return integers
+
+
+BENCHMARKS: Sequence[Benchmark] = (
+    Benchmark(
+        name="pqpp-relevance",
+        version="1.1.0",
+        description="One row is a PQPP prompt with the ids of its relevant MS COCO images.",
+        splits=SPLITS,
+        features=features,
+        read=read,
+        folders=("pqpp/v1.1", "pqpp/v1.0"),
+        files=files,
+        citation=CITATION,
+        licence="CC BY 4.0",
+        homepage="https://github.com/Eduard6421/PQPP",
+    ),
+)

@@ -1,0 +1,100 @@
+"""Makes `load_dataset("pqpp")` resolve to `pqpp_datasets.builder`, and leaves every other name alone.
+
+`datasets` has no entry points: what is wrapped is `datasets.load.dataset_module_factory`, which the
+library looks up at each call, so an earlier `from datasets import load_dataset` is fine.
+"""
+
+import functools
+import hashlib
+import sys
+import threading
+from pathlib import Path
+
+from pqpp_autoload import when_imported
+
+DATASET_NAME = "pqpp"
+BUILDER_MODULE = "pqpp_datasets.builder"
+
+# Modules of `datasets` that hold a copy of the function under the same name.
+_COPIES = ("datasets.inspect", "datasets.commands.test")
+_lock = threading.Lock()
+
+
+def register() -> None:
+    """Register the benchmarks with `datasets`, now or as soon as it is imported.
+
+    Calling it again changes nothing. `datasets` itself is not imported.
+
+    Example:
+        >>> from pqpp_datasets.registration import register
+        >>> register()
+    """
+    when_imported("datasets.load", patch)
+
+
+def patch(load_module) -> None:
+    """Wrap `dataset_module_factory` of the imported module `datasets.load`; idempotent.
+
+    Args:
+        load_module: The module `datasets.load`.
+    """
+    with _lock:
+        original = load_module.dataset_module_factory
+        if getattr(original, "_resolves_pqpp", False):
+            return
+        wrapped = _resolving_pqpp(original, load_module)
+        for module in (load_module, *map(sys.modules.get, _COPIES)):
+            if getattr(module, "dataset_module_factory", None) is original:
+                module.dataset_module_factory = wrapped
+
+
+def _resolving_pqpp(original, load_module):
+    @functools.wraps(original)
+    def dataset_module_factory(path, *args, **kwargs):
+        if path != DATASET_NAME:
+            return original(path, *args, **kwargs)
+        _refuse_hub_options(kwargs)
+        return load_module.DatasetModule(
+            BUILDER_MODULE, data_version(), {"dataset_name": DATASET_NAME}
+        )
+
+    dataset_module_factory._resolves_pqpp = True
+    return dataset_module_factory
+
+
+def _refuse_hub_options(options) -> None:
+    # Silently ignoring these would load something else than what was asked for.
+    from pqpp_datasets.errors import OptionError
+
+    if options.get("revision") is not None:
+        raise OptionError(
+            f'load_dataset("pqpp", revision={options["revision"]!r}): the benchmark comes with the '
+            'package and has no revisions; choose a release by its configuration, like "pqpp-v1.0"'
+        )
+    if options.get("data_files") is not None:
+        raise OptionError(
+            'load_dataset("pqpp", data_files=...): single files are not taken; give data_dir=, the '
+            "folder that holds the published layout"
+        )
+
+
+@functools.cache
+def data_version() -> str:
+    """Return the cache key of everything that decides the rows: our parsers and the pinned sources.
+
+    `datasets` keeps prepared data under this key, so that a new release of the data or a corrected
+    parser never meets rows that an older one has prepared.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Example:
+        >>> from pqpp_datasets.registration import data_version
+        >>> len(data_version())
+        64
+    """
+    digest = hashlib.sha256()
+    folder = Path(__file__).parent
+    for path in sorted([*folder.glob("*.py"), *folder.glob("*.json")]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,124 @@
+"""A small generated benchmark with the columns of PQPP, for trying things out with no data at all.
+
+Nothing in it was judged by people and nothing was generated or retrieved: captions are drawn from a
+small grammar and every score is a formula of the caption plus noise. Its rows say so: `source` is
+`generated`, and every `prompt_id` begins with `generated-`.
+"""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.pqpp import SPLITS, features, table_of
+
+SEED = 20240610
+_SIZES = {"train": 240, "validation": 80, "test": 80}
+
+# Each word with how hard it makes an image to generate, and how rare it is in a collection (0..1).
+_SUBJECTS = {
+    "a cat": (0.1, 0.1),
+    "a dog": (0.1, 0.1),
+    "a pizza": (0.1, 0.2),
+    "a train": (0.2, 0.2),
+    "a vase": (0.1, 0.4),
+    "a woman": (0.5, 0.1),
+    "a man": (0.5, 0.1),
+    "two children": (0.8, 0.4),
+    "three zebras": (0.6, 0.6),
+    "a juggler": (0.9, 0.9),
+    "a street sign": (0.7, 0.4),
+    "an accordion player": (0.8, 0.9),
+}
+_ACTIONS = {
+    "on a table": (0.1, 0.1),
+    "in the grass": (0.1, 0.2),
+    "near a window": (0.2, 0.2),
+    "standing on a beach": (0.3, 0.3),
+    "riding a bicycle": (0.8, 0.5),
+    "holding an umbrella": (0.6, 0.4),
+    "playing the violin": (0.9, 0.9),
+    "reading a newspaper": (0.7, 0.7),
+    "next to a fire hydrant": (0.4, 0.5),
+    "under a bridge": (0.3, 0.7),
+}
+_DETAILS = {
+    "": (0.0, 0.0),
+    "at night": (0.1, 0.3),
+    "in black and white": (0.1, 0.3),
+    "with a red scarf": (0.3, 0.6),
+    "in the rain": (0.2, 0.4),
+    "beside a blue bench": (0.3, 0.5),
+    "during a parade": (0.5, 0.8),
+    "with the word hello on it": (0.8, 0.9),
+}
+
+
+def read(folder: Path | None, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Return one split of the generated benchmark; the same rows on every machine.
+
+    Args:
+        folder: Not used; the benchmark needs no files.
+        split: `train` (240 rows), `validation` (80) or `test` (80).
+        options: None are taken.
+
+    Example:
+        >>> table = read(None, "test", {})
+        >>> table.num_rows, table["source"][0].as_py()
+        (80, 'generated')
+    """
+    # random.Random promises the same stream for a seed in every version of Python.
+    generator = random.Random(SEED)
+    captions = [
+        (subject, action, detail)
+        for subject in _SUBJECTS
+        for action in _ACTIONS
+        for detail in _DETAILS
+    ]
+    order = sorted(captions, key=lambda _: generator.random())
+    start = sum(size for name, size in _SIZES.items() if SPLITS.index(name) < SPLITS.index(split))
+    rows = [_row(index, parts, generator) for index, parts in enumerate(order)]
+    chosen = rows[start : start + _SIZES[split]]
+    return table_of({name: [row[name] for row in chosen] for name in chosen[0]})
+
+
+def _row(index: int, parts: tuple[str, str, str], generator: random.Random) -> dict:
+    weights = (_SUBJECTS[parts[0]], _ACTIONS[parts[1]], _DETAILS[parts[2]])
+    difficulty = sum(hard for hard, _ in weights) / 2.6
+    rarity = sum(rare for _, rare in weights) / 2.7
+    row = {
+        "prompt_id": f"generated-{index}",
+        "source": "generated",
+        "prompt": " ".join(part for part in parts if part).capitalize() + ".",
+        "category": parts[0],
+    }
+    for model, bias in (("glide", 0.0), ("sdxl", 0.5)):
+        hbpp = 1.8 - 2.4 * difficulty + bias + generator.gauss(0, 0.4)
+        row[f"{model}_hbpp"] = round(12 * min(max(hbpp, -1), 2)) / 12
+    for model, bias in (("clip", 0.0), ("blip2", 0.1)):
+        precision = 0.9 - rarity + bias + generator.gauss(0, 0.15)
+        row[f"{model}_p10"] = round(10 * min(max(precision, 0), 1)) / 10
+        rank = 1 + int(generator.expovariate(1) * (0.3 + 6 * rarity))
+        row[f"{model}_rr"] = 1 / rank
+    row["mean_hbpp"] = (row["glide_hbpp"] + row["sdxl_hbpp"]) / 2
+    row["mean_p10"] = (row["clip_p10"] + row["blip2_p10"]) / 2
+    row["mean_rr"] = (row["clip_rr"] + row["blip2_rr"]) / 2
+    return row
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="sample",
+        version="1.0.0",
+        description=(
+            "GENERATED DATA, no human judgments: captions from a small grammar with scores by a "
+            "formula plus noise, in the columns of PQPP. For trying the tools, not for results."
+        ),
+        splits=SPLITS,
+        features=features,
+        read=read,
+        licence="Apache-2.0",
+    ),
+)

@@ -1,0 +1,58 @@
+"""The published files of each benchmark: where they are, what they weigh, under which licence."""
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """One published file.
+
+    Attributes:
+        path: Where it lies below the benchmark's folder, as in the published repository.
+        url: The address, pinned to a commit.
+        bytes: Its size, or None where no copy could be measured.
+        sha256: Its digest, or None: then the digest of the first download is recorded and verified.
+    """
+
+    path: str
+    url: str
+    bytes: int | None
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class Release:
+    """A pinned release of a benchmark: the files of one folder below `PQPP_DATA_DIR`."""
+
+    folder: str
+    commit: str
+    licence: str
+    homepage: str
+    files: tuple[Source, ...]
+
+    def file(self, path: str) -> Source | None:
+        """Return the published file at `path`, or None when the release has none there."""
+        return next((source for source in self.files if source.path == path), None)
+
+
+@functools.cache
+def release(folder: str) -> Release:
+    """Return the pinned release of a benchmark folder such as `pqpp/v1.0`.
+
+    Args:
+        folder: A key of `sources.json`.
+
+    Raises:
+        KeyError: If no release of that name is pinned.
+
+    Example:
+        >>> from pqpp_datasets.sources import release
+        >>> release("pqpp/v1.0").file("dataset/train.csv").bytes
+        847910
+    """
+    entry = json.loads(Path(__file__).with_name("sources.json").read_text("utf-8"))[folder]
+    files = tuple(Source(**source) for source in entry["files"])
+    return Release(folder, entry["commit"], entry["licence"], entry["homepage"], files)

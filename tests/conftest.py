@@ -1,0 +1,40 @@
+"""What every test may ask for: the real data, and caches of its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+HOW_TO_GET_IT = "see 'Real data' in CONTRIBUTING.md"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data; without it the test is skipped, or fails where data is required."""
+    named = os.environ.get("PQPP_TEST_DATA")
+    if named and Path(named).is_dir():
+        return Path(named).resolve()
+    reason = f"needs real data, PQPP_TEST_DATA is {named!r}, no folder: {HOW_TO_GET_IT}"
+    if os.environ.get("PQPP_TEST_DATA_REQUIRED"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch):
+    """Keep a developer's settings out of the tests."""
+    for name in ("PQPP_DATA_DIR", "PQPP_NO_AUTOLOAD"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """A fresh cache for `datasets`, in this process and in processes started by the test."""
+    import datasets
+
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("HF_HOME", str(folder))
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(folder))
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", folder)
+    monkeypatch.setattr(datasets.config, "DOWNLOADED_DATASETS_PATH", folder / "downloads")
+    return folder

@@ -1,0 +1,190 @@
+"""Downloads: verified, resumed, retried; nothing wrong is ever kept."""
+
+import hashlib
+import multiprocessing
+
+import pytest
+from datasets import load_dataset
+from support.file_server import serve
+from support.pqpp_folders import write_v1_0
+
+from pqpp_datasets import builder, download
+from pqpp_datasets.download import download_release
+from pqpp_datasets.errors import DownloadError
+from pqpp_datasets.sources import Release, Source, release
+
+BODY = bytes(range(256)) * 700
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(download.time, "sleep", lambda _: None)
+    with serve() as state:
+        state.files["/a.csv"] = BODY
+        yield state
+
+
+def release_of(server, sha256=hashlib.sha256(BODY).hexdigest(), size=len(BODY), name="a.csv"):
+    source = Source(name, f"{server.url}/{name}", size, sha256)
+    return Release("pqpp/test", "0" * 40, "CC BY 4.0", "", (source,))
+
+
+def bring(server, folder, force=False, **options):
+    return download_release(release_of(server, **options), ["a.csv"], folder, force) / "a.csv"
+
+
+def test_file_comes_once(server, tmp_path):
+    assert bring(server, tmp_path).read_bytes() == BODY
+    bring(server, tmp_path)
+    assert len(server.requests) == 1
+    bring(server, tmp_path, force=True)
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("size", [len(BODY), None])
+def test_cut_connection_is_resumed(server, tmp_path, size):
+    server.faults = ["cut", "cut"]
+    assert bring(server, tmp_path, size=size).read_bytes() == BODY
+    half = len(BODY) // 2
+    assert [wanted for _, wanted in server.requests] == [
+        None,
+        f"bytes={half}-",
+        f"bytes={half + half // 2}-",
+    ]
+
+
+def test_server_without_ranges_is_read_from_the_start(server, tmp_path):
+    server.faults, server.ranges = ["cut"], False
+    assert bring(server, tmp_path).read_bytes() == BODY
+
+
+def test_passing_faults_are_waited_out(server, tmp_path):
+    server.faults = [503, 500, 429]
+    assert bring(server, tmp_path).read_bytes() == BODY
+
+
+def test_lasting_faults_end_in_one_line(server, tmp_path):
+    server.faults = [503] * 9
+    with pytest.raises(DownloadError, match=r"HTTP status 503 after 5 attempt.*data_dir="):
+        bring(server, tmp_path)
+    assert len(server.requests) == 5
+
+
+def test_absent_file_is_not_asked_for_again(server, tmp_path):
+    del server.files["/a.csv"]
+    with pytest.raises(DownloadError, match="HTTP status 404 after 1 attempt"):
+        bring(server, tmp_path)
+
+
+def test_leftover_longer_than_the_file(server, tmp_path):
+    target = tmp_path / "pqpp/test" / ("0" * 40) / "a.csv.partial"
+    target.parent.mkdir(parents=True)
+    target.write_bytes(BODY + b"more")
+    assert bring(server, tmp_path, size=None).read_bytes() == BODY
+
+
+def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
+    server.files["/a.csv"] = BODY[:-1] + b"?"
+    with pytest.raises(DownloadError, match=r"sha256 \w+ came, \w+ is published"):
+        bring(server, tmp_path)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"]
+    server.files["/a.csv"] = BODY
+    assert bring(server, tmp_path).read_bytes() == BODY
+
+
+def test_damaged_cache_is_replaced(server, tmp_path):
+    path = bring(server, tmp_path)
+    path.write_bytes(b"damaged")
+    assert bring(server, tmp_path).read_bytes() == BODY
+
+
+def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
+    path = bring(server, tmp_path, sha256=None, size=None)
+    assert hashlib.sha256(BODY).hexdigest() in (path.parent / "lock.json").read_text()
+    bring(server, tmp_path, sha256=None, size=None)
+    assert len(server.requests) == 1
+    server.files["/a.csv"] = b"another file"
+    with pytest.raises(DownloadError, match="recorded at the first download"):
+        bring(server, tmp_path, sha256=None, size=None, force=True)
+    assert path.read_bytes() == BODY
+
+
+def test_damaged_lock_file(server, tmp_path):
+    path = bring(server, tmp_path, sha256=None, size=None)
+    (path.parent / "lock.json").write_text("{")
+    with pytest.raises(DownloadError, match=r"lock\.json: damaged"):
+        bring(server, tmp_path, sha256=None, size=None)
+
+
+def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    with pytest.raises(DownloadError, match="offline mode"):
+        bring(server, tmp_path)
+    assert server.requests == []
+
+
+def test_nobody_there(tmp_path, server):
+    source = Source("a.csv", "http://127.0.0.1:9/a.csv", None, None)
+    with pytest.raises(DownloadError, match="no connection"):
+        download_release(Release("x", "y", "", "", (source,)), ["a.csv"], tmp_path)
+
+
+def _bring_in_a_process(url, folder, results):
+    class Named:
+        pass
+
+    server = Named()
+    server.url = url
+    results.put(bring(server, folder).read_bytes() == BODY)
+
+
+def test_concurrent_downloads_fetch_once(server, tmp_path):
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    runs = [
+        context.Process(target=_bring_in_a_process, args=(server.url, tmp_path, results))
+        for _ in range(4)
+    ]
+    for run in runs:
+        run.start()
+    assert [results.get(timeout=60) for _ in runs] == [True] * 4
+    for run in runs:
+        run.join()
+    assert len(server.requests) == 1
+
+
+def test_load_dataset_downloads_verifies_and_caches(server, tmp_path, cache, monkeypatch):
+    folder = write_v1_0(tmp_path / "data", splits=("train", "validation", "test"))
+    sources = []
+    for split in ("train", "validation", "test"):
+        body = (folder / "dataset" / f"{split}.csv").read_bytes()
+        server.files[f"/{split}.csv"] = body
+        digest = hashlib.sha256(body).hexdigest()
+        sources.append(
+            Source(f"dataset/{split}.csv", f"{server.url}/{split}.csv", len(body), digest)
+        )
+    pinned = Release("pqpp/v1.0", "1" * 40, "CC BY 4.0", "", tuple(sources))
+    monkeypatch.setattr(builder, "release", lambda _: pinned)
+    assert load_dataset("pqpp", "pqpp-v1.0")["test"].num_rows == 3
+    assert len(server.requests) == 3
+    load_dataset("pqpp", "pqpp-v1.0")
+    assert next(iter(load_dataset("pqpp", "pqpp-v1.0", split="test", streaming=True)))
+    assert len(server.requests) == 3
+
+
+def test_every_pinned_source_names_its_commit():
+    for folder in ("pqpp/v1.0", "pqpp/v1.1"):
+        pinned = release(folder)
+        assert len({source.path for source in pinned.files}) == len(pinned.files)
+        assert all(f"/{pinned.commit}/{source.path}" in source.url for source in pinned.files)
+    assert all(source.sha256 for source in release("pqpp/v1.0").files)
+
+
+@pytest.mark.realdata
+def test_pinned_hashes_are_those_of_the_published_files(real_data):
+    for path in ("dataset/train.csv", "dataset/validation.csv"):
+        source = release("pqpp/v1.0").file(path)
+        body = (real_data / "pqpp" / "v1.0" / path).read_bytes()
+        assert (len(body), hashlib.sha256(body).hexdigest()) == (source.bytes, source.sha256)

@@ -1,0 +1,107 @@
+"""The image columns: found by the published names, decoded when a row is read."""
+
+import pytest
+from datasets import load_dataset
+from PIL import Image
+from support.pqpp_folders import write_v1_0, write_v1_1
+
+from pqpp_datasets.errors import MissingFileError, OptionError
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def paint(folder, numbers, shade):
+    folder.mkdir(parents=True)
+    for number in numbers:
+        Image.new("L", (4, 4), shade + number).save(folder / f"image_{number}.png")
+
+
+def shades(images):
+    return [image.getpixel((0, 0)) for image in images]
+
+
+def test_mscoco_images(tmp_path):
+    root = tmp_path / "archive"
+    paint(root / "images" / "101", range(4, 9), 100)
+    paint(root / "images" / "102", (4, 7), 50)
+    rows = load_dataset(
+        "pqpp",
+        "pqpp-v1.0",
+        data_dir=str(write_v1_0(tmp_path / "data")),
+        image_dir=str(root),
+        split="train",
+    )
+    assert shades(rows[0]["sdxl_images"]) == [104, 105]
+    assert shades(rows[0]["glide_images"]) == [107, 108]
+    assert rows[0]["reference_image"].getpixel((0, 0)) == 106
+    assert (len(rows[1]["sdxl_images"]), len(rows[1]["glide_images"])) == (1, 1)
+    assert rows[1]["reference_image"] is None and rows[2]["sdxl_images"] == []
+
+
+@pytest.mark.parametrize("drawn", ["drawbench/5", "5"])
+def test_drawbench_images_have_other_numbers(tmp_path, drawn):
+    root = tmp_path / "images"
+    paint(root / "10", range(4, 9), 100)
+    paint(root / drawn, range(4, 8), 0)
+    rows = load_dataset(
+        "pqpp",
+        data_dir=str(write_v1_1(tmp_path / "data")),
+        image_dir=str(root),
+        split="train",
+        streaming=True,
+    )
+    car = next(row for row in rows if row["prompt_id"] == "drawbench-5")
+    assert shades(car["sdxl_images"]) == [4, 5] and shades(car["glide_images"]) == [6, 7]
+    assert car["reference_image"] is None
+
+
+def test_an_mscoco_folder_is_not_taken_for_drawbench(tmp_path):
+    root = tmp_path / "images"
+    paint(root / "5", range(4, 9), 100)
+    paint(root / "10", range(4, 9), 100)
+    rows = load_dataset(
+        "pqpp", data_dir=str(write_v1_1(tmp_path / "data")), image_dir=str(root), split="train"
+    )
+    assert rows[1]["prompt_id"] == "drawbench-5" and rows[1]["sdxl_images"] == []
+
+
+def test_images_are_not_opened_while_loading(tmp_path):
+    root = tmp_path / "images"
+    paint(root / "101", (4,), 100)
+    (root / "101" / "image_4.png").write_bytes(b"not a picture")
+    rows = load_dataset(
+        "pqpp",
+        "pqpp-v1.0",
+        data_dir=str(write_v1_0(tmp_path / "data")),
+        image_dir=str(root),
+        split="train",
+    )
+    assert rows.select_columns(["prompt"])[0] == {"prompt": "A cat."}
+    with pytest.raises(Exception, match="identify"):
+        rows[0]
+
+
+def test_folder_without_images(tmp_path):
+    data = str(write_v1_0(tmp_path / "data"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(MissingFileError, match="no image of the 3 prompts"):
+        load_dataset("pqpp", "pqpp-v1.0", data_dir=data, image_dir=str(tmp_path / "empty"))
+    with pytest.raises(MissingFileError, match="no such folder"):
+        load_dataset("pqpp", "pqpp-v1.0", data_dir=data, image_dir=str(tmp_path / "absent"))
+
+
+def test_more_images_are_seen_at_the_next_load(tmp_path):
+    root, data = tmp_path / "images", str(write_v1_0(tmp_path / "data"))
+    paint(root / "101", (4,), 100)
+    options = {"data_dir": data, "image_dir": str(root), "split": "train"}
+    assert len(load_dataset("pqpp", "pqpp-v1.0", **options)[0]["sdxl_images"]) == 1
+    Image.new("L", (4, 4), 9).save(root / "101" / "image_5.png")
+    assert len(load_dataset("pqpp", "pqpp-v1.0", **options)[0]["sdxl_images"]) == 2
+
+
+def test_sample_takes_no_images(tmp_path):
+    with pytest.raises(OptionError, match=r"image_dir= is not taken by the configuration 'sample'"):
+        load_dataset("pqpp", "sample", image_dir=str(tmp_path))

@@ -1,0 +1,298 @@
+"""The PQPP configurations: rows as published, from either release."""
+
+import pytest
+from datasets import load_dataset
+from support.pqpp_folders import V1_0_HEADER, V1_0_ROWS, write_csv, write_v1_0, write_v1_1
+
+from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
+from pqpp_datasets.pqpp import TARGETS, columns
+
+ORDER = ["prompt_id", "source", "prompt", "caption_id", "image_id", "category", *TARGETS]
+
+
+def load(*arguments, **options):
+    return load_dataset("pqpp", *arguments, **options)
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def test_v1_0_rows_are_those_of_the_file(tmp_path):
+    rows = load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path)), split="train")
+    assert list(columns()) == ORDER == rows.column_names
+    assert rows[1] == {
+        "prompt_id": "mscoco-12",
+        "source": "mscoco",
+        "prompt": "Two dogs,\nin the rain ",
+        "caption_id": 12,
+        "image_id": 102,
+        "category": None,
+        "glide_hbpp": -1.0,
+        "sdxl_hbpp": 2.0,
+        "mean_hbpp": 0.5,
+        "clip_p10": 0.1,
+        "blip2_p10": 0.1,
+        "mean_p10": 0.1,
+        "clip_rr": 1.0,
+        "blip2_rr": 1.0,
+        "mean_rr": 1.0,
+    }
+    assert rows["prompt"][2] == 'A sign that says "go"'
+
+
+def test_v1_1_joins_both_tasks_on_text_and_source(tmp_path):
+    rows = load(data_dir=str(write_v1_1(tmp_path)), split="validation")
+    assert rows["prompt_id"][:] == [
+        "mscoco-1001",
+        "drawbench-5",
+        "mscoco-2002",
+        "mscoco-image-30",
+        "mscoco-4004",
+    ]
+    assert rows["image_id"][:] == [10, None, 20, 30, None]
+    assert rows["category"][:] == [None, "Colors", None, None, None]
+    assert rows["glide_hbpp"][:] == [0.5, -1.0, 1.0, 2.0, None]  # its file runs the other way
+    assert rows["clip_p10"][:] == [0.3, None, 0.1, None, 0.2]
+    assert rows["mean_rr"][:] == [0.5, None, 0.75, None, 0.5]
+
+
+def test_dataset_folder_itself_is_taken_too(tmp_path):
+    folder = write_v1_0(tmp_path) / "dataset"
+    assert len(load("pqpp-v1.0", data_dir=str(folder), split="train")) == len(V1_0_ROWS)
+
+
+def test_root_in_the_environment(tmp_path, monkeypatch):
+    write_v1_0(tmp_path / "pqpp" / "v1.0")
+    write_v1_1(tmp_path / "pqpp" / "v1.1")
+    monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path))
+    assert load("pqpp-v1.0")["train"].num_rows == 3
+    assert load()["train"].num_rows == 5
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("split", ["test", "train+test"])
+def test_split_that_is_not_there_names_the_file(tmp_path, split, streaming):
+    folder = write_v1_0(tmp_path)
+    assert set(load("pqpp-v1.0", data_dir=str(folder))) == {"train", "validation"}
+    with pytest.raises(MissingFileError, match=r"'test'.*dataset/test\.csv is missing"):
+        load("pqpp-v1.0", data_dir=str(folder), split=split, streaming=streaming)
+
+
+def test_layout_of_the_other_release_is_refused(tmp_path):
+    with pytest.raises(MissingFileError, match=r'load_dataset\("pqpp", "pqpp-v1\.0"'):
+        load(data_dir=str(write_v1_0(tmp_path)))
+
+
+def test_empty_folder_says_what_was_looked_for(tmp_path):
+    with pytest.raises(MissingFileError, match=r"no split of pqpp-v1\.0.*dataset/train\.csv"):
+        load("pqpp-v1.0", data_dir=str(tmp_path))
+    with pytest.raises(MissingFileError, match="no such folder"):
+        load("pqpp-v1.0", data_dir=str(tmp_path / "absent"))
+
+
+def test_split_with_a_missing_file_is_not_skipped(tmp_path):
+    folder = write_v1_1(tmp_path)
+    (folder / "dataset/generative/ground_truth/sdxl/sdxl_val.csv").unlink()
+    with pytest.raises(
+        MissingFileError, match=r"sdxl_val\.csv: this file of the split 'validation'"
+    ):
+        load(data_dir=str(folder))
+
+
+def damaged(tmp_path, change):
+    folder = write_v1_0(tmp_path / "damaged")
+    path = folder / "dataset" / "train.csv"
+    path.write_bytes(change(path.read_bytes()))
+    return folder
+
+
+DAMAGES = {
+    "cut inside a quoted cell": (lambda b: b[: b.index(b"in the rain")], r"train\.csv, line [34]"),
+    "cut after a row's third cell": (lambda b: b[: b.rindex(b'go""",') + 6], r"line 5: 4 cells"),
+    "cut inside the last number": (lambda b: b[: b.rindex(b"1.0")] + b"0", r"last line: avg"),
+    "not a number": (lambda b: b.replace(b"0.75", b"high"), r"line 2: column retrieval_avg_rr"),
+    "out of range": (lambda b: b.replace(b"0.75", b"1.75"), r"line 2.*'1\.75'.*from 0 to 1"),
+    "infinite": (lambda b: b.replace(b"0.75", b"inf"), r"line 2.*'inf'"),
+    "an empty score": (lambda b: b.replace(b"0.75", b""), r"line 2.*''"),
+    "a blank prompt": (lambda b: b.replace(b"A cat.", b"  "), r"line 2: column best_caption"),
+    "a lost column": (lambda b: b.replace(b"glide_score", b"glide"), r"line 1: no column glide_sc"),
+    "not UTF-8": (lambda b: b.replace(b"go", b"\xff"), r"line 5: not UTF-8"),
+    "zeros": (lambda b: bytes(len(b)), r"line 1"),
+    "a page of a web site": (lambda b: b"<!doctype html><p>404", r"line 1: no column"),
+    "nothing": (lambda b: b"", r"line 1: the file is empty"),
+    "no rows": (lambda b: b.splitlines()[0] + b"\n", r"line 2: no row"),
+    "an id twice": (lambda b: b.replace(b"\n12,", b"\n11,"), r"id 11 stands 2 times"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("streaming", [False, True])
+def test_damaged_file_gives_one_line_with_place_and_remedy(tmp_path, name, streaming):
+    change, expected = DAMAGES[name]
+    folder = damaged(tmp_path, change)
+    with pytest.raises(DataFileError, match=expected) as caught:
+        rows = load("pqpp-v1.0", data_dir=str(folder), split="train", streaming=streaming)
+        list(rows)
+    assert "\n" not in str(caught.value) and "restore" in str(caught.value)
+
+
+def test_damaged_load_leaves_nothing_that_a_later_load_would_take(tmp_path):
+    folder = damaged(tmp_path, lambda b: b.replace(b"0.75", b"7.5"))
+    with pytest.raises(DataFileError):
+        load("pqpp-v1.0", data_dir=str(folder))
+    write_v1_0(folder)
+    assert load("pqpp-v1.0", data_dir=str(folder))["train"]["mean_rr"][0] == 0.75
+
+
+@pytest.mark.parametrize("order", ["generative", "retrieval"])
+def test_v1_1_file_with_fewer_rows_is_truncated(tmp_path, order):
+    folder = write_v1_1(tmp_path)
+    name = {
+        "generative": "generative/ground_truth/glide/glide_train.csv",
+        "retrieval": "retrieval/ground_truth/clip/clip_retrieval_train_results.csv",
+    }[order]
+    path = folder / "dataset" / name
+    kept = path.read_bytes().rstrip(b"\n").rsplit(b"\n", 1)[0]
+    path.write_bytes(kept + b"\n")
+    with pytest.raises(DataFileError, match=rf"{path.name}: \d rows came.*truncated"):
+        load(data_dir=str(folder))
+
+
+def test_v1_1_files_that_disagree_are_refused(tmp_path):
+    folder = write_v1_1(tmp_path)
+    path = folder / "dataset/retrieval/ground_truth/clip/clip_retrieval_train_results.csv"
+    path.write_text(path.read_text().replace("1001", "100"))
+    with pytest.raises(DataFileError, match=r"'A cat\.' has caption_id 1?001?"):
+        load(data_dir=str(folder))
+    path.write_text(path.read_text().replace("A cat.", "A rat."))
+    with pytest.raises(DataFileError, match=r"'A rat\.' is not in"):
+        load(data_dir=str(folder))
+
+
+def test_same_text_twice_keeps_both_rows(tmp_path):
+    folder = write_v1_1(tmp_path)
+    for path in (folder / "dataset/generative/ground_truth").glob("*/*_train.csv"):
+        header, *rows = path.read_text().splitlines(keepends=True)
+        path.write_text("".join([header, *rows, "77,A cat.,1.5,mscoco\n"]))
+    rows = load(data_dir=str(folder), split="train")
+    cats = [row for row in rows if row["prompt"] == "A cat."]
+    assert [(row["image_id"], row["clip_p10"]) for row in cats] == [(10, 0.3), (77, None)]
+
+
+def test_changed_data_is_read_anew_and_equal_data_is_not(tmp_path, cache):
+    folder = write_v1_0(tmp_path / "one")
+    first = load("pqpp-v1.0", data_dir=str(folder))
+    moved = load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path / "two")))
+    assert first["train"].cache_files == moved["train"].cache_files
+    write_v1_0(folder, splits=("train", "validation", "test"))
+    assert "test" in load("pqpp-v1.0", data_dir=str(folder))
+
+
+def test_an_older_cache_survives_a_damaged_folder(tmp_path):
+    rows = [(*row[:-1], row[-1]) for row in V1_0_ROWS[:2]]
+    folder = tmp_path / "data"
+    write_csv(folder / "dataset" / "train.csv", V1_0_HEADER, rows)
+    good = load("pqpp-v1.0", data_dir=str(folder), split="train")
+    (folder / "dataset" / "train.csv").write_bytes(b"\0" * 50)
+    with pytest.raises(BenchmarkError):
+        load("pqpp-v1.0", data_dir=str(folder), split="train")
+    assert good[0]["prompt"] == "A cat."
+
+
+# First, tenth and last row of each split: its identity, and one value of each task.
+PINNED = {
+    ("pqpp-v1.0", "train"): {
+        0: ("mscoco-319365", "Black and white of windsurfers on a lake.", 1.25, 1.0),
+        9: (
+            "mscoco-310536",
+            "A large group of people sitting around a table posing for a photo.",
+            1.0,
+            0.5,
+        ),
+        -1: (
+            "mscoco-733632",
+            "Players and officials standing around on an indoor tennis court.",
+            11 / 12,
+            1.0,
+        ),
+    },
+    ("pqpp-v1.0", "validation"): {
+        0: ("mscoco-518276", "a vintage truck with a barrel in the back ", 1.0, 1 / 9),
+        9: ("mscoco-81715", "Two women are standing in front of a small plane", 7 / 12, 1.0),
+        -1: (
+            "mscoco-784032",
+            "A dark street with lights and a clock on the side of a building.",
+            13 / 12,
+            1 / 72,
+        ),
+    },
+    ("pqpp", "train"): {
+        0: ("mscoco-449128", "A large slice of cheese pizza on a paper plate.", 1.5, 0.5),
+        9: ("mscoco-287995", "A person is holding a hot dog in their hand.", 5 / 6, 0.5),
+        -1: (
+            "mscoco-700358",
+            "A large orange urn on the beach with a city in the background.",
+            11 / 6,
+            1.0,
+        ),
+    },
+    ("pqpp", "validation"): {
+        0: ("mscoco-634406", "A man with an umbrella walks along a row of cars. ", 1.25, 1.0),
+        9: ("mscoco-567683", "two laptops sitting beside each other on a desk ", 0.125, 1.0),
+        -1: (
+            "mscoco-401657",
+            "Toy animal wearing a yellow jersey tangled in electrical cord with watermark name "
+            '"Shehan Peruma".',
+            0.625,
+            1.0,
+        ),
+    },
+}
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("config", "split"), PINNED)
+def test_pinned_records(real_data, config, split):
+    release = "v1.1" if config == "pqpp" else "v1.0"
+    rows = load(config, data_dir=str(real_data / "pqpp" / release), split=split)
+    for index, (prompt_id, prompt, mean_hbpp, clip_rr) in PINNED[config, split].items():
+        row = rows[index]
+        assert (row["prompt_id"], row["prompt"]) == (prompt_id, prompt)
+        assert row["mean_hbpp"] == pytest.approx(mean_hbpp, abs=1e-9)
+        assert row["clip_rr"] == pytest.approx(clip_rr, abs=1e-9)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("config", ["pqpp", "pqpp-v1.0"])
+def test_real_counts_and_values(real_data, config):
+    release = "v1.1" if config == "pqpp" else "v1.0"
+    rows = load(config, data_dir=str(real_data / "pqpp" / release))
+    counts = {name: split.num_rows for name, split in rows.items()}
+    drawn = 0 if config == "pqpp-v1.0" else 80
+    assert counts == {"train": 6000 + drawn, "validation": 2000 + drawn // 2}
+    for split in rows.values():
+        table = split.data.table
+        assert len(set(split["prompt_id"])) == len(split)
+        for target in TARGETS:
+            nulls = table[target].null_count
+            assert nulls == (
+                0 if "hbpp" in target else sum(s == "drawbench" for s in split["source"])
+            )
+        means = [(a + b) / 2 for a, b in zip(split["glide_hbpp"], split["sdxl_hbpp"], strict=True)]
+        assert max(abs(a - b) for a, b in zip(means, split["mean_hbpp"], strict=True)) < 1e-9
+
+
+@pytest.mark.realdata
+def test_both_releases_say_the_same_of_a_prompt(real_data):
+    old = load("pqpp-v1.0", data_dir=str(real_data / "pqpp" / "v1.0"), split="validation")
+    new = load(data_dir=str(real_data / "pqpp" / "v1.1"), split="validation")
+    theirs = {row["prompt_id"]: row for row in old}
+    shared = [row for row in new if row["prompt_id"] in theirs]
+    assert len(shared) == 2000
+    for row in shared:
+        other = theirs[row["prompt_id"]]
+        assert row["image_id"] == other["image_id"] and row["prompt"] == other["prompt"]
+        for target in TARGETS:
+            assert row[target] == pytest.approx(other[target], abs=1e-9)

@@ -1,0 +1,143 @@
+"""`load_dataset("pqpp")` after an install: no import of ours, in every way of loading.
+
+Each test runs a fresh interpreter outside the checkout, as a user's script does.
+"""
+
+import sys
+
+import pytest
+from support.pqpp_folders import write_v1_0, write_v1_1
+from support.processes import run_python
+
+LOAD = "from datasets import load_dataset\n"
+
+
+def said(code, tmp_path, **environment):
+    environment = {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", **environment}
+    done = run_python(code, tmp_path, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().splitlines()
+
+
+def test_without_an_import_of_ours(tmp_path):
+    code = LOAD + 'ds = load_dataset("pqpp", "sample")\nprint({k: len(v) for k, v in ds.items()})'
+    assert said(code, tmp_path)[-1] == "{'train': 240, 'validation': 80, 'test': 80}"
+
+
+@pytest.mark.parametrize("module", ["datasets", "datasets.load", "datasets.inspect"])
+def test_any_way_to_import_the_library(tmp_path, module):
+    code = f"import {module}\nimport datasets\nprint(len(datasets.load_dataset('pqpp', 'sample')))"
+    assert said(code, tmp_path) == ["3"]
+
+
+def test_names_of_configurations_and_splits(tmp_path):
+    code = (
+        "from datasets import get_dataset_config_names, get_dataset_split_names\n"
+        "print(get_dataset_config_names('pqpp'))\n"
+        "print(get_dataset_split_names('pqpp', 'sample'))"
+    )
+    configs, splits = said(code, tmp_path)
+    assert configs == "['pqpp', 'pqpp-v1.0', 'pqpp-relevance', 'sample']"
+    assert splits == "['train', 'validation', 'test']"
+
+
+def test_it_wins_over_a_local_folder(tmp_path):
+    (tmp_path / "pqpp").mkdir()
+    (tmp_path / "pqpp" / "pqpp.py").write_text("raise SystemExit('executed')")
+    (tmp_path / "pqpp" / "train.csv").write_text("a\n1\n")
+    code = LOAD + 'print(load_dataset("pqpp", "sample", split="train").num_rows)'
+    assert said(code, tmp_path) == ["240"]
+
+
+def test_other_names_are_left_alone(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "train.csv").write_text("a\n1\n2\n")
+    code = LOAD + (
+        'print(load_dataset("mine", split="train").num_rows)\n'
+        'print(load_dataset("csv", data_files="mine/train.csv", split="train").num_rows)\n'
+        'print(load_dataset("./mine", split="train").num_rows)'
+    )
+    assert said(code, tmp_path) == ["2", "2", "2"]
+
+
+def test_streaming_num_proc_and_cache(tmp_path):
+    folder = write_v1_1(tmp_path / "data")
+    code = LOAD + (
+        f"options = dict(data_dir={str(folder)!r})\n"
+        "a = load_dataset('pqpp', num_proc=2, **options)\n"
+        "b = load_dataset('pqpp', **options)\n"
+        "c = load_dataset('pqpp', streaming=True, **options)\n"
+        "print(a['train'].cache_files == b['train'].cache_files)\n"
+        "print(list(c['train']) == list(a['train']))\n"
+        "print(a['train'].map(lambda r: {'n': len(r['prompt'])}, num_proc=2)['n'][:])"
+    )
+    assert said(code, tmp_path) == ["True", "True", "[6, 10, 9, 8, 15]"]
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_in_processes_of_a_pool(tmp_path, start):
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import multiprocessing\n"
+        "def job(n):\n"
+        "    from datasets import load_dataset\n"
+        "    return load_dataset('pqpp', 'sample', split='test').num_rows\n"
+        "if __name__ == '__main__':\n"
+        f"    with multiprocessing.get_context({start!r}).Pool(2) as pool:\n"
+        "        print(pool.map(job, range(2)))\n"
+    )
+    assert (
+        said(f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')", tmp_path)
+        or True
+    )
+    from support.processes import run
+
+    done = run([sys.executable, str(script)], tmp_path, HF_HOME=str(tmp_path / "hf"))
+    assert done.stdout.strip() == "[80, 80]", done.stderr
+
+
+def test_cached_load_works_when_the_files_are_gone(tmp_path):
+    folder = write_v1_0(tmp_path / "data")
+    code = (
+        LOAD
+        + f"print(load_dataset('pqpp', 'pqpp-v1.0', data_dir={str(folder)!r})['train'][0]['prompt'])"
+    )
+    assert said(code, tmp_path) == ["A cat."]
+    assert said(code, tmp_path) == ["A cat."]
+
+
+def test_cache_key_holds_the_data_version(tmp_path):
+    code = LOAD + (
+        "from pqpp_datasets.registration import data_version\n"
+        "files = load_dataset('pqpp', 'sample', split='test').cache_files\n"
+        "print(data_version() in files[0]['filename'])"
+    )
+    assert said(code, tmp_path) == ["True"]
+
+
+@pytest.mark.parametrize("value", ["1", "true", "yes"])
+def test_switched_off_by_the_environment(tmp_path, value):
+    code = "import sys; print('pqpp_autoload' in sys.modules, any('pqpp' in repr(f) for f in sys.meta_path))"
+    assert said(code, tmp_path) == ["True True"]
+    assert said(code, tmp_path, PQPP_NO_AUTOLOAD=value) == ["True False"]
+
+
+def test_by_hand(tmp_path):
+    first = "import pqpp_datasets\n" + LOAD
+    last = LOAD + "import pqpp_datasets\n"
+    for imports in (first, last):
+        code = imports + "print(load_dataset('pqpp', 'sample', split='test').num_rows)"
+        assert said(code, tmp_path, PQPP_NO_AUTOLOAD="1") == ["80"]
+
+
+def test_hub_options_are_refused(tmp_path):
+    code = LOAD + (
+        "for options in (dict(revision='main'), dict(data_files='a.csv')):\n"
+        "    try: load_dataset('pqpp', **options)\n"
+        "    except ValueError as error: print(type(error).__name__, error)"
+    )
+    revision, files = said(code, tmp_path)
+    assert (
+        revision.startswith("OptionError") and "choose a release by its configuration" in revision
+    )
+    assert files.startswith("OptionError") and "data_dir=" in files

@@ -1,0 +1,150 @@
+"""The relevance judgments, from either release; and pickles that must not be trusted."""
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from datasets import load_dataset
+from support.pqpp_folders import write_v1_0, write_v1_1
+
+from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.restricted_pickle import read_pickle
+
+
+def load(folder, **options):
+    return load_dataset("pqpp", "pqpp-relevance", data_dir=str(folder), **options)
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def write_pickle(path, value, protocol=pickle.DEFAULT_PROTOCOL):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(pickle.dumps(value, protocol=protocol))
+    return path
+
+
+def records(extra=()):
+    record = {"source": "mscoco", "index": 0, "gt": [7, 3], "prompt": "A cat.", "caption_id": 1001}
+    drawn = {"source": "drawbench", "index": 1, "gt": [], "prompt": "A red car.", "caption_id": 99}
+    return [record, drawn, *extra]
+
+
+def write_relevance_v1_1(folder, value):
+    write_v1_1(folder)
+    for split in ("train", "val"):
+        ground = folder / "dataset/retrieval/ground_truth"
+        write_pickle(ground / f"retrieval_{split}_gt.pickle", value)
+    return folder
+
+
+def test_v1_1_records(tmp_path):
+    rows = load(write_relevance_v1_1(tmp_path, records()))["validation"]
+    assert rows[:] == {"prompt_id": ["mscoco-1001", "drawbench-5"], "image_ids": [[7, 3], []]}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[1], [2], [3], [4], [5], [6, 7]],
+        {5: [6, 7], 4: [5], 3: [4], 2: [3], 1: [2], 0: [1]},
+        [np.array([n]) for n in range(5)] + [np.array([6, 7])],
+        [{1}, {2}, {3}, {4}, {5}, {7, 6}],
+    ],
+    ids=["lists", "numbered", "arrays", "sets"],
+)
+def test_v1_0_pickle_counts_queries_over_the_splits(tmp_path, value):
+    write_v1_0(tmp_path)
+    write_pickle(tmp_path / "dataset/retrieval_groundtruth.pickle", value)
+    rows = load(tmp_path)
+    assert rows["validation"]["prompt_id"][:] == ["mscoco-111", "mscoco-112", "mscoco-113"]
+    assert rows["validation"]["image_ids"][2] == [6, 7]
+
+
+def test_v1_0_parquet_in_any_order(tmp_path):
+    write_v1_0(tmp_path)
+    table = pa.table({"query_index": [5, 4, 3, 2, 1, 0], "image_ids": [[n] for n in range(6)]})
+    pa.parquet.write_table(table, tmp_path / "dataset/retrieval_groundtruth.part.parquet")
+    assert load(tmp_path)["train"]["image_ids"][:] == [[5], [4], [3]]
+
+
+def test_judgments_of_too_few_queries(tmp_path):
+    write_v1_0(tmp_path)
+    write_pickle(tmp_path / "dataset/retrieval_groundtruth.pickle", [[1]] * 4)
+    with pytest.raises(MissingFileError, match="4 queries came, 6 are needed"):
+        load(tmp_path)
+
+
+BAD_RECORDS = {
+    "no list": {"gt": []},
+    "a key is lost": [{"source": "mscoco", "gt": [], "prompt": ""}],
+    "no ids": records([{**records()[0], "gt": ["seven"]}]),
+    "a negative id": records([{**records()[0], "gt": [-1]}]),
+    "half an id": records([{**records()[0], "gt": [1.5]}]),
+    "an unknown prompt": records([{**records()[1], "prompt": "A blue car."}]),
+    "an unknown source": records([{**records()[0], "source": "flickr"}]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_RECORDS)
+def test_foreign_records(tmp_path, name):
+    with pytest.raises(DataFileError, match="retrieval_train_gt.pickle"):
+        load(write_relevance_v1_1(tmp_path, BAD_RECORDS[name]))
+
+
+class Evil:
+    def __init__(self, *call):
+        self.call = call
+
+    def __reduce__(self):
+        return self.call
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_nothing_in_a_pickle_is_executed(tmp_path, protocol):
+    import os
+
+    canary = tmp_path / "executed"
+    path = write_pickle(tmp_path / "evil.pickle", [Evil(os.system, (f"touch {canary}",))], protocol)
+    with pytest.raises(DataFileError, match=r"wants to call (posix|nt)\.system"):
+        read_pickle(path)
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("call", [(eval, ("1+1",)), (getattr, (1, "real")), (exec, ("x=1",))])
+def test_no_builtin_is_callable_but_containers(tmp_path, call):
+    with pytest.raises(DataFileError, match="not allowed"):
+        read_pickle(write_pickle(tmp_path / "evil.pickle", Evil(*call)))
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_plain_values_come_back(tmp_path, protocol):
+    value = [{"a": [1, 2.5, "é", None, True], "b": {3}, "c": (4,)}, np.arange(3), np.int64(7)]
+    found = read_pickle(write_pickle(tmp_path / "plain.pickle", value, protocol))
+    assert found[0] == value[0] and found[1].tolist() == [0, 1, 2] and found[2] == 7
+
+
+@pytest.mark.parametrize("keep", [0, 1, 10, 40])
+def test_cut_pickle(tmp_path, keep):
+    path = write_pickle(tmp_path / "cut.pickle", records())
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(DataFileError, match=r"cut\.pickle, byte \d+"):
+        read_pickle(path)
+
+
+@pytest.mark.realdata
+def test_real_judgments(real_data):
+    rows = load(real_data / "pqpp" / "v1.0")
+    assert {name: split.num_rows for name, split in rows.items()} == {
+        "train": 6000,
+        "validation": 2000,
+    }
+    first, tenth = rows["train"][0], rows["validation"][0]
+    assert first == {"prompt_id": "mscoco-319365", "image_ids": [363951]}
+    assert tenth == {"prompt_id": "mscoco-518276", "image_ids": [27005, 424585]}
+    sizes = [len(ids) for split in rows.values() for ids in split["image_ids"]]
+    assert np.mean(sizes) == pytest.approx(44.9895) and max(sizes) == 1223

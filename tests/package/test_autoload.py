@@ -1,0 +1,131 @@
+"""The start-up files: cheap, harmless, switched on and off."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.processes import run, run_python
+
+import pqpp_autoload
+
+
+def test_the_interpreter_starts_with_nothing_but_the_hook(tmp_path):
+    code = (
+        "import sys\n"
+        "print([m for m in sys.modules if m.startswith('pqpp') or m in ('datasets', 'evaluate', 'numpy')])"
+    )
+    assert run_python(code, tmp_path).stdout.strip() == "['pqpp_autoload']"
+
+
+def test_start_takes_well_under_five_milliseconds(tmp_path):
+    # The cost itself, not that of a process: the module's import and its start, once, in a fresh
+    # interpreter; the best of several, since other work shares the machine.
+    code = (
+        "import sys, time; sys.modules.pop('pqpp_autoload', None)\n"
+        "sys.meta_path[:] = [f for f in sys.meta_path if 'pqpp' not in repr(f)]\n"
+        "t = time.perf_counter(); import pqpp_autoload; pqpp_autoload.start()\n"
+        "print(time.perf_counter() - t)"
+    )
+    costs = [float(run_python(code, tmp_path).stdout) for _ in range(5)]
+    assert min(costs) < 0.005
+
+
+def guarded_line():
+    return pqpp_autoload.START_UP_FILES["pqpp_autoload.pth"]
+
+
+def test_the_line_never_breaks_an_interpreter(tmp_path):
+    # As after a half-done uninstall: the line is there, the module is gone or broken.
+    assert guarded_line().startswith("import ") and guarded_line().count("\n") == 1
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "broken.pth").write_text(guarded_line().replace("pqpp_autoload", "pqpp_gone"))
+    (site / "worse.pth").write_text(guarded_line().replace("pqpp_autoload", "pqpp_broken"))
+    (site / "pqpp_broken.py").write_text("raise RuntimeError('broken')")
+    code = f"import site; site.addsitedir({str(site)!r}); print('alive')"
+    done = run_python(code, tmp_path)
+    assert (done.stdout.strip(), done.stderr) == ("alive", "")
+
+
+def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
+    package = tmp_path / "datasets"
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import load\n")
+    (package / "load.py").write_text("value = 1\n")
+    code = "import datasets; print(datasets.load.value)"
+    done = run_python(code, tmp_path)
+    assert done.stdout.strip() == "1", done.stderr
+    assert "pqpp could not register itself" in done.stderr
+
+
+def test_start_entry_point_names_a_function():
+    module, _, function = pqpp_autoload.START_UP_FILES["pqpp_autoload.start"].strip().partition(":")
+    assert callable(getattr(sys.modules[module], function))
+
+
+def test_callback_runs_once_at_import_and_at_once_afterwards(tmp_path):
+    (tmp_path / "late_module.py").write_text("value = 3\n")
+    code = (
+        "import sys; sys.path.insert(0, '.')\n"
+        "from pqpp_autoload import when_imported\n"
+        "seen = []\n"
+        "when_imported('late_module', lambda m: seen.append(m.value))\n"
+        "print(seen); import late_module; import importlib; importlib.reload(late_module)\n"
+        "when_imported('late_module', lambda m: seen.append(-m.value))\n"
+        "print(seen, late_module.__spec__.loader.get_source('late_module').strip())"
+    )
+    assert run_python(code, tmp_path).stdout.splitlines() == ["[]", "[3, -3] value = 3"]
+
+
+def test_failing_import_stays_that_error(tmp_path):
+    (tmp_path / "bad_module.py").write_text("raise KeyError('its own fault')\n")
+    code = (
+        "import sys; sys.path.insert(0, '.')\n"
+        "from pqpp_autoload import when_imported\n"
+        "when_imported('bad_module', print)\n"
+        "try: import bad_module\n"
+        "except KeyError as error: print(error)"
+    )
+    assert run_python(code, tmp_path).stdout.strip() == "'its own fault'"
+
+
+def purelib(python) -> Path:
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return Path(subprocess.check_output([python, "-c", code], text=True).strip())
+
+
+@pytest.fixture
+def editable(tmp_path, request):
+    """An environment with an editable install, and this one's packages behind its own."""
+    folder = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = folder / "bin" / "python"
+    (purelib(python) / "zz_packages.pth").write_text(f"{purelib(sys.executable)}\n")
+    options = ["-q", "--no-deps", "--disable-pip-version-check"]
+    install = [python, "-m", "pip", "install", *options, "-e", str(request.config.rootpath)]
+    subprocess.run(install, check=True, cwd=tmp_path)
+    return folder
+
+
+@pytest.mark.slow
+def test_on_off_status_and_uninstall_of_an_editable_install(editable, tmp_path):
+    python, pqpp = str(editable / "bin" / "python"), str(editable / "bin" / "pqpp")
+
+    def autoload(action, **environment):
+        done = run([pqpp, "autoload", action], tmp_path, **environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def is_loaded():
+        code = "import sys; print('pqpp_autoload' in sys.modules)"
+        return run([python, "-c", code], tmp_path).stdout.strip() == "True"
+
+    assert "autoload is off" in autoload("status") and not is_loaded()
+    assert "autoload is on" in autoload("on") and is_loaded()
+    assert "autoload is on" in autoload("on")  # again changes nothing
+    assert "switches it off" in autoload("status", PQPP_NO_AUTOLOAD="1")
+    assert "autoload is off" in autoload("off") and not is_loaded()
+    autoload("on")
+    subprocess.run([python, "-m", "pip", "uninstall", "-q", "-y", "pqpp"], check=True)
+    assert not list(purelib(python).glob("pqpp_autoload.*"))
