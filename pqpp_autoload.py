@@ -1,8 +1,8 @@
 """Makes `load_dataset("pqpp")` and `evaluate.load("pqpp/...")` work without an import of ours.
 
-The interpreter runs `start` when it starts (through `pqpp_autoload.pth`, from Python 3.15 on through
-`pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the two libraries are wrapped when
-they are imported, so a process that uses neither pays well under a millisecond. Nothing here may
+The interpreter runs `start` when it starts (through `pqpp_autoload.pth`, from Python 3.15 on
+through `pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the libraries are wrapped
+when they are imported, so a process that uses none pays well under a millisecond. Nothing here may
 ever break an interpreter: every failure ends as a warning at most.
 
 `PQPP_NO_AUTOLOAD=1` switches it off; `pqpp autoload on|off|status` does so for good.

@@ -17,7 +17,7 @@ from pqpp_datasets.images import add_images, image_features
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 
 SPLITS = ("train", "validation", "test")
-TARGETS = [
+TARGETS = (
     "glide_hbpp",
     "sdxl_hbpp",
     "mean_hbpp",
@@ -27,7 +27,7 @@ TARGETS = [
     "clip_rr",
     "blip2_rr",
     "mean_rr",
-]
+)
 DESCRIPTION = (
     "One row is a prompt with its human-based prompt performance (HBPP, -1 to 2) for images that "
     "GLIDE and SDXL generated, and its precision at 10 and reciprocal rank (0 to 1) for images "

@@ -1,4 +1,4 @@
-"""Makes `load_dataset("pqpp")` resolve to `pqpp_datasets.builder`, and leaves every other name alone.
+"""Makes `load_dataset("pqpp")` resolve to our builder, and leaves every other name alone.
 
 `datasets` has no entry points: what is wrapped is `datasets.load.dataset_module_factory`, which the
 library looks up at each call, so an earlier `from datasets import load_dataset` is fine.

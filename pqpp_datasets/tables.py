@@ -1,4 +1,4 @@
-"""Strict reading of CSV files: the fast path is Arrow's, the slow one finds the line to complain of.
+"""Strict reading of CSV files: Arrow's fast path, and a slow one that finds the line at fault.
 
 A published file is either read exactly or refused with its name, the line and the remedy; no cell
 is ever guessed, dropped or turned into a missing value.
@@ -56,7 +56,7 @@ class Column:
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
-    """Read the named columns of a CSV file, all cells present and in range.
+    r"""Read the named columns of a CSV file, all cells present and in range.
 
     Args:
         path: The file, UTF-8 with a header line; quoted cells may hold newlines.
@@ -72,7 +72,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     Example:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
-        >>> _ = path.write_text("caption,score\\nA red car.,1.5\\n")
+        >>> _ = path.write_text("caption,score\nA red car.,1.5\n")
         >>> read_csv(path, {"score": Column("float64", -1, 2)}).to_pydict()
         {'score': [1.5]}
     """

@@ -14,6 +14,7 @@ from pqpp_datasets.errors import DownloadError
 from pqpp_datasets.sources import Release, Source, release
 
 BODY = bytes(range(256)) * 700
+DIGEST, SIZE = hashlib.sha256(BODY).hexdigest(), len(BODY)
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def server(monkeypatch):
         yield state
 
 
-def release_of(server, sha256=hashlib.sha256(BODY).hexdigest(), size=len(BODY), name="a.csv"):
+def release_of(server, sha256=DIGEST, size=SIZE, name="a.csv"):
     source = Source(name, f"{server.url}/{name}", size, sha256)
     return Release("pqpp/test", "0" * 40, "CC BY 4.0", "", (source,))
 

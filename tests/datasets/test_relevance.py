@@ -92,7 +92,7 @@ BAD_RECORDS = {
 
 @pytest.mark.parametrize("name", BAD_RECORDS)
 def test_foreign_records(tmp_path, name):
-    with pytest.raises(DataFileError, match="retrieval_train_gt.pickle"):
+    with pytest.raises(DataFileError, match=r"retrieval_train_gt\.pickle"):
         load(write_relevance_v1_1(tmp_path, BAD_RECORDS[name]))
 
 

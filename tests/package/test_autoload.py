@@ -13,7 +13,8 @@ import pqpp_autoload
 def test_the_interpreter_starts_with_nothing_but_the_hook(tmp_path):
     code = (
         "import sys\n"
-        "print([m for m in sys.modules if m.startswith('pqpp') or m in ('datasets', 'evaluate', 'numpy')])"
+        "heavy = ('datasets', 'evaluate', 'numpy')\n"
+        "print([m for m in sys.modules if m.startswith('pqpp') or m in heavy])"
     )
     assert run_python(code, tmp_path).stdout.strip() == "['pqpp_autoload']"
 

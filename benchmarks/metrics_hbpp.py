@@ -1,0 +1,114 @@
+"""HBPP over 250,000 judgments: this project beside pandas, polars and plain numpy."""
+
+from collections import defaultdict
+from itertools import count
+
+import numpy as np
+from metrics_timing import Row, best_of, with_version
+
+from pqpp_metrics.functional import hbpp
+
+IMAGES, ANNOTATORS, IMAGES_PER_PROMPT = 83_334, 3, 4
+
+
+def rows():
+    """Compare on adjacent and shuffled rows, with string and integer ids."""
+    rng = np.random.default_rng(0)
+    labels = rng.choice([2.0, 1.0, 0.0, -1.0], (IMAGES, ANNOTATORS))
+    numbers = np.arange(IMAGES) // IMAGES_PER_PROMPT
+    orders = {"adjacent": np.arange(IMAGES), "shuffled": rng.permutation(IMAGES)}
+    for name, order in orders.items():
+        yield from _string_rows(name, labels, numbers[order], aim=5 if name == "adjacent" else 2)
+    for name, order in orders.items():
+        yield _integer_row(name, labels, numbers[order])
+
+
+def _string_rows(name, labels, numbers, aim):
+    ids = [f"mscoco-{number}" for number in numbers]
+    ours = best_of(lambda: hbpp(labels, ids))
+    expected = dict(zip(*(part.tolist() for part in hbpp(labels, ids)), strict=True))
+    task = f"HBPP, {labels.size:,} judgments, {name} string ids"
+    peers = {"pandas": (_pandas(labels, ids), dict), "polars": (_polars(labels, ids), _as_dict)}
+    for peer, (compute, as_dict) in peers.items():
+        found = as_dict(compute())
+        assert all(abs(found[key] - expected[key]) < 1e-9 for key in expected)
+        yield Row(task, with_version(peer), best_of(compute), ours, aim)
+
+
+def _as_dict(frame):
+    return dict(frame.iter_rows())
+
+
+def _integer_row(name, labels, numbers):
+    ours = best_of(lambda: hbpp(labels, numbers), repeats=15)
+    peer = best_of(lambda: _bincount(labels, numbers), repeats=15)
+    task = f"HBPP, {labels.size:,} judgments, {name} integer ids"
+    return Row(task, f"np.bincount, {with_version('numpy')}", peer, ours, 0.67)
+
+
+def _long(labels, ids):
+    """One row a judgment; images are numbered within their prompt, as PQPP publishes them."""
+    seen = defaultdict(count)
+    images = [next(seen[prompt]) for prompt in ids]
+    repeat = labels.shape[1]
+    return {
+        "prompt": np.repeat(ids, repeat).tolist(),
+        "image": np.repeat(images, repeat),
+        "label": labels.ravel(),
+    }
+
+
+def _pandas(labels, ids):
+    """Vectorised pandas over long rows: no Python function is called for a group."""
+    import pandas as pd
+
+    frame = pd.DataFrame(_long(labels, ids))
+
+    def compute():
+        positive = frame["label"] >= 1
+        columns = frame.assign(positive=positive, kept=frame["label"].where(positive, 0.0))
+        images = columns.groupby(["prompt", "image"], sort=False)
+        sums, votes = images[["label", "positive", "kept"]].sum(), images.size()
+        relevant = sums["positive"] * 2 > votes
+        others = (sums["label"] - sums["kept"]) / (votes - sums["positive"])
+        relevance = (sums["kept"] / sums["positive"]).where(relevant, others)
+        return relevance.groupby(level="prompt", sort=False).mean()
+
+    return compute
+
+
+def _polars(labels, ids):
+    import polars as pl
+
+    frame = pl.DataFrame(_long(labels, ids))
+    positive = pl.col("label") >= 1
+    relevance = (
+        pl.when(pl.col("positive") * 2 > pl.col("votes"))
+        .then(pl.col("kept") / pl.col("positive"))
+        .otherwise((pl.col("total") - pl.col("kept")) / (pl.col("votes") - pl.col("positive")))
+    )
+
+    def compute():
+        images = frame.group_by("prompt", "image").agg(
+            pl.len().alias("votes"),
+            pl.col("label").sum().alias("total"),
+            positive.sum().alias("positive"),
+            pl.col("label").filter(positive).sum().alias("kept"),
+        )
+        return images.group_by("prompt").agg(relevance.mean().alias("score"))
+
+    return compute
+
+
+def _bincount(labels, numbers):
+    """The whole computation with bincount, on ids that already count from 0."""
+    images = np.repeat(np.arange(len(labels)), labels.shape[1])
+    votes, count = labels.ravel(), len(labels)
+    positive = votes >= 1
+    positives = np.bincount(images, positive, count)
+    kept = np.bincount(images, np.where(positive, votes, 0.0), count)
+    negatives = np.bincount(images, minlength=count) - positives
+    others = np.bincount(images, votes, count) - kept
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relevance = np.where(positives > negatives, kept / positives, others / negatives)
+    return np.bincount(numbers, relevance) / np.bincount(numbers)

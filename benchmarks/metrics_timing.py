@@ -1,0 +1,59 @@
+"""Timing of one task by several programs in one run, and the table that shows it."""
+
+import time
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+
+@dataclass
+class Row:
+    """One comparison: what was computed, by whom, how fast, and the ratio that is aimed at."""
+
+    task: str
+    peer: str
+    peer_seconds: float | None
+    our_seconds: float
+    aim: float | None = None
+
+
+def best_of(function, repeats=5):
+    """Seconds of the fastest of several calls, after one that warms up."""
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def with_version(package):
+    """A package's name with its installed version."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"{package} (not installed)"
+
+
+def print_table(rows):
+    """Print the comparisons as one aligned table."""
+    head = ("task", "peer", "peer ms", "pqpp ms", "peer / pqpp", "aim")
+    cells = [head, *(_cells(row) for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
+    for number, line in enumerate(cells):
+        left = "  ".join(cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False))
+        right = "  ".join(
+            cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)
+        )
+        print(f"{left}  {right}")
+        if number == 0:
+            print("-" * (sum(widths) + 2 * len(widths) - 2))
+
+
+def _cells(row):
+    ours = f"{row.our_seconds * 1e3:.3g}"
+    aim = "" if row.aim is None else f">= {row.aim:g}"
+    if row.peer_seconds is None:
+        return row.task, row.peer, "-", ours, "-", aim
+    peer = f"{row.peer_seconds * 1e3:.3g}"
+    return row.task, row.peer, peer, ours, f"{row.peer_seconds / row.our_seconds:.2f}", aim

@@ -1,0 +1,1 @@
+"""The `pqpp` command: thin, one file a group of commands."""

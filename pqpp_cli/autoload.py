@@ -1,0 +1,104 @@
+"""`pqpp autoload`: whether `load_dataset("pqpp")` works without an import of ours."""
+
+import argparse
+import sys
+from pathlib import Path
+
+_EPILOG = """examples:
+  pqpp autoload status
+  pqpp autoload off      # import pqpp_datasets / import pqpp_metrics then does it by hand
+  pqpp autoload on       # also for an editable install, which does not get the files
+
+For one process, PQPP_NO_AUTOLOAD=1 switches it off.
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "autoload",
+        help='switch the registration of load_dataset("pqpp") at interpreter start on or off',
+        description="Put the start-up files into this environment, take them away, or say which "
+        "is the case.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("action", choices=("on", "off", "status"))
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do what was asked, then say how things stand."""
+    folder = site_folder()
+    if options.action == "on":
+        _write(folder)
+    elif options.action == "off":
+        _remove(folder)
+    print(status(folder))
+
+
+def site_folder() -> Path:
+    """Return the site-packages folder in which this package's metadata lie.
+
+    Raises:
+        CommandError: If the package is not installed, as in a bare checkout.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    from pqpp_cli.errors import CommandError
+
+    try:
+        found = distribution("pqpp")
+    except PackageNotFoundError:
+        raise CommandError("pqpp is not installed here; run `pip install .` first") from None
+    return Path(str(found.locate_file("")))
+
+
+def status(folder: Path) -> str:
+    """Say in one line whether automatic registration is on in this environment.
+
+    Args:
+        folder: The site-packages folder.
+    """
+    from pqpp_autoload import START_UP_FILES, is_disabled
+
+    there = [name for name in START_UP_FILES if (folder / name).exists()]
+    state = "on" if len(there) == len(START_UP_FILES) else "off" if not there else "incomplete"
+    note = ", but PQPP_NO_AUTOLOAD switches it off in this process" if is_disabled() else ""
+    return f"autoload is {state} in {folder}{note}"
+
+
+def _write(folder: Path) -> None:
+    from pqpp_autoload import START_UP_FILES
+    from pqpp_datasets.files import written_beside
+
+    for name, text in START_UP_FILES.items():
+        with written_beside(folder / name) as beside:
+            beside.write_text(text, "utf-8")
+    _list_for_uninstall(list(START_UP_FILES))
+
+
+def _list_for_uninstall(names: list[str]) -> None:
+    # `pip uninstall` removes what RECORD lists; an editable install lists no start-up files.
+    from importlib.metadata import distribution
+
+    from pqpp_datasets.files import written_beside
+
+    found = distribution("pqpp")
+    record = found.read_text("RECORD")
+    path = next((p for p in found.files or () if p.name == "RECORD"), None)
+    if record is None or path is None:
+        print("pqpp: note: no RECORD; remove the files by `pqpp autoload off`", file=sys.stderr)
+        return
+    listed = {line.split(",")[0] for line in record.splitlines()}
+    added = "".join(f"{name},,\n" for name in names if name not in listed)
+    if added:
+        with written_beside(Path(str(found.locate_file(path)))) as beside:
+            beside.write_text(record + added, "utf-8")
+
+
+def _remove(folder: Path) -> None:
+    from pqpp_autoload import START_UP_FILES
+
+    for name in START_UP_FILES:
+        (folder / name).unlink(missing_ok=True)

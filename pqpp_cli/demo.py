@@ -1,0 +1,103 @@
+"""`pqpp demo`: the main job, end to end, with no network and no data."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+_PROMPTS = (
+    "a cat on a table",
+    "a man riding a wave on a surfboard",
+    "two men in suits juggle seven oranges beside a fire hydrant",
+    "a storefront with 'Hello World' written on it",
+)
+_EPILOG = """examples:
+  pqpp demo
+  pqpp demo --output-dir /tmp/pqpp-demo
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "demo",
+        help="the main job end to end, with no network and no data",
+        description="Predict the performance of a few prompts, then load the generated sample "
+        "benchmark, fit a predictor on its train split, score it on its test split beside the "
+        "published figures, and write a report with pictures.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--output-dir",
+        metavar="DIR",
+        default="pqpp-demo",
+        help="where the report and the fitted predictor are written (default: %(default)s)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the demo and say where its files are."""
+    from pqpp_models import DEFAULT_PREDICTOR, Predictor
+
+    started = time.perf_counter()
+    folder = Path(options.output_dir)
+    print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
+    targets = ("mean_hbpp", "mean_p10", "mean_rr")
+    values = Predictor.from_pretrained(DEFAULT_PREDICTOR).predict(list(_PROMPTS), targets)
+    _print_predictions(targets, values)
+    print("\n2. The same protocol as the paper's, on the generated sample benchmark\n")
+    report = _bench_on_sample(folder)
+    print(f"\nreport with pictures: {report}")
+    print(f"done in {time.perf_counter() - started:.1f} s; next: pqpp bench --split validation")
+
+
+def _print_predictions(targets, values) -> None:
+    from tabulate import tabulate
+
+    rows = [(prompt, *row) for prompt, row in zip(_PROMPTS, values.tolist(), strict=True)]
+    print(tabulate(rows, ("prompt", *targets), floatfmt=".3f"))
+
+
+def _bench_on_sample(folder: Path) -> Path:
+    from pqpp_cli.bench import compare, load_rows, published_beside, write_report
+    from pqpp_models import TARGETS
+    from pqpp_models.result_tables import format_results
+
+    rows = load_rows("sample", "test", None)
+    predictors = {"lexical (fitted on sample train)": _fitted_on_sample(folder / "lexical-sample")}
+    predictors.update(_linguistic())
+    bench = compare(predictors, rows, TARGETS, "sample", "test")
+    published = published_beside(bench[0])
+    print(format_results("table", bench[0], published))
+    write_report(str(folder / "report.html"), bench, rows, published)
+    return folder / "report.html"
+
+
+def _fitted_on_sample(folder: Path):
+    import numpy as np
+
+    from pqpp_cli.bench import load_rows
+    from pqpp_models import TARGETS, Predictor
+    from pqpp_models.lexical_training import fit_lexical
+
+    train = load_rows("sample", "train", None)
+    scores = np.column_stack([train[target][:] for target in TARGETS])
+    fit_lexical(train["prompt"][:], scores).save_pretrained(folder)
+    return Predictor.from_pretrained(folder)  # what a user would do with the saved one
+
+
+def _linguistic() -> dict:
+    from pqpp_models import MissingResourceError, Predictor, expand_predictors
+
+    found = {}
+    try:
+        for name in expand_predictors("linguistic"):
+            predictor = Predictor.from_pretrained(name)
+            predictor.predict(["a red cat"])
+            found[name] = predictor
+    except MissingResourceError as error:
+        print(f"note: without the linguistic features: {error}\n", file=sys.stderr)
+        return {}
+    return found

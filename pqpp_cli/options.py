@@ -1,0 +1,69 @@
+"""Options that several commands have, said once."""
+
+import argparse
+from collections.abc import Callable
+
+
+def add_targets(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add `--targets`, also spelled `--target`."""
+    option = parser.add_argument(
+        "--targets",
+        "--target",
+        metavar="NAME[,NAME...]",
+        help=f"what to predict, names of columns of the benchmark (default: {default})",
+    )
+    option.completer = _completer_of_list(_target_names)
+
+
+def add_predictors(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add `--predictors`, also spelled `--predictor`."""
+    option = parser.add_argument(
+        "--predictors",
+        "--predictor",
+        metavar="NAME_OR_PATH[,...]",
+        help=f"names, folders or Hub repositories (default: {default})",
+    )
+    option.completer = _completer_of_list(_predictor_names)
+
+
+def add_output(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """Add `--format` and `--output`."""
+    parser.add_argument(
+        "--format",
+        choices=formats,
+        default="table",
+        help="how to print the result (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="write the result to a file instead of printing it"
+    )
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """Split a comma-separated option; None stays None.
+
+    Example:
+        >>> names_of("mean_hbpp, mean_p10")
+        ['mean_hbpp', 'mean_p10']
+    """
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _completer_of_list(names: Callable[[], list[str]]):
+    def complete(prefix: str, **_):
+        head, comma, _ = prefix.rpartition(",")
+        return [head + comma + name for name in names()]
+
+    return complete
+
+
+def _target_names() -> list[str]:
+    from pqpp_models import TARGETS
+
+    return list(TARGETS)
+
+
+def _predictor_names() -> list[str]:
+    from pqpp_models import list_predictors
+
+    return ["linguistic", *list_predictors()]

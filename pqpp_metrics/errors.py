@@ -1,0 +1,9 @@
+"""The errors that the metrics raise: one line that says what came, what is allowed, what to do."""
+
+
+class MetricInputError(ValueError):
+    """An input or an option that a metric cannot score: its value, shape or type is not allowed."""
+
+
+class UnknownMetricError(FileNotFoundError):
+    """`evaluate.load("pqpp/<name>")` was asked for a name that this package does not have."""

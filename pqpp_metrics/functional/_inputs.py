@@ -1,0 +1,269 @@
+"""Shared checks of inputs and options: every metric refuses the same things in the same words.
+
+Arrays that follow the Array API standard (numpy, torch on any device) keep their library and
+device; lists and other sequences become numpy arrays.
+"""
+
+import math
+import numbers
+
+import array_api_compat
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+
+# Integers beyond this are not all exact in float64: two different scores could become equal.
+_LARGEST_EXACT_INTEGER = 2**53
+
+
+def as_array(name, value):
+    """Return `value` as an array: untouched if it is one, else converted by numpy.
+
+    Args:
+        name: What the caller calls this argument, for the error message.
+        value: An array of any Array API library, or nested sequences.
+
+    Returns:
+        An array of the library that `value` came from; numpy for anything else.
+
+    Raises:
+        MetricInputError: ragged rows, or a masked array (its mask would be lost silently).
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise MetricInputError(f"`{name}` is a masked array; fill or drop the masked entries first")
+    if array_api_compat.is_array_api_obj(value):
+        return value
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError):
+        raise MetricInputError(
+            f"`{name}` has rows of different lengths; give rows of equal length"
+        ) from None
+
+
+def as_numbers(name, value, ndim):
+    """Return `value` as a non-empty array of numbers with `ndim` dimensions.
+
+    Args:
+        name: What the caller calls this argument.
+        value: Array or nested sequences; booleans count as 0 and 1.
+        ndim: The number of dimensions that is allowed.
+
+    Returns:
+        The array, in its own dtype.
+
+    Raises:
+        MetricInputError: not numeric (strings, objects, complex), wrong dimensions, or empty.
+    """
+    array = as_array(name, value)
+    xp = array_api_compat.array_namespace(array)
+    if not (xp.isdtype(array.dtype, ("bool", "integral", "real floating"))):
+        array = _without_none(name, array)
+    if array.ndim != ndim:
+        raise MetricInputError(
+            f"`{name}` has shape {tuple(array.shape)}; it must have {ndim} dimension(s)"
+        )
+    if 0 in array.shape:
+        raise MetricInputError(f"`{name}` is empty (shape {tuple(array.shape)}); nothing to score")
+    return array
+
+
+def _without_none(name, array):
+    """Return an object array whose only non-numbers are None as floats, with NaN for None."""
+    if isinstance(array, np.ndarray) and array.dtype == object:
+        allowed = (numbers.Real, type(None))
+        if all(isinstance(item, allowed) for item in array.flat):
+            return array.astype(np.float64)
+    raise MetricInputError(
+        f"`{name}` holds values of type {_kind(array)}; it must hold numbers: convert it first"
+    )
+
+
+def _kind(array):
+    """Name what an array holds, in the words of the person who filled it."""
+    if isinstance(array, np.ndarray) and array.dtype.kind in "US":
+        return "str"
+    if isinstance(array, np.ndarray) and array.dtype == object:
+        found = sorted({type(item).__name__ for item in array.flat})
+        return ", ".join(found)
+    return str(array.dtype)
+
+
+def as_floats(name, value, ndim):
+    """Return `value` as a non-empty array of floats, NaN and infinities still allowed.
+
+    Args:
+        name: What the caller calls this argument.
+        value: Array or nested sequences of numbers.
+        ndim: The number of dimensions that is allowed.
+
+    Returns:
+        Floating arrays in their own dtype; booleans and integers as float64.
+
+    Raises:
+        MetricInputError: as `as_numbers`, and integers that float64 cannot tell apart.
+    """
+    array = as_numbers(name, value, ndim)
+    xp = array_api_compat.array_namespace(array)
+    if xp.isdtype(array.dtype, "real floating"):
+        return array
+    if xp.isdtype(array.dtype, "integral"):
+        largest, smallest = int(xp.max(array)), int(xp.min(array))
+        if max(largest, -smallest) > _LARGEST_EXACT_INTEGER:
+            raise MetricInputError(
+                f"`{name}` holds integers beyond 2**53, which float64 cannot tell apart; rescale it"
+            )
+    return xp.astype(array, xp.float64)
+
+
+def as_finite(name, value, ndim):
+    """Return `value` as a non-empty array of finite floats.
+
+    Args:
+        name: What the caller calls this argument.
+        value: Array or nested sequences of numbers.
+        ndim: The number of dimensions that is allowed.
+
+    Returns:
+        Floating arrays in their own dtype; booleans and integers as float64.
+
+    Raises:
+        MetricInputError: as `as_floats`, and any NaN or infinity.
+    """
+    array = as_floats(name, value, ndim)
+    require_finite(name, array)
+    return array
+
+
+def require_finite(name, array):
+    """Raise unless every entry of a floating array is finite.
+
+    Args:
+        name: What the caller calls this argument.
+        array: A floating array.
+
+    Raises:
+        MetricInputError: the number of NaN and infinite entries, and where the first one is.
+    """
+    xp = array_api_compat.array_namespace(array)
+    finite = xp.isfinite(array)
+    if bool(xp.all(finite)):
+        return
+    flat = np.asarray(to_numpy(finite)).ravel()
+    position = np.unravel_index(int(np.argmin(flat)), tuple(array.shape))
+    where = ", ".join(str(int(i)) for i in position)
+    raise MetricInputError(
+        f"`{name}` holds {int((~flat).sum())} NaN or infinite value(s), the first at [{where}]; "
+        "drop or replace them"
+    )
+
+
+def same_library(**arrays):
+    """Return the arrays in one library and on one device, lists having become numpy before.
+
+    Args:
+        **arrays: Name and array of each argument.
+
+    Returns:
+        The namespace, and the list of arrays in the order given.
+
+    Raises:
+        MetricInputError: two different array libraries were mixed.
+    """
+    values = list(arrays.values())
+    try:
+        return array_api_compat.array_namespace(*values), values
+    except TypeError:
+        kinds = ", ".join(f"`{name}` {type(value).__name__}" for name, value in arrays.items())
+        raise MetricInputError(
+            f"the inputs are of different array libraries ({kinds}); give all as the same kind"
+        ) from None
+
+
+def require_same_shape(**arrays):
+    """Raise unless all arrays have the same shape.
+
+    Args:
+        **arrays: Name and array of each argument.
+
+    Raises:
+        MetricInputError: with the shapes that came.
+    """
+    shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+    if len(set(shapes.values())) > 1:
+        came = " and ".join(f"`{name}` {shape}" for name, shape in shapes.items())
+        raise MetricInputError(f"shapes differ: {came}; they must be the same")
+
+
+def to_numpy(array):
+    """Return an array of any library and device as a numpy array.
+
+    Args:
+        array: An Array API array.
+
+    Returns:
+        The same values in numpy.
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "detach"):
+        array = array.detach()
+    return np.asarray(array_api_compat.to_device(array, "cpu"))
+
+
+def require_choice(name, value, allowed):
+    """Raise unless an option is one of the allowed words.
+
+    Args:
+        name: The option's name.
+        value: What came.
+        allowed: The words, in the order to list them.
+
+    Raises:
+        MetricInputError: with the words that are allowed.
+    """
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise MetricInputError(f"`{name}` is {value!r}; it must be one of {words}")
+
+
+def require_positive_int(name, value):
+    """Return a cut-off or count as int, or raise unless it is an integer of at least 1.
+
+    Args:
+        name: The option's name.
+        value: What came.
+
+    Returns:
+        The value as int.
+
+    Raises:
+        MetricInputError: with what came.
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    if not whole or value < 1:
+        raise MetricInputError(f"`{name}` is {value!r}; it must be an integer of at least 1")
+    return int(value)
+
+
+def require_between(name, value, low, high):
+    """Return an option as float, or raise unless it lies strictly between two bounds.
+
+    Args:
+        name: The option's name.
+        value: What came.
+        low: The bound it must exceed.
+        high: The bound it must stay under.
+
+    Returns:
+        The value as float.
+
+    Raises:
+        MetricInputError: with what came.
+    """
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or not math.isfinite(value) or not low < value < high:
+        raise MetricInputError(
+            f"`{name}` is {value!r}; it must be a number above {low} and below {high}"
+        )
+    return float(value)

@@ -1,0 +1,124 @@
+"""Human judgments to one number: the relevance of an image, the performance of a prompt."""
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._groups import group_codes
+from pqpp_metrics.functional._inputs import as_floats, require_choice, to_numpy
+
+_TIES = ("mean", "positive", "negative")
+# With so many annotators a sum of labels, at most 2 each, still fits one byte.
+_FIT_INT8 = 127 // 2
+
+
+def image_relevance(labels, ties="mean"):
+    """Relevance of each image: the mean of the votes that form the majority.
+
+    Votes fall into two high-level categories, at least somewhat relevant (2, 1) and not
+    acceptable (0, -1). The category with more votes wins, the other votes are outliers, and the
+    relevance is the mean of the votes that remain (PQPP, section 3.1).
+
+    Args:
+        labels: Votes, shape (images, annotators): 2 high relevance, 1 low relevance, 0 no
+            relevance, -1 unrealistic, NaN where an annotator did not vote.
+        ties: What an even split does. "mean" (default): there is no majority, so no vote is an
+            outlier and all are averaged. "positive": the relevant side wins, as in the code
+            published with the paper. "negative": the other side wins.
+
+    Returns:
+        numpy float64 array (images,), each in [-1, 2]; NaN for an image without votes.
+
+    Raises:
+        MetricInputError: a vote that is none of the five values, wrong dimensions, no images or
+            no annotators, an unknown `ties`.
+
+    Example:
+        >>> image_relevance([[2, 1, -1], [0, -1, 1]]).tolist()
+        [1.5, -0.5]
+    """
+    require_choice("ties", ties, _TIES)
+    votes, present = _small_integers(to_numpy(as_floats("labels", labels, ndim=2)))
+    positive = votes > 0
+    count = _sum_of_columns(present)
+    total = _sum_of_columns(votes)
+    positives = _sum_of_columns(positive)
+    positive_total = _sum_of_columns(votes * positive)
+    negatives = count - positives
+    relevant = positives > negatives
+    if ties == "positive":
+        relevant |= positives == negatives
+    # Products with 0 and 1 in place of `where`: with votes at random that is ten times as fast.
+    outliers = relevant * negatives + ~relevant * positives
+    outliers_total = relevant * (total - positive_total) + ~relevant * positive_total
+    if ties == "mean":
+        majority = positives != negatives
+        outliers *= majority
+        outliers_total *= majority
+    with np.errstate(invalid="ignore"):
+        return np.divide(total - outliers_total, count - outliers, dtype=np.float64)
+
+
+def _small_integers(labels):
+    """Labels as int8, (annotators, images), and which of them are present; absent ones are 0.
+
+    One row for each annotator: sums over the long axis cost a fraction of sums over the short.
+    """
+    present = ~np.isnan(labels)
+    given = labels if present.all() else np.where(present, labels, 0.0)
+    with np.errstate(invalid="ignore"):
+        votes = given.astype(np.int8)
+    known = (votes == given) & (votes >= -1) & (votes <= 2)
+    if not known.all():
+        row, column = np.argwhere(~known)[0]
+        raise MetricInputError(
+            f"`labels` holds {given[row, column]:g} at [{row}, {column}]; a label is 2, 1, 0 or "
+            "-1, and NaN where an annotator did not vote"
+        )
+    return votes.T.copy(), present.T.copy()
+
+
+def _sum_of_columns(rows):
+    """Sum (annotators, images) over the annotators, in the smallest type that holds it."""
+    return rows.sum(axis=0, dtype=np.int8 if len(rows) <= _FIT_INT8 else np.int32)
+
+
+def hbpp(labels, prompt_ids, ties="mean"):
+    """Human-based prompt performance: the mean relevance of a prompt's generated images.
+
+    PQPP, section 3.1. Images without votes are left out of their prompt's mean.
+
+    Args:
+        labels: Votes, shape (images, annotators), as for `image_relevance`.
+        prompt_ids: The prompt of each image, shape (images,), strings or integers; the rows of
+            a prompt need not be adjacent.
+        ties: As for `image_relevance`.
+
+    Returns:
+        The prompt ids (numpy array) in order of first appearance, and their scores, numpy
+        float64 (prompts,), each in [-1, 2]; NaN for a prompt none of whose images has a vote.
+
+    Raises:
+        MetricInputError: as `image_relevance`; as many prompt ids as images are needed, all
+            strings or all integers.
+
+    Example:
+        >>> ids, scores = hbpp([[2, 2, 1], [0, 0, 2], [1, 1, 1]], ["a", "b", "a"])
+        >>> ids.tolist(), scores.round(3).tolist()
+        (['a', 'b'], [1.333, 0.0])
+    """
+    relevance = image_relevance(labels, ties=ties)
+    ids, codes = group_codes("prompt_ids", prompt_ids)
+    if len(codes) != len(relevance):
+        raise MetricInputError(
+            f"`labels` has {len(relevance)} rows and `prompt_ids` {len(codes)} entries; "
+            "give one prompt id for each image"
+        )
+    voted = ~np.isnan(relevance)
+    if voted.all():
+        images = np.bincount(codes, minlength=len(ids))
+    else:
+        images = np.bincount(codes, weights=voted, minlength=len(ids))
+        relevance = np.where(voted, relevance, 0.0)
+    total = np.bincount(codes, weights=relevance, minlength=len(ids))
+    with np.errstate(invalid="ignore"):
+        return ids, total / images

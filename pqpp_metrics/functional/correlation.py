@@ -1,0 +1,208 @@
+"""How well predicted performance agrees with the true one, over queries or prompts.
+
+PQPP, section 3.3. Each result is a dict: the value under the function's name, the two-sided
+p-value against no association, a confidence interval and the number of pairs.
+"""
+
+import math
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._inputs import (
+    as_finite,
+    require_between,
+    require_positive_int,
+    require_same_shape,
+    to_numpy,
+)
+
+
+def student_t_p_value(r, n):
+    """Two-sided p-value of a correlation by Student's t-test with n - 2 degrees of freedom.
+
+    The test of PQPP, section 3.3. For Pearson's r of bivariate normal data it is exact, and the
+    same as that of `scipy.stats.pearsonr`.
+
+    Args:
+        r: The correlation, in [-1, 1].
+        n: The number of pairs.
+
+    Returns:
+        The p-value as float, in [0, 1]; NaN for a NaN correlation. Two pairs always lie on a
+        line, which is no evidence: 1.0.
+
+    Raises:
+        MetricInputError: `r` outside [-1, 1], or fewer than 2 pairs.
+
+    Example:
+        >>> round(student_t_p_value(0.5, 20), 4)
+        0.0248
+    """
+    from scipy.special import betainc
+
+    n = require_positive_int("n", n)
+    if n < 2:
+        raise MetricInputError(f"`n` is {n}; a correlation needs at least 2 pairs")
+    if math.isnan(r):
+        return math.nan
+    if not -1 <= r <= 1:
+        raise MetricInputError(f"`r` is {r!r}; a correlation lies in [-1, 1]")
+    if n == 2:
+        return 1.0
+    # Under no correlation (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.
+    half = n / 2 - 1
+    return float(2 * betainc(half, half, (1 - abs(r)) / 2))
+
+
+def pearson_qpp(predictions, references, confidence=0.95):
+    """Pearson correlation between predicted and true performance.
+
+    PQPP, section 3.3. The p-value is that of Student's t-test, the interval Fisher's z with
+    standard error 1 / sqrt(n - 3).
+
+    Args:
+        predictions: Predicted performance, shape (n,), any finite numbers.
+        references: True performance, shape (n,).
+        confidence: Level of the interval, between 0 and 1.
+
+    Returns:
+        dict with "pearson_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
+        input has no correlation: the value, p and interval are NaN. With fewer than 4 pairs the
+        interval is NaN.
+
+    Raises:
+        MetricInputError: lengths that differ, fewer than 2 pairs, NaN or infinite values, a
+            `confidence` outside (0, 1).
+
+    Example:
+        >>> result = pearson_qpp([1, 2, 3, 4], [1, 3, 2, 4])
+        >>> round(result["pearson_qpp"], 3), round(result["p_value"], 3), result["n"]
+        (0.8, 0.2, 4)
+    """
+    confidence = require_between("confidence", confidence, 0, 1)
+    x, y = paired_values(predictions, references)
+    r = pearson_correlation(x, y)
+    n = len(x)
+    low, high = fisher_interval(r, n, variance=1.0, lost=3, confidence=confidence)
+    return {
+        "pearson_qpp": r,
+        "p_value": student_t_p_value(r, n),
+        "ci_low": low,
+        "ci_high": high,
+        "n": n,
+    }
+
+
+def kendall_qpp(predictions, references, confidence=0.95):
+    """Kendall rank correlation tau-b between predicted and true performance.
+
+    PQPP, section 3.3. Pairs tied on one side count for neither order (tau-b). The p-value is
+    that of `scipy.stats.kendalltau`: exact for small inputs without ties, else normal. The
+    interval is Fisher's z with variance 0.437 / (n - 4) (Fieller, Hartley and Pearson, "Tests
+    for rank correlation coefficients. I", Biometrika 44, 1957).
+
+    Args:
+        predictions: Predicted performance, shape (n,), any finite numbers.
+        references: True performance, shape (n,).
+        confidence: Level of the interval, between 0 and 1.
+
+    Returns:
+        dict with "kendall_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
+        input has no order: the value, p and interval are NaN. With fewer than 5 pairs the
+        interval is NaN.
+
+    Raises:
+        MetricInputError: as `pearson_qpp`.
+
+    Example:
+        >>> result = kendall_qpp([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])
+        >>> round(result["kendall_qpp"], 3), round(result["p_value"], 3), result["n"]
+        (0.8, 0.083, 5)
+    """
+    from scipy.stats import kendalltau
+
+    confidence = require_between("confidence", confidence, 0, 1)
+    x, y = paired_values(predictions, references)
+    n = len(x)
+    if is_constant(x) or is_constant(y):
+        tau, p = math.nan, math.nan
+    else:
+        result = kendalltau(x, y)
+        tau, p = float(result.statistic), float(result.pvalue)
+    low, high = fisher_interval(tau, n, variance=0.437, lost=4, confidence=confidence)
+    return {"kendall_qpp": tau, "p_value": p, "ci_low": low, "ci_high": high, "n": n}
+
+
+def paired_values(predictions, references):
+    """Check predicted and true values and return them as numpy float64 arrays.
+
+    Args:
+        predictions: Predicted values, shape (n,).
+        references: True values, shape (n,).
+
+    Returns:
+        Two arrays (n,), n at least 2.
+
+    Raises:
+        MetricInputError: see `pearson_qpp`.
+    """
+    x = to_numpy(as_finite("predictions", predictions, ndim=1)).astype(np.float64, copy=False)
+    y = to_numpy(as_finite("references", references, ndim=1)).astype(np.float64, copy=False)
+    require_same_shape(predictions=x, references=y)
+    if len(x) < 2:
+        raise MetricInputError("one pair was given; a correlation needs at least 2")
+    return x, y
+
+
+def is_constant(values):
+    """Whether all values of a numpy array are equal."""
+    return bool((values == values[0]).all())
+
+
+def pearson_correlation(x, y):
+    """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
+    if is_constant(x) or is_constant(y):
+        return math.nan
+    r = float(np.dot(_unit_deviations(x), _unit_deviations(y)))
+    return min(1.0, max(-1.0, r))
+
+
+def _unit_deviations(values):
+    """Deviations from the mean, as a vector of length 1."""
+    # Powers of two rescale exactly, so no sum or square can overflow or vanish.
+    values = _to_unit_range(values)
+    deviations = _to_unit_range(values - values.mean())
+    # Values that differ in their last digits only: the first mean was rounded to one of them.
+    deviations = deviations - deviations.mean()
+    return deviations / np.sqrt(np.dot(deviations, deviations))
+
+
+def _to_unit_range(values):
+    """Scale by a power of two so that the largest absolute value lies in [0.5, 1)."""
+    return np.ldexp(values, -np.frexp(np.abs(values).max())[1])
+
+
+def fisher_interval(value, n, variance, lost, confidence):
+    """Confidence interval of a correlation by Fisher's z-transform.
+
+    Args:
+        value: The correlation.
+        n: The number of pairs.
+        variance: Numerator of the variance of z.
+        lost: What is taken from n in its denominator.
+        confidence: Level of the interval.
+
+    Returns:
+        Lower and upper bound; (NaN, NaN) for a NaN value or n <= lost. A value of 1 or -1 has
+        an infinite z, and the interval is that single point.
+    """
+    from scipy.special import ndtri
+
+    if math.isnan(value) or n <= lost:
+        return math.nan, math.nan
+    if abs(value) >= 1:
+        return value, value
+    reach = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance / (n - lost))
+    z = math.atanh(value)
+    return math.tanh(z - reach), math.tanh(z + reach)

@@ -1,0 +1,15 @@
+"""Evaluate module `pqpp/hbpp`: human-based prompt performance from raw votes."""
+
+from pqpp_metrics import citations, evaluate_module
+from pqpp_metrics.functional import hbpp
+
+
+class Hbpp(evaluate_module.Metric):
+    """Mean HBPP over prompts, with the score of every prompt."""
+
+    def _info(self):
+        return evaluate_module.info(hbpp, evaluate_module.LABELS_BY_PROMPT, citations.PQPP)
+
+    def _compute(self, labels, prompt_ids, ties="mean"):
+        ids, scores = hbpp(labels, prompt_ids, ties=ties)
+        return evaluate_module.per_item("hbpp", scores, prompt_ids=ids)

@@ -1,0 +1,102 @@
+"""Makes `evaluate.load("pqpp/<metric>")` find the metrics of this package.
+
+evaluate has no plugin mechanism: its loader looks for a local folder, then asks the Hub. The
+loader's factory is wrapped, so that a path that starts with `pqpp/` becomes the path of the
+packaged file; evaluate then copies, hashes and caches that file as it does any local one.
+
+Importing this module imports nothing heavy: the wrapping waits until evaluate is imported.
+"""
+
+import difflib
+import functools
+import sys
+import threading
+from pathlib import Path
+
+_PREFIX = "pqpp/"
+_PACKAGE = Path(__file__).parent
+# evaluate's modules that hold their own name for the factory.
+_IMPORTERS = ("evaluate.inspect", "evaluate.evaluation_suite")
+_FACTORY = "evaluation_module_factory"
+
+_lock = threading.Lock()
+_registered = False
+
+
+def register():
+    """Arrange for evaluate's loader to be wrapped: now if it is imported, else when it is.
+
+    Calling it again, from any thread, changes nothing.
+    """
+    global _registered
+    import pqpp_autoload
+
+    with _lock:
+        if _registered:
+            return
+        _registered = True
+    pqpp_autoload.when_imported("evaluate.loading", patch)
+
+
+def patch(loading_module):
+    """Wrap the factory of an imported `evaluate.loading`, and every copy of it; idempotent.
+
+    Args:
+        loading_module: The module `evaluate.loading`.
+    """
+    with _lock:
+        original = getattr(loading_module, _FACTORY)
+        if getattr(original, "resolves_pqpp", False):
+            return
+        wrapped = _resolve_packaged_metrics(original)
+        for module in (loading_module, *map(sys.modules.get, _IMPORTERS)):
+            if getattr(module, _FACTORY, None) is original:
+                setattr(module, _FACTORY, wrapped)
+
+
+def list_metrics():
+    """Return the names of the metrics of this package, sorted.
+
+    Example:
+        >>> "kendall_qpp" in list_metrics()
+        True
+    """
+    modules = _PACKAGE.glob("*/*.py")
+    return sorted(path.stem for path in modules if path.stem == path.parent.name)
+
+
+def metric_path(name):
+    """Return the path of the evaluate module of a metric.
+
+    Args:
+        name: The metric's name, without `pqpp/`.
+
+    Returns:
+        The path of `<name>/<name>.py`.
+
+    Raises:
+        UnknownMetricError: there is no such metric; the message names those there are.
+    """
+    known = list_metrics()
+    if name in known:
+        return _PACKAGE / name / f"{name}.py"
+    from pqpp_metrics.errors import UnknownMetricError
+
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean '{_PREFIX}{close[0]}'?" if close else "."
+    raise UnknownMetricError(
+        f"there is no metric '{_PREFIX}{name}'{hint} The metrics are: {', '.join(known)}"
+    )
+
+
+def _resolve_packaged_metrics(factory):
+    """Wrap evaluate's factory so that `pqpp/<name>` is read from this package."""
+
+    @functools.wraps(factory)
+    def resolve(path, *args, **kwargs):
+        if isinstance(path, str) and path.startswith(_PREFIX):
+            path = str(metric_path(path[len(_PREFIX) :]))
+        return factory(path, *args, **kwargs)
+
+    resolve.resolves_pqpp = True
+    return resolve

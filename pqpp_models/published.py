@@ -1,0 +1,54 @@
+"""The figures that the paper and its authors' repository report, to print beside our own."""
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class PublishedResult:
+    """A published cell of the table.
+
+    Attributes:
+        predictor: The predictor's name, as the published table means it.
+        target: The target.
+        config: The release that it was measured on.
+        split: The split that it was measured on.
+        n: The number of prompts of that split.
+        pearson: Pearson's r.
+        kendall: Kendall's tau.
+        source: Where the figure stands.
+    """
+
+    predictor: str
+    target: str
+    config: str
+    split: str
+    n: int
+    pearson: float
+    kendall: float
+    source: str
+
+
+@functools.cache
+def published_results() -> tuple[PublishedResult, ...]:
+    """Return every published figure of PQPP's tables that is known, in the tables' order.
+
+    Example:
+        >>> first = published_results()[0]
+        >>> first.predictor, first.target, first.pearson, first.split
+        ('finetuned_bert', 'glide_hbpp', 0.566, 'test')
+    """
+    groups = json.loads(Path(__file__).with_name("published.json").read_text("utf-8"))["groups"]
+    return tuple(
+        PublishedResult(
+            **row,
+            config=group["config"],
+            split=group["split"],
+            n=group["n"],
+            source=group["source"],
+        )
+        for group in groups
+        for row in group["rows"]
+    )

@@ -1,0 +1,182 @@
+"""Tables of results in the formats that people put into terminals, papers and spreadsheets."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from pqpp_models.protocol import MARKS_NOTE, Result, mark
+from pqpp_models.published import PublishedResult
+
+MEASURES = {"hbpp": "HBPP (generation)", "p10": "P@10 (retrieval)", "rr": "RR (retrieval)"}
+GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
+
+
+def format_results(
+    style: str, results: Sequence[Result], published: Sequence[PublishedResult] = ()
+) -> str:
+    """Return the results as a table or as data, the published figures beside them and marked so.
+
+    Args:
+        style: `table`, `markdown`, `latex`, `csv` or `json`.
+        results: Ours, from one split.
+        published: The published figures of the same targets.
+
+    Raises:
+        KeyError: If the style is none of these.
+
+    Example:
+        >>> print(format_results("json", []))
+        {
+         "rows": [],
+         "published": []
+        }
+    """
+    return STYLES[style](results, published)
+
+
+def _table(results, published) -> str:
+    return _blocks(results, published, "simple", lambda title: title)
+
+
+def _markdown(results, published) -> str:
+    return _blocks(results, published, "github", lambda title: f"**{title}**\n")
+
+
+def _blocks(results, published, style: str, heading: Callable[[str], str]) -> str:
+    # A block a measure keeps the table within 80 columns.
+    from tabulate import tabulate
+
+    blocks = []
+    for measure, title in MEASURES.items():
+        targets = [t for t in targets_of(results) if t.endswith(f"_{measure}")]
+        if targets:
+            header, rows = _cells(targets, results, published)
+            blocks += [
+                heading(f"{title}: Pearson Kendall"),
+                tabulate(rows, header, style, preserve_whitespace=True),
+                "",
+            ]
+    return "\n".join([*blocks, *notes(results, published)])
+
+
+def _cells(targets, results, published) -> tuple[list[str], list[list[str]]]:
+    rows = []
+    for name in dict.fromkeys(r.predictor for r in results):
+        mine = {r.target: r for r in results if r.predictor == name}
+        rows.append([name, *(_cell(mine.get(target)) for target in targets)])
+    for key, group in published_groups(published).items():
+        for name in dict.fromkeys(r.predictor for r in group):
+            theirs = {r.target: r for r in group if r.predictor == name}
+            if any(target in theirs for target in targets):
+                rows.append([f"{name} {key}", *(_cell(theirs.get(t)) for t in targets)])
+    return ["predictor", *targets], rows
+
+
+def _cell(result: Result | PublishedResult | None) -> str:
+    if result is None:
+        return "–"
+    p, q = getattr(result, "pearson_p", math.nan), getattr(result, "kendall_p", math.nan)
+    return f"{_number(result.pearson)}{mark(p):1} {_number(result.kendall)}{mark(q):1}"
+
+
+def _number(value: float) -> str:
+    return "   –  " if math.isnan(value) else f"{value:6.3f}"
+
+
+def targets_of(results: Sequence[Result]) -> list[str]:
+    """Return the targets of the results in the order of their first appearance."""
+    return list(dict.fromkeys(result.target for result in results))
+
+
+def published_groups(
+    published: Sequence[PublishedResult],
+) -> dict[str, list[PublishedResult]]:
+    """Group published figures by where they stand, under the keys [a], [b] and so on."""
+    sources = list(dict.fromkeys(result.source for result in published))
+    return {
+        f"[{chr(ord('a') + number)}]": [r for r in published if r.source == source]
+        for number, source in enumerate(sources)
+    }
+
+
+def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[str]:
+    """Return the lines that say what a table's figures are."""
+    lines = []
+    if any(result.generated for result in results):
+        lines.append(GENERATED_NOTE)
+    for config, split in dict.fromkeys((r.config, r.split) for r in results):
+        sizes = {r.target: r.n for r in results if (r.config, r.split) == (config, split)}
+        lines.append(f"this project's rows: {config}, {split} split, {_sizes(sizes)}")
+    lines.append(MARKS_NOTE)
+    for key, group in published_groups(published).items():
+        first = group[0]
+        lines.append(
+            f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
+        )
+    return lines
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    if len(set(sizes.values())) == 1:
+        return f"n = {next(iter(sizes.values()))}"
+    return "n = " + ", ".join(f"{n} ({target})" for target, n in sizes.items())
+
+
+def _records(results, published) -> tuple[list[dict], list[dict]]:
+    ours = [{k: _json_value(v) for k, v in asdict(result).items()} for result in results]
+    return ours, [asdict(result) for result in published]
+
+
+def _json_value(value):
+    # JSON has no NaN; an undefined correlation is null.
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _json(results, published) -> str:
+    ours, theirs = _records(results, published)
+    return json.dumps({"rows": ours, "published": theirs}, indent=1, ensure_ascii=False)
+
+
+def _csv(results, published) -> str:
+    import pandas as pd
+
+    ours = pd.DataFrame([asdict(r) | {"published": False, "source": ""} for r in results])
+    theirs = pd.DataFrame([asdict(r) | {"published": True} for r in published])
+    return pd.concat([ours, theirs] if len(theirs) else [ours]).to_csv(index=False)
+
+
+def _latex(results, published) -> str:
+    import pandas as pd
+
+    targets = targets_of(results)
+    _, rows = _cells(targets, results, published)
+    columns = pd.MultiIndex.from_product([map(_escaped, targets), ["Pearson", "Kendall"]])
+    cells = [[half for cell in row[1:] for half in _halves(cell)] for row in rows]
+    frame = pd.DataFrame(cells, index=[_escaped(row[0]) for row in rows], columns=columns)
+    layout = "l" + "rr" * len(targets)
+    table = frame.to_latex(escape=False, column_format=layout, multicolumn_format="c")
+    comments = (f"% {_escaped(line)}" for line in notes(results, published))
+    return "\n".join([*comments, table])
+
+
+def _halves(cell: str) -> list[str]:
+    # The marks of text mode; a missing figure fills both columns with a dash.
+    halves = cell.split() if cell.strip() != "–" else ["–", "–"]
+    return [
+        half.replace("‡", r"$^\ddagger$").replace("†", r"$^\dagger$").replace("–", "--")
+        for half in halves
+    ]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&").replace("@", "@")
+
+
+STYLES = {
+    "table": _table,
+    "markdown": _markdown,
+    "latex": _latex,
+    "csv": _csv,
+    "json": _json,
+}

@@ -1,0 +1,227 @@
+"""`pqpp bench` and `pqpp demo`, and the protocol behind them."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+from support.pqpp_folders import write_v1_1
+from support.processes import run_pqpp
+
+from pqpp_models.protocol import Predictions, evaluate_predictions, mean_over_targets
+from pqpp_models.published import published_results
+from pqpp_models.result_tables import format_results
+
+SAMPLE = ("--config", "sample", "--split", "test", "--predictors", "lexical")
+
+
+@pytest.fixture
+def home(tmp_path):
+    return {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+
+
+def bench(*arguments, cwd, home):
+    done = run_pqpp("bench", *arguments, cwd=cwd, **home)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def said(n=50, seed=0):
+    generator = np.random.default_rng(seed)
+    true = generator.normal(size=n)
+    values = np.column_stack([true + generator.normal(size=n), generator.normal(size=n)])
+    one = Predictions("mine", ("mean_hbpp", "mean_rr"), values)
+    return one, {
+        "mean_hbpp": list(true),
+        "mean_rr": [None if i % 5 == 0 else x for i, x in enumerate(true)],
+    }
+
+
+def test_results_agree_with_scipy_and_leave_nulls_out():
+    one, references = said()
+    full, partial = evaluate_predictions([one], references, "pqpp", "test")
+    pearson = stats.pearsonr(one.values[:, 0], references["mean_hbpp"])
+    assert full.n == 50 and full.pearson == pytest.approx(pearson.statistic, abs=1e-12)
+    assert full.pearson_p == pytest.approx(pearson.pvalue, rel=1e-9)
+    interval = pearson.confidence_interval()
+    assert (full.pearson_ci_low, full.pearson_ci_high) == pytest.approx(tuple(interval), abs=1e-9)
+    known = [i for i in range(50) if i % 5]
+    tau = stats.kendalltau(one.values[known, 1], np.array(references["mean_rr"], float)[known])
+    assert partial.n == 40 and partial.kendall == pytest.approx(tau.statistic, abs=1e-12)
+    # Kendall's p is by Student's t too, as the paper tests all its coefficients.
+    t = partial.kendall * np.sqrt(38 / (1 - partial.kendall**2))
+    assert partial.kendall_p == pytest.approx(2 * stats.t.sf(abs(t), 38), rel=1e-9)
+
+
+def test_constant_predictions_are_undefined_not_zero():
+    one = Predictions("flat", ("mean_rr",), np.ones((5, 1)))
+    (result,) = evaluate_predictions([one], {"mean_rr": [0.1, 0.2, 0.3, 0.4, 0.5]}, "x", "y")
+    assert np.isnan(result.pearson) and np.isnan(result.kendall) and result.n == 5
+    assert "–" in format_results("table", [result])
+    assert json.loads(format_results("json", [result]))["rows"][0]["pearson"] is None
+
+
+def test_target_without_any_true_value_says_so():
+    one = Predictions("p", ("mean_rr",), np.arange(3.0)[:, None])
+    (result,) = evaluate_predictions([one], {"mean_rr": [None, None, 0.5]}, "x", "y")
+    assert result.n == 1 and np.isnan(result.pearson)
+
+
+def test_marks_follow_the_p_values():
+    one, references = said(n=400)
+    results = evaluate_predictions([one], references, "pqpp", "test")
+    text = format_results("table", results)
+    assert results[0].pearson_p < 0.001 and f"{results[0].pearson:.3f}‡" in text
+    assert f"{results[1].pearson:.3f} " in text  # noise has no mark
+
+
+def test_mean_over_targets():
+    one, references = said()
+    results = evaluate_predictions([one], references, "pqpp", "test")
+    ((name, pearson, kendall),) = mean_over_targets(results)
+    assert name == "mine" and pearson == pytest.approx(
+        (results[0].pearson + results[1].pearson) / 2
+    )
+    assert kendall == pytest.approx((results[0].kendall + results[1].kendall) / 2)
+
+
+def test_published_figures_are_those_of_the_papers(real_data):
+    paper = json.loads((real_data.parent / "papers" / "published_results.json").read_text())["pqpp"]
+    ours = {(r.predictor, r.target, r.config): [r.pearson, r.kendall] for r in published_results()}
+    for key, config in (("table3_main", "pqpp"), ("repository_v1.0_test_2000", "pqpp-v1.0")):
+        table = paper[key]
+        for name, values in table.items():
+            if isinstance(values, list) and name != "columns":
+                for target, value in zip(table["columns"], values, strict=True):
+                    assert ours.pop((name, target, config)) == value
+    for name, value in paper["repository_v1.0_test_2000"]["ego_network_generation"].items():
+        assert ours.pop((name, "mean_hbpp", "pqpp-v1.0")) == value
+    assert not ours
+
+
+def test_json_of_the_sample(tmp_path, home):
+    found = json.loads(bench(*SAMPLE, "--format", "json", cwd=tmp_path, home=home))
+    assert len(found["rows"]) == 9 and {row["n"] for row in found["rows"]} == {80}
+    assert {
+        "predictor",
+        "target",
+        "split",
+        "n",
+        "pearson",
+        "pearson_p",
+        "kendall",
+        "kendall_p",
+    } <= set(found["rows"][0])
+    assert all(row["generated"] for row in found["rows"])
+    assert {row["split"] for row in found["published"]} == {"test"}
+
+
+def test_generated_data_are_marked_in_every_format(tmp_path, home):
+    for style in ("table", "markdown", "latex"):
+        text = bench(*SAMPLE, "--format", style, cwd=tmp_path, home=home)
+        assert "GENERATED DATA" in text and "published" in text
+    rows = list(
+        csv.DictReader(io.StringIO(bench(*SAMPLE, "--format", "csv", cwd=tmp_path, home=home)))
+    )
+    assert {row["generated"] for row in rows if row["published"] == "False"} == {"True"}
+
+
+def test_latex_is_well_formed(tmp_path, home):
+    text = bench(
+        *SAMPLE, "--targets", "mean_hbpp,mean_rr", "--format", "latex", cwd=tmp_path, home=home
+    )
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    columns = [
+        line.count("&") + sum(int(n) - 1 for n in re.findall(r"multicolumn\{(\d)", line))
+        for line in rows
+    ]
+    assert set(columns) == {4} and not re.search(r"(?<!\\)_", text)
+
+
+def test_report_is_one_file_with_pictures(tmp_path, home):
+    bench(*SAMPLE, "--report", "report.html", cwd=tmp_path, home=home)
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 1 and "Generated data." in page
+    assert "finetuned_bert" in page and "http" not in re.sub(r"base64,[^\"]*", "", page)
+    again = tmp_path / "again"
+    again.mkdir()
+    bench(*SAMPLE, "--report", "report.html", cwd=again, home=home)
+    assert (again / "report.html").read_text() == page
+
+
+def test_rows_without_a_true_value_are_dropped_and_n_is_shown(tmp_path, home):
+    folder = write_v1_1(tmp_path / "data")
+    arguments = ("--config", "pqpp", "--data-dir", str(folder), "--predictors", "lexical")
+    found = json.loads(bench(*arguments, "--format", "json", cwd=tmp_path, home=home))
+    assert {row["target"]: row["n"] for row in found["rows"]} == {
+        target: 4 if "hbpp" in target else 3 for target in {row["target"] for row in found["rows"]}
+    }
+    assert "n = 4 (mean_hbpp)" in bench(
+        *arguments, "--targets", "mean_hbpp,mean_rr", cwd=tmp_path, home=home
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--split", "dev"], "has train, validation, test"),
+        (["--config", "pqpp-relevance"], "has no targets"),
+        (["--config", "sample", "--split", "train", "--predictors", "lexical"], "was fitted to"),
+        (["--data-dir", "absent"], "no such folder"),
+        (["--config", "sample", "--predictors", "lexica"], "did you mean 'lexical'"),
+        (["--config", "sample", "--targets", "hbpp"], "did you mean"),
+        (["--split", "test"], "test.csv is missing"),
+    ],
+)
+def test_bad_input_is_one_line_and_two(tmp_path, home, arguments, expected):
+    from support.pqpp_folders import write_v1_0
+
+    if "test" in arguments:
+        arguments = [*arguments, "--data-dir", str(write_v1_0(tmp_path / "data"))]
+    done = run_pqpp("bench", *arguments, cwd=tmp_path, **home)
+    assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
+    arguments = ("--config", "sample", "--split", "test")
+    nowhere = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
+    done = run_pqpp("bench", *arguments, cwd=tmp_path, **nowhere)
+    assert done.returncode == 0 and "lexical" in done.stdout
+    assert "note: without" in done.stderr and "nltk.downloader" in done.stderr
+    named = run_pqpp("bench", *arguments, "--predictors", "linguistic", cwd=tmp_path, **nowhere)
+    assert named.returncode == 2 and "nltk.downloader" in named.stderr
+
+
+def test_demo_runs_with_no_network_and_no_data(tmp_path, home):
+    done = run_pqpp("demo", cwd=tmp_path, **home)
+    assert done.returncode == 0, done.stderr
+    assert "GENERATED DATA" in done.stdout and "finetuned_clip" in done.stdout
+    assert (tmp_path / "pqpp-demo" / "report.html").stat().st_size > 10_000
+    again = run_pqpp("demo", cwd=tmp_path, **home)
+    table = done.stdout.split("done in")[0]
+    assert again.returncode == 0 and again.stdout.startswith(table)
+
+
+@pytest.mark.realdata
+def test_lexical_reaches_its_bar_on_validation(real_data, tmp_path, home):
+    data = str(real_data / "pqpp" / "v1.0")
+    found = json.loads(
+        bench(
+            "--data-dir",
+            data,
+            "--predictors",
+            "lexical",
+            "--format",
+            "json",
+            cwd=tmp_path,
+            home=home,
+        )
+    )
+    pearson = np.mean([row["pearson"] for row in found["rows"]])
+    kendall = np.mean([row["kendall"] for row in found["rows"]])
+    assert {row["n"] for row in found["rows"]} == {2000}
+    assert pearson >= 0.37 and kendall >= 0.25

@@ -1,0 +1,174 @@
+"""`pqpp predict`, as a user runs it."""
+
+import csv
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from support.processes import run_pqpp, run_python
+
+from pqpp_models import TARGETS, Predictor
+from pqpp_models.targets import target_range
+
+PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 three zebras"]
+
+
+def predicted(prompts, targets=None):
+    return Predictor.from_pretrained("lexical").predict(prompts, targets).tolist()
+
+
+def test_one_prompt(tmp_path):
+    done = run_pqpp("predict", PROMPTS[0], "--target", "mean_hbpp,mean_p10", cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    header, _, row = done.stdout.splitlines()
+    assert header.split() == ["prompt", "mean_hbpp", "mean_p10"]
+    expected = [f"{value:.3f}" for value in predicted(PROMPTS[:1], "mean_hbpp,mean_p10")[0]]
+    assert row.startswith(PROMPTS[0]) and row.split()[-2:] == expected
+
+
+def test_json_has_every_target_in_its_own_units(tmp_path):
+    done = run_pqpp("predict", *PROMPTS, "--format", "json", cwd=tmp_path)
+    records = json.loads(done.stdout)
+    assert [record.pop("prompt") for record in records] == PROMPTS
+    assert [list(record) for record in records] == [list(TARGETS)] * 3
+    assert [list(record.values()) for record in records] == predicted(PROMPTS)
+    for record in records:
+        for target, value in record.items():
+            low, high = target_range(target)
+            assert low <= value <= high
+
+
+def test_targets_is_the_same_option(tmp_path):
+    outputs = {
+        run_pqpp("predict", "a cat", option, "mean_rr", cwd=tmp_path).stdout
+        for option in ("--target", "--targets")
+    }
+    assert len(outputs) == 1
+
+
+def write_text(path):
+    path.write_text("".join(f"{p}\n\n" for p in PROMPTS if "\n" not in p), "utf-8")
+
+
+def write_csv(path):
+    text = io.StringIO()
+    csv.writer(text).writerows([["id", "prompt"], *enumerate(PROMPTS)])
+    path.write_text("\ufeff" + text.getvalue(), "utf-8")
+
+
+def write_json(path):
+    path.write_text(json.dumps([{"prompt": prompt} for prompt in PROMPTS]))
+
+
+def write_jsonl(path):
+    lines = [json.dumps({"prompt": PROMPTS[0]}), "", json.dumps(PROMPTS[1]), json.dumps(PROMPTS[2])]
+    path.write_text("\n".join(lines))
+
+
+def write_parquet(path):
+    pa.parquet.write_table(pa.table({"prompt": PROMPTS, "other": [1, 2, 3]}), path)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("p.csv", write_csv),
+        ("p.json", write_json),
+        ("p.jsonl", write_jsonl),
+        ("p.parquet", write_parquet),
+        ("p.txt", write_text),
+        ("prompts", write_text),
+    ],
+)
+def test_files(tmp_path, name, write):
+    write(tmp_path / name)
+    done = run_pqpp("predict", "--file", name, "--format", "jsonl", cwd=tmp_path)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    one_a_line = write is write_text
+    assert [r["prompt"] for r in records] == [p for p in PROMPTS if not (one_a_line and "\n" in p)]
+
+
+def test_standard_input_and_dash(tmp_path):
+    text = "a cat\n\na dog\n"
+    piped = run_pqpp("predict", "--format", "csv", cwd=tmp_path, stdin=text).stdout
+    dashed = run_pqpp("predict", "--file", "-", "--format", "csv", cwd=tmp_path, stdin=text).stdout
+    rows = list(csv.reader(io.StringIO(piped)))
+    assert rows[0] == ["prompt", *TARGETS] and [row[0] for row in rows[1:]] == ["a cat", "a dog"]
+    assert [float(cell) for cell in rows[1][1:]] == predicted(["a cat"])[0]
+    assert piped == dashed
+
+
+def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
+    (tmp_path / "out.csv").write_text("old")
+    done = run_pqpp("predict", "a cat", "--format", "csv", "--output", "out.csv", cwd=tmp_path)
+    assert done.stdout == "" and "written: out.csv" in done.stderr
+    assert (tmp_path / "out.csv").read_text().startswith("prompt,glide_hbpp")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "no prompt"),
+        (["a cat", "--file", "p.csv"], "one of the two"),
+        (["a cat", "--target", "mean_hbp"], "did you mean 'mean_hbpp'"),
+        (["a cat", "--predictor", "lexica"], "did you mean 'lexical'"),
+        (["a cat", "--predictor", "lexical,n_words"], "2 predictors came, one is used"),
+        (["a cat", "--predictor", "./absent"], "no folder"),
+        (["--file", "absent.csv"], "absent.csv: No such file"),
+        (["--file", "p.xlsx"], "files of type '.xlsx' are not read"),
+        (["--file", "other.csv"], "no column 'prompt' among id, caption; name it with --column"),
+        (["--file", "broken.jsonl"], "broken.jsonl, line 2: not JSON"),
+        (["--file", "number.json"], "record 2: prompt is 7, a text is needed"),
+        (["--file", "cut.parquet"], "not Parquet"),
+        (["--file", "latin.txt"], "not UTF-8 at byte 2"),
+        (["--file", "."], "this is a folder"),
+        (["a cat", "--format", "xml"], "invalid choice: 'xml'"),
+    ],
+)
+def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
+    (tmp_path / "other.csv").write_text("id,caption\n1,a cat\n")
+    (tmp_path / "broken.jsonl").write_text('"a cat"\n{"prompt": \n')
+    (tmp_path / "number.json").write_text('["a cat", {"prompt": 7}]')
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1")
+    (tmp_path / "latin.txt").write_bytes(b"a \xe9")
+    done = run_pqpp("predict", *arguments, cwd=tmp_path)
+    assert done.returncode == (0 if not arguments else 2), done.stderr
+    if arguments:
+        assert expected in done.stderr and "Traceback" not in done.stderr
+        if "usage" not in done.stderr:
+            assert done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_nothing_heavy_is_imported(tmp_path):
+    code = (
+        "import sys\n"
+        "from pqpp_cli.main import main\n"
+        "assert main(['predict', 'a cat', '--target', 'mean_hbpp']) == 0\n"
+        "heavy = {'torch', 'datasets', 'evaluate', 'transformers', 'pandas', 'scipy', 'nltk',\n"
+        "         'sklearn', 'pyarrow', 'huggingface_hub', 'matplotlib'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    assert run_python(code, tmp_path).stdout.splitlines()[-1] == "[]"
+
+
+def test_reader_that_stops_early(tmp_path):
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    command = Path(sys.executable).with_name("pqpp")
+    (tmp_path / "p.txt").write_text("a cat\n" * 20000)
+    script = f"'{command}' predict --file p.txt --format csv | head -n 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("prompt,") and "Traceback" not in done.stderr
+
+
+def test_help_has_examples(tmp_path):
+    for command in ("predict", "bench", "demo", "autoload"):
+        done = run_pqpp(command, "--help", cwd=tmp_path)
+        assert done.returncode == 0 and "examples:" in done.stdout

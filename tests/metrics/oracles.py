@@ -1,0 +1,54 @@
+"""Slow, obvious computations that the tests compare with."""
+
+import itertools
+
+import numpy as np
+
+
+def orders(scores):
+    """Every order of the documents of one query that its scores allow, best first."""
+    groups = {}
+    for document, score in enumerate(scores):
+        groups.setdefault(float(score), []).append(document)
+    tied = [itertools.permutations(groups[score]) for score in sorted(groups, reverse=True)]
+    for parts in itertools.product(*tied):
+        yield [document for part in parts for document in part]
+
+
+def over_orders(measure, scores, relevance, ties):
+    """The value of `measure(relevance in ranked order)` by the rule `ties`, one query at a time."""
+    pick = {"expected": np.mean, "optimistic": max, "pessimistic": min}
+    values = []
+    for row_scores, row_relevance in zip(np.asarray(scores), np.asarray(relevance), strict=True):
+        if ties == "order":
+            stable = np.argsort(-row_scores, kind="stable")
+            values.append(measure(row_relevance[stable]))
+        else:
+            every = [measure(row_relevance[order]) for order in orders(row_scores)]
+            values.append(pick[ties](every))
+    return np.asarray(values, dtype=float)
+
+
+def reciprocal_rank(ranked, k=None):
+    hits = np.flatnonzero(np.asarray(ranked) > 0)
+    if not len(hits) or (k is not None and hits[0] >= k):
+        return 0.0
+    return 1.0 / (hits[0] + 1)
+
+
+def precision(ranked, k):
+    return float((np.asarray(ranked)[:k] > 0).sum()) / k
+
+
+def image_relevance(votes, ties):
+    """One image's relevance, straight from the paper's words."""
+    votes = [vote for vote in votes if not np.isnan(vote)]
+    relevant = [vote for vote in votes if vote in (1, 2)]
+    unacceptable = [vote for vote in votes if vote in (0, -1)]
+    if not votes:
+        return np.nan
+    if len(relevant) == len(unacceptable):
+        winners = {"mean": votes, "positive": relevant, "negative": unacceptable}[ties]
+    else:
+        winners = max(relevant, unacceptable, key=len)
+    return sum(winners) / len(winners)

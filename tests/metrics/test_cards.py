@@ -1,0 +1,64 @@
+"""Each metric's README is a Space card that is ready to push, and its example runs."""
+
+import doctest
+import shutil
+
+import pytest
+
+from pqpp_metrics import registration
+
+NAMES = registration.list_metrics()
+PACKAGE = registration._PACKAGE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_front_matter(name):
+    yaml = pytest.importorskip("yaml")
+    card = (PACKAGE / name / "README.md").read_text(encoding="utf-8")
+    front = yaml.safe_load(card.split("---\n")[1])
+    assert front["title"] and front["description"]
+    assert front["sdk"] == "gradio" and front["app_file"] == "app.py"
+    assert {"evaluate", "metric"} <= set(front["tags"])
+    assert front["license"] == "apache-2.0"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_runs(name):
+    results = doctest.testfile(
+        str(PACKAGE / name / "README.md"),
+        module_relative=False,
+        encoding="utf-8",
+        optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
+    )
+    assert results.attempted >= 3
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_app_computes_the_example(name, tmp_path):
+    pytest.importorskip("gradio")
+    from pqpp_metrics import app
+
+    for part in (f"{name}/{name}.py", f"{name}/README.md", "app.py", "requirements.txt"):
+        shutil.copy(PACKAGE / part, tmp_path)
+    assert app.find_metric(tmp_path) == name
+    page = app.build(tmp_path)
+    (click,) = [function for function in page.fns.values() if function.api_name == "compute"]
+    result = click.fn(*(box.value for box in click.inputs))
+    assert name in result
+
+
+def test_the_app_says_what_is_wrong(tmp_path):
+    gradio = pytest.importorskip("gradio")
+    from pqpp_metrics import app
+
+    with pytest.raises(FileNotFoundError, match="beside"):
+        app.find_metric(tmp_path)
+    for part in ("reciprocal_rank/reciprocal_rank.py", "reciprocal_rank/README.md"):
+        shutil.copy(PACKAGE / part, tmp_path)
+    page = app.build(tmp_path)
+    (click,) = [function for function in page.fns.values() if function.api_name == "compute"]
+    empty = [""] * len(click.inputs)
+    for texts, words in ((["not json", "[[1]]"], "Expecting value"), (["[[1]]", "[[-1]]"], "-1")):
+        with pytest.raises(gradio.Error, match=words):
+            click.fn(*(texts + empty[2:]))

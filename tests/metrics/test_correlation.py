@@ -1,0 +1,167 @@
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import kendall_qpp, pearson_qpp, student_t_p_value
+
+METRICS = [pearson_qpp, kendall_qpp]
+
+
+def value_of(metric, *args, **kwargs):
+    return metric(*args, **kwargs)[metric.__name__]
+
+
+def samples(n, ties):
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal(n)
+    y = 0.4 * x + rng.standard_normal(n)
+    return (x.round(1), y.round(1)) if ties else (x, y)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("n", [5, 12, 40, 2000])
+def test_scipy(n, ties):
+    x, y = samples(n, ties)
+    pearson, outside = pearson_qpp(x, y), scipy.stats.pearsonr(x, y)
+    interval = outside.confidence_interval(0.95)
+    assert pearson["pearson_qpp"] == pytest.approx(outside.statistic, abs=1e-12)
+    assert pearson["p_value"] == pytest.approx(outside.pvalue, rel=1e-9, abs=1e-300)
+    assert pearson["ci_low"] == pytest.approx(interval.low, abs=1e-12)
+    assert pearson["ci_high"] == pytest.approx(interval.high, abs=1e-12)
+    kendall, outside = kendall_qpp(x, y), scipy.stats.kendalltau(x, y)
+    assert kendall["kendall_qpp"] == pytest.approx(outside.statistic, abs=1e-12)
+    assert kendall["p_value"] == pytest.approx(outside.pvalue, rel=1e-12)
+    assert pearson["n"] == kendall["n"] == n
+
+
+def test_tau_b_by_hand():
+    # Of 6 pairs 4 agree, 0 disagree, one is tied in x, one in y: 4 / sqrt(5 * 5).
+    assert value_of(kendall_qpp, [1, 1, 2, 3], [1, 2, 3, 3]) == pytest.approx(0.8, abs=1e-15)
+
+
+def test_kendall_interval_by_its_formula():
+    x, y = samples(40, ties=False)
+    result = kendall_qpp(x, y, confidence=0.9)
+    reach = 1.6448536269514722 * math.sqrt(0.437 / 36)
+    z = math.atanh(result["kendall_qpp"])
+    assert result["ci_low"] == pytest.approx(math.tanh(z - reach), abs=1e-12)
+    assert result["ci_high"] == pytest.approx(math.tanh(z + reach), abs=1e-12)
+
+
+def test_student_t():
+    for r, n in [(0.3, 10), (-0.05, 2000), (0.9, 3), (0.0, 8)]:
+        t = r * math.sqrt((n - 2) / (1 - r * r))
+        expected = 2 * scipy.stats.t.sf(abs(t), n - 2)
+        assert student_t_p_value(r, n) == pytest.approx(expected, rel=1e-10)
+    assert student_t_p_value(1.0, 10) == 0.0
+    assert student_t_p_value(1.0, 2) == 1.0
+    assert math.isnan(student_t_p_value(math.nan, 10))
+
+
+@pytest.mark.parametrize(("r", "n"), [(1.1, 10), (-2, 10), (0.5, 1), (0.5, 2.5), (math.inf, 9)])
+def test_student_t_refuses(r, n):
+    with pytest.raises(MetricInputError):
+        student_t_p_value(r, n)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("constant", [0.0, 0.1, -3e300, 1e-320])
+def test_a_constant_has_no_correlation(metric, swap, constant):
+    x, y = [constant] * 6, [1, 2, 3, 4, 5, 6]
+    result = metric(y, x) if swap else metric(x, y)
+    assert result.pop("n") == 6
+    assert all(math.isnan(value) for value in result.values())
+
+
+@pytest.mark.parametrize(("metric", "smallest"), [(pearson_qpp, 4), (kendall_qpp, 5)])
+def test_the_interval_needs_enough_pairs(metric, smallest):
+    rng = np.random.default_rng(0)
+    for n in range(2, 7):
+        result = metric(rng.random(n), rng.random(n))
+        assert math.isnan(result["ci_low"]) == (n < smallest)
+        assert -1 <= result[metric.__name__] <= 1
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_perfect_line_is_a_point(metric):
+    up = metric([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12])
+    assert up[metric.__name__] == pytest.approx(1, abs=1e-15)
+    assert up["ci_high"] == pytest.approx(1, abs=1e-6)
+    down = metric([1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1])
+    assert down[metric.__name__] == pytest.approx(-1, abs=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+def test_pearson_does_not_overflow(scale):
+    x, y = samples(50, ties=False)
+    assert value_of(pearson_qpp, x * scale, y) == pytest.approx(value_of(pearson_qpp, x, y))
+
+
+def test_pearson_of_values_that_differ_in_the_last_digits():
+    x = 1e15 + np.array([0, 0.125, 0.25, 0.375])
+    assert value_of(pearson_qpp, x, [1, 2, 3, 4]) == pytest.approx(1, abs=1e-12)
+
+
+FLOATS = st.integers(-50, 50).map(lambda i: i / 7)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@given(st.lists(st.tuples(FLOATS, FLOATS), min_size=2, max_size=30), st.data())
+def test_symmetric_bounded_and_without_order(metric, pairs, data):
+    x, y = map(np.array, zip(*pairs, strict=True))
+    value = value_of(metric, x, y)
+    if math.isnan(value):
+        assert len(set(x)) == 1 or len(set(y)) == 1
+        return
+    assert -1 <= value <= 1
+    order = data.draw(st.permutations(range(len(x))))
+    assert value_of(metric, x[order], y[order]) == pytest.approx(value, abs=1e-12)
+    assert value_of(metric, y, x) == pytest.approx(value, abs=1e-12)
+    assert value_of(metric, -x, y) == pytest.approx(-value, abs=1e-12)
+    assert value_of(metric, 3 * x + 5, y) == pytest.approx(value, abs=1e-9)
+
+
+@given(st.lists(st.tuples(FLOATS, FLOATS), min_size=2, max_size=30))
+def test_kendall_only_sees_ranks(pairs):
+    x, y = map(np.array, zip(*pairs, strict=True))
+    before, after = value_of(kendall_qpp, x, y), value_of(kendall_qpp, np.exp(x), y)
+    assert before == after or (math.isnan(before) and math.isnan(after))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("predictions", "references", "words"),
+    [
+        ([1, 2, 3], [1, 2], "shapes differ"),
+        ([1], [1], "at least 2"),
+        ([], [], "empty"),
+        ([1, np.nan], [1, 2], "`predictions` holds 1 NaN"),
+        ([1, 2], [1, np.inf], "`references` holds 1 NaN"),
+        (["1", "2"], [1, 2], "str"),
+        ([[1, 2]], [[1, 2]], "dimension"),
+        ([1, None], [1, 2], "NaN"),
+    ],
+)
+def test_bad_input_is_one_typed_error(metric, predictions, references, words):
+    with pytest.raises(MetricInputError, match=words):
+        metric(predictions, references)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("confidence", [0, 1, 95, -0.5, "0.95", np.nan, None, True])
+def test_a_bad_confidence_is_refused(metric, confidence):
+    with pytest.raises(MetricInputError, match="`confidence`"):
+        metric([1, 2, 3], [1, 2, 4], confidence=confidence)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_torch_values_are_taken(metric):
+    torch = pytest.importorskip("torch")
+    x, y = samples(30, ties=True)
+    assert metric(torch.tensor(x), torch.tensor(y, requires_grad=True)) == metric(x, y)

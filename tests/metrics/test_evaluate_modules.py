@@ -1,0 +1,180 @@
+"""Every module in every way that evaluate can be asked: at once, in batches, combined, spread."""
+
+import itertools
+import json
+import math
+import subprocess
+import sys
+
+import evaluate
+import numpy as np
+import pytest
+from metrics.module_cases import CASES
+
+from pqpp_metrics import registration
+from pqpp_metrics.errors import MetricInputError
+
+NAMES = registration.list_metrics()
+
+
+def same(left, right):
+    """Equal to the last bit, NaN equal to NaN."""
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+
+
+def shards(inputs, parts):
+    """The inputs cut into contiguous parts."""
+    length = len(next(iter(inputs.values())))
+    bounds = [length * part // parts for part in range(parts + 1)]
+    return [
+        {name: column[low:high] for name, column in inputs.items()}
+        for low, high in itertools.pairwise(bounds)
+    ]
+
+
+def test_every_module_has_a_case():
+    assert sorted(CASES) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_main_value_is_under_the_module_name(name):
+    case = CASES[name]
+    metric = evaluate.load(f"pqpp/{name}")
+    assert metric.name == name
+    result = metric.compute(**case.inputs, **case.options)
+    assert isinstance(result[name], float)
+    assert math.isfinite(result[name])
+    assert result[name] == pytest.approx(case.value(), abs=1e-12)
+    json.dumps(result)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_single_items_and_memory_give_the_same(name):
+    case = CASES[name]
+    whole = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
+    batched = evaluate.load(f"pqpp/{name}", keep_in_memory=True)
+    for part in shards(case.inputs, 3):
+        batched.add_batch(**part)
+    assert same(batched.compute(**case.options), whole)
+    single = evaluate.load(f"pqpp/{name}")
+    singular = {"predictions": "prediction", "references": "reference"}
+    for part in shards(case.inputs, len(next(iter(case.inputs.values())))):
+        single.add(**{singular.get(key, key): column[0] for key, column in part.items()})
+    assert same(single.compute(**case.options), whole)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numpy_arrays_give_the_same(name):
+    case = CASES[name]
+    arrays = {key: np.asarray(column) for key, column in case.inputs.items()}
+    if any(array.dtype == object for array in arrays.values()):
+        pytest.skip("the inputs are no rectangular arrays")
+    metric = evaluate.load(f"pqpp/{name}")
+    whole = metric.compute(**case.inputs, **case.options)
+    assert same(metric.compute(**arrays, **case.options), whole)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_combined_with_itself_and_others_of_the_same_inputs(name):
+    case = CASES[name]
+    partners = [other for other in NAMES if set(CASES[other].inputs) == set(case.inputs)]
+    partners = [other for other in partners if CASES[other].kind == case.kind][:3]
+    combined = evaluate.combine([f"pqpp/{other}" for other in {name: 0} | dict.fromkeys(partners)])
+    combined.add_batch(**case.inputs)
+    result = combined.compute()
+    alone = evaluate.load(f"pqpp/{name}").compute(**case.inputs)
+    for key, value in alone.items():
+        found = result[key] if key in result else result[f"{name}_{key}"]
+        assert same(found, value)
+
+
+WORKER = """
+import json, sys
+import pqpp_metrics, evaluate
+from metrics.module_cases import CASES
+from metrics.test_evaluate_modules import shards
+
+rank, parts, names, experiment = json.loads(sys.argv[1])
+results = {}
+for name in names:
+    case = CASES[name]
+    metric = evaluate.load(
+        f"pqpp/{name}", num_process=parts, process_id=rank, experiment_id=experiment
+    )
+    results[name] = metric.compute(**shards(case.inputs, parts)[rank], **case.options)
+print(json.dumps(results))
+"""
+
+
+def test_spread_over_processes(tmp_path):
+    """Two processes share the rows of each module; the result is that of one, to the last bit."""
+    import os
+
+    root = registration._PACKAGE.parent
+    path = os.pathsep.join([str(root), str(root / "tests")])
+    environment = os.environ | {"PYTHONPATH": path, "HF_METRICS_CACHE": str(tmp_path)}
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, json.dumps([rank, 2, NAMES, "spread"])],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    outputs = [worker.communicate(timeout=180) for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0], outputs
+    first, second = (json.loads(out.splitlines()[-1]) for out, _ in outputs)
+    assert set(second.values()) == {None}
+    for name in NAMES:
+        case = CASES[name]
+        whole = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
+        assert same(first[name], whole), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_calls_are_typed_errors_and_the_next_call_works(name):
+    case = CASES[name]
+    metric = evaluate.load(f"pqpp/{name}")
+    first_input = next(iter(case.inputs))
+    with pytest.raises(MetricInputError, match="no input or option `no_such_option`"):
+        metric.compute(**case.inputs, no_such_option=1)
+    with pytest.raises(MetricInputError, match="nothing was given"):
+        metric.compute()
+    with pytest.raises(MetricInputError, match="nothing was given"):
+        metric.compute(**dict.fromkeys(case.inputs))
+    with pytest.raises(MetricInputError, match="empty"):
+        metric.compute(**{key: [] for key in case.inputs})
+    if len(case.inputs) > 1:
+        with pytest.raises(MetricInputError, match=f"`{first_input}` is missing"):
+            metric.compute(**(case.inputs | {first_input: None}))
+        with pytest.raises(MetricInputError, match="were given"):
+            metric.compute(**(case.inputs | {first_input: case.inputs[first_input][:-1]}))
+    expected = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
+    assert same(metric.compute(**case.inputs, **case.options), expected)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if CASES[n].kind in ("pairs", "rankings")])
+def test_text_for_numbers_is_refused(name):
+    case = CASES[name]
+    metric = evaluate.load(f"pqpp/{name}")
+    as_text = lambda x: [as_text(y) for y in x] if isinstance(x, list) else str(x)  # noqa: E731
+    for key in case.inputs:
+        with pytest.raises(MetricInputError, match=f"`{key}` holds text"):
+            metric.compute(**(case.inputs | {key: as_text(case.inputs[key])}))
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if CASES[n].kind == "rankings"])
+def test_errors_name_the_inputs_of_the_module(name):
+    metric = evaluate.load(f"pqpp/{name}")
+    with pytest.raises(MetricInputError, match="`references` holds -1"):
+        metric.compute(predictions=[[1.0, 2.0]], references=[[1.0, -1.0]])
+
+
+def test_prompt_ids_may_be_integers_or_strings():
+    metric = evaluate.load("pqpp/hbpp")
+    labels = [[2, None, 1], [0, 0, 2], [1, 1, 1]]
+    assert metric.compute(labels=labels, prompt_ids=["a", "b", "a"])["prompt_ids"] == ["a", "b"]
+    assert metric.compute(labels=labels, prompt_ids=[7, 3, 7])["prompt_ids"] == [7, 3]
+    assert metric.compute(labels=labels, prompt_ids=["7", "3", "7"])["prompt_ids"] == ["7", "3"]

@@ -1,0 +1,126 @@
+import subprocess
+import sys
+import textwrap
+import threading
+import types
+
+import pytest
+
+from pqpp_metrics import registration
+from pqpp_metrics.errors import UnknownMetricError
+
+
+def run(code, cwd, **environment):
+    """Run code in a fresh interpreter and return what it prints."""
+    import os
+
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(registration._PACKAGE.parent)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_import_is_light(tmp_path):
+    code = """
+        import sys, pqpp_metrics.functional
+        heavy = {"evaluate", "datasets", "scipy", "pandas", "torch", "sklearn"} & set(sys.modules)
+        print(sorted(heavy))
+    """
+    assert run(code, tmp_path) == "[]\n"
+
+
+@pytest.mark.parametrize("first", ["evaluate", "pqpp_metrics"])
+def test_either_may_be_imported_first(tmp_path, first):
+    second = {"evaluate": "pqpp_metrics", "pqpp_metrics": "evaluate"}[first]
+    code = f"""
+        import {first}
+        import {second}
+        import evaluate.inspect, evaluate.evaluation_suite, evaluate.loading as loading
+        print(evaluate.load("pqpp/kendall_qpp").name)
+        for module in (loading, evaluate.inspect, evaluate.evaluation_suite):
+            print(module.evaluation_module_factory is loading.evaluation_module_factory)
+        print(loading.evaluation_module_factory.resolves_pqpp)
+    """
+    assert run(code, tmp_path) == "kendall_qpp\nTrue\nTrue\nTrue\nTrue\n"
+
+
+def test_it_wins_over_a_local_folder_and_leaves_others_alone(tmp_path):
+    for name in ("pqpp/hbpp", "mine/hbpp"):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        (folder / "hbpp.py").write_text(
+            "import evaluate\n"
+            "import datasets\n"
+            "class Local(evaluate.Metric):\n"
+            "    def _info(self):\n"
+            "        return evaluate.MetricInfo(description='', citation='',\n"
+            "            features=datasets.Features({'predictions': datasets.Value('int64')}))\n"
+        )
+    code = """
+        import pqpp_metrics, evaluate
+        print(evaluate.load("pqpp/hbpp").name, evaluate.load("mine/hbpp").name)
+        print(evaluate.load("./pqpp/hbpp").name)
+    """
+    assert run(code, tmp_path) == "hbpp local\nlocal\n"
+
+
+def test_an_unknown_name_is_one_clear_error():
+    import evaluate
+
+    with pytest.raises(UnknownMetricError, match="did you mean 'pqpp/kendall_qpp'") as caught:
+        evaluate.load("pqpp/kendal_qpp")
+    assert isinstance(caught.value, FileNotFoundError)
+    assert "\n" not in str(caught.value)
+    assert all(name in str(caught.value) for name in registration.list_metrics())
+    for name in ("", "..", "../errors", "hbpp/", "functional", "app"):
+        with pytest.raises(UnknownMetricError):
+            evaluate.load(f"pqpp/{name}")
+
+
+def test_other_unknown_names_fail_as_before():
+    import evaluate
+
+    with pytest.raises(FileNotFoundError) as caught:
+        evaluate.load("./nowhere/nothing")
+    assert not isinstance(caught.value, UnknownMetricError)
+
+
+def test_patching_twice_or_from_threads_wraps_once():
+    seen = []
+
+    def factory(path, **options):
+        seen.append((path, options))
+
+    loading = types.SimpleNamespace(evaluation_module_factory=factory)
+    threads = [threading.Thread(target=registration.patch, args=[loading]) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loading.evaluation_module_factory.__wrapped__ is factory
+    loading.evaluation_module_factory("accuracy", module_type="metric")
+    loading.evaluation_module_factory("pqpp/hbpp", revision="main")
+    assert seen[0] == ("accuracy", {"module_type": "metric"})
+    assert seen[1] == (str(registration.metric_path("hbpp")), {"revision": "main"})
+
+
+def test_every_folder_with_a_module_is_listed():
+    names = registration.list_metrics()
+    assert names == sorted(names)
+    assert {"hbpp", "reciprocal_rank", "precision_at_k", "pearson_qpp", "kendall_qpp"} <= set(names)
+    assert "functional" not in names
+
+
+def test_a_module_is_cached_as_evaluate_does():
+    import evaluate
+
+    first, second = evaluate.load("pqpp/hbpp"), evaluate.load("pqpp/hbpp")
+    assert type(first) is type(second)
+    assert first._hash == second._hash
+    assert "evaluate_modules" in type(first).__module__
