@@ -6,7 +6,6 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp_* -type f -not -name '*.pyc')
 CHECKED := pqpp_autoload.py setup.py pqpp_cli pqpp_datasets pqpp_metrics pqpp_models benchmarks tests training
-DOCTESTED := pqpp_cli pqpp_datasets pqpp_metrics pqpp_models
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all bench lint format clean
@@ -18,10 +17,10 @@ demo: $(VENV)/demo-installed  ## install, then the main job end to end, with no 
 	$(BIN)/pqpp demo
 
 test: $(VENV)/test-installed  ## the tests, without the slow ones
-	$(BIN)/pytest -n 2 -m "not slow" --doctest-modules tests --pyargs $(DOCTESTED)
+	$(BIN)/pytest -n 2 -m "not slow" tests
 
 test-all: $(VENV)/test-installed  ## all tests
-	$(BIN)/pytest -n 2 --doctest-modules tests --pyargs $(DOCTESTED)
+	$(BIN)/pytest -n 2 tests
 
 bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run
 	for script in benchmarks/*_speed.py; do $(BIN)/python $$script || exit 1; done

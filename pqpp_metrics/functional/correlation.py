@@ -164,7 +164,7 @@ def pearson_correlation(x, y):
     """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
     if is_constant(x) or is_constant(y):
         return math.nan
-    r = float(np.dot(_unit_deviations(x), _unit_deviations(y)))
+    r = float((_unit_deviations(x) * _unit_deviations(y)).sum())
     return min(1.0, max(-1.0, r))
 
 
@@ -175,7 +175,7 @@ def _unit_deviations(values):
     deviations = _to_unit_range(values - values.mean())
     # Values that differ in their last digits only: the first mean was rounded to one of them.
     deviations = deviations - deviations.mean()
-    return deviations / np.sqrt(np.dot(deviations, deviations))
+    return deviations / np.sqrt((deviations * deviations).sum())
 
 
 def _to_unit_range(values):

@@ -1,0 +1,247 @@
+"""A predictor on disk: ``config.json``, ``model.safetensors`` and ``README.md`` in one folder.
+
+The configuration holds the hash of the weights, so that a pair of files that does not belong
+together is refused, and nothing is ever unpickled. A folder is written under another name beside
+its place and then renamed: an interrupted run leaves the old folder or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.errors import CheckpointError
+
+FORMAT_VERSION = 1
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+EXTRA_FILES = (
+    "added_tokens.json",
+    "merges.txt",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "sentencepiece.bpe.model",
+    "special_tokens_map.json",
+    "spiece.model",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+)
+"""What transformers' tokenizers and image processors add to a checkpoint; no code, no pickle."""
+Tensors = dict[str, NDArray[Any]]
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read a checkpoint's configuration and check that this version understands it.
+
+    Args:
+        folder: a folder with ``config.json``.
+
+    Returns:
+        The configuration; ``predictor_type`` is a string and ``format_version`` is known.
+
+    Raises:
+        CheckpointError: there is no such file, it is no JSON object, it has no predictor's type,
+            or its format is newer than this version reads.
+    """
+    path = folder / CONFIG
+    try:
+        config = json.loads(_read(path).decode("utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise CheckpointError(
+            f"{path} is not valid JSON ({type(error).__name__}); save or download the predictor "
+            "again"
+        ) from None
+    if not isinstance(config, dict) or not isinstance(config.get("predictor_type"), str):
+        raise CheckpointError(
+            f"{path} does not name a 'predictor_type'; give a folder written by save_pretrained"
+        )
+    version = config.get("format_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise CheckpointError(
+            f"{path} has format_version {version!r}, not a whole number from 1 on; save or "
+            "download the predictor again"
+        )
+    if version > FORMAT_VERSION:
+        raise CheckpointError(
+            f"{path} has format_version {version}, this version of pqpp reads up to "
+            f"{FORMAT_VERSION}; upgrade pqpp"
+        )
+    return config
+
+
+def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
+    """Read a checkpoint's weights and check them against the configuration's hash.
+
+    Args:
+        folder: a folder with ``model.safetensors``; without weights if the configuration has no
+            ``weights_sha256``.
+        config: what ``read_config`` returned.
+
+    Returns:
+        The arrays by name; empty for a predictor without weights.
+
+    Raises:
+        CheckpointError: the file is missing, damaged, or not the one the configuration was
+            written with.
+    """
+    expected = config.get("weights_sha256")
+    if expected is None:
+        return {}
+    path = folder / WEIGHTS
+    content = _read(path)
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise CheckpointError(
+            f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
+            "download the predictor again"
+        )
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(content)
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} is not a readable safetensors file ({type(error).__name__}); save or "
+            "download the predictor again"
+        ) from None
+
+
+def check_tensors(
+    folder: Path, tensors: Tensors, expected: Mapping[str, tuple[str, tuple[int, ...]]]
+) -> None:
+    """Check that a checkpoint holds the arrays that its predictor needs.
+
+    Args:
+        folder: where they came from, for the message.
+        tensors: what ``read_tensors`` returned.
+        expected: data type and shape by name.
+
+    Raises:
+        CheckpointError: an array is missing, has another type or shape, or is not finite.
+
+    >>> check_tensors(Path("x"), {"a": np.zeros(3)}, {"a": ("float64", (2,))})
+    Traceback (most recent call last):
+        ...
+    pqpp_models.errors.CheckpointError: x/model.safetensors: 'a' is float64 (3,), but ...
+    """
+    path = folder / WEIGHTS
+    remedy = "save or download the predictor again"
+    for name, (dtype, shape) in expected.items():
+        if name not in tensors:
+            raise CheckpointError(f"{path}: there is no tensor {name!r}; {remedy}")
+        array = tensors[name]
+        if array.dtype != np.dtype(dtype) or array.shape != shape:
+            raise CheckpointError(
+                f"{path}: {name!r} is {array.dtype} {array.shape}, but {CONFIG} asks for {dtype} "
+                f"{shape}; {remedy}"
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise CheckpointError(f"{path}: {name!r} holds NaN or infinite values; {remedy}")
+
+
+def write_checkpoint(
+    folder: str | os.PathLike[str],
+    config: Mapping[str, Any],
+    tensors: Tensors,
+    card: str,
+    files: Mapping[str, bytes] | None = None,
+) -> Path:
+    """Write a checkpoint so that its folder is whole at every moment.
+
+    Args:
+        folder: a new folder, an empty one, or one with an older checkpoint, which is replaced.
+        config: everything but ``format_version`` and ``weights_sha256``, which are added here.
+        tensors: the weights; no file is written when there are none.
+        card: the text of the model card, in Markdown.
+        files: further files by name, all of them among ``EXTRA_FILES``.
+
+    Returns:
+        The folder.
+
+    Raises:
+        CheckpointError: a further file is not allowed, the folder is a file, or it holds files that are not a checkpoint's.
+    """
+    place = Path(folder).expanduser().absolute()
+    unknown = sorted(set(files or {}) - set(EXTRA_FILES))
+    if unknown:
+        raise CheckpointError(f"a checkpoint holds no {unknown[0]!r}; see EXTRA_FILES")
+    _refuse_foreign_files(place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    beside = place.parent / f".{place.name}.{os.getpid()}.new"
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir()
+    try:
+        _write_files(beside, config, tensors, card)
+        for name, content in (files or {}).items():
+            (beside / name).write_bytes(content)
+        _swap(beside, place)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return place
+
+
+def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card: str) -> None:
+    full: dict[str, Any] = {"format_version": FORMAT_VERSION, **config}
+    if tensors:
+        from safetensors.numpy import save
+
+        content = save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+        (folder / WEIGHTS).write_bytes(content)
+        full["weights_sha256"] = hashlib.sha256(content).hexdigest()
+    text = json.dumps(full, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+    (folder / CARD).write_text(card, encoding="utf-8")
+
+
+def _swap(beside: Path, place: Path) -> None:
+    if not place.exists():
+        beside.rename(place)
+        return
+    old = place.parent / f".{place.name}.{os.getpid()}.old"
+    shutil.rmtree(old, ignore_errors=True)
+    place.rename(old)
+    try:
+        beside.rename(place)
+    except BaseException:
+        old.rename(place)
+        raise
+    shutil.rmtree(old)
+
+
+def _refuse_foreign_files(place: Path) -> None:
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise CheckpointError(f"{place} is a file; name a folder to save the predictor in")
+    foreign = sorted(
+        {entry.name for entry in place.iterdir()} - {CONFIG, WEIGHTS, CARD, *EXTRA_FILES}
+    )
+    if foreign:
+        raise CheckpointError(
+            f"{place} holds other things ({', '.join(foreign[:3])}); name a new or empty folder, "
+            "or one with an older checkpoint"
+        )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"{path} is missing; give a folder written by save_pretrained"
+        ) from None
+    except OSError as error:
+        raise CheckpointError(
+            f"{path} cannot be read ({error.strerror or type(error).__name__}); check the file "
+            "and its permissions"
+        ) from None

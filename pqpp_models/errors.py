@@ -1,0 +1,29 @@
+"""The errors of the predictors: one line each, with what came, what is allowed and what to do.
+
+All of them are ``PredictorError``, which is a ``ValueError``: the command line catches that one
+class, prints the line and exits with 2.
+"""
+
+
+class PredictorError(ValueError):
+    """A predictor was given something that it cannot use.
+
+    >>> issubclass(CheckpointError, PredictorError) and issubclass(PredictorError, ValueError)
+    True
+    """
+
+
+class UnknownPredictorError(PredictorError):
+    """A predictor's name is neither shipped, nor a local folder, nor a repository on the Hub."""
+
+
+class UnknownTargetError(PredictorError):
+    """A target's name is not known, or this predictor does not predict it."""
+
+
+class MissingResourceError(PredictorError):
+    """Data that a predictor looks up at run time is not installed (a WordNet, a tagger)."""
+
+
+class CheckpointError(PredictorError):
+    """A saved predictor is absent, damaged, of another kind, or from a newer version."""

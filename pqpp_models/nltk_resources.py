@@ -1,0 +1,120 @@
+"""NLTK's tokeniser, stopwords, WordNet and tagger: loaded once, or a clear error.
+
+Everything is loaded up front and under a lock: NLTK's own loaders replace themselves at first use,
+which is not safe when two threads do it at once.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+import zipfile
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from pqpp_models.errors import MissingResourceError
+
+DOWNLOAD = "python -m nltk.downloader punkt_tab wordnet stopwords averaged_perceptron_tagger_eng"
+
+_T = TypeVar("_T")
+_lock = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def tokenizer() -> Callable[[str], list[str]]:
+    """Return ``nltk.word_tokenize``, with its sentence model loaded.
+
+    Raises:
+        MissingResourceError: ``punkt_tab`` is not installed or not readable.
+    """
+
+    def load() -> Callable[[str], list[str]]:
+        from nltk.tokenize import word_tokenize
+
+        word_tokenize("ready")
+        return word_tokenize
+
+    return _loaded("punkt_tab", load)
+
+
+@lru_cache(maxsize=1)
+def stopwords() -> frozenset[str]:
+    """Return NLTK's English stopwords.
+
+    Raises:
+        MissingResourceError: ``stopwords`` is not installed or not readable.
+    """
+
+    def load() -> frozenset[str]:
+        from nltk.corpus import stopwords as corpus
+
+        return frozenset(corpus.words("english"))
+
+    return _loaded("stopwords", load)
+
+
+@lru_cache(maxsize=1)
+def wordnet() -> Any:
+    """Return NLTK's WordNet reader, fully loaded.
+
+    Raises:
+        MissingResourceError: ``wordnet`` is not installed or not readable.
+    """
+
+    def load() -> Any:
+        from nltk.corpus import wordnet as corpus
+
+        corpus.ensure_loaded()
+        corpus.synsets("ready")
+        return corpus
+
+    return _loaded("wordnet", load)
+
+
+@lru_cache(maxsize=1)
+def tagger() -> Any:
+    """Return NLTK's averaged perceptron tagger for English (Penn Treebank tags).
+
+    Raises:
+        MissingResourceError: ``averaged_perceptron_tagger_eng`` is not installed or not readable.
+    """
+
+    def load() -> Any:
+        from nltk.tag.perceptron import PerceptronTagger
+
+        # One instance is kept: nltk.pos_tag would read its weights from disk at every call.
+        return PerceptronTagger(lang="eng")
+
+    return _loaded("averaged_perceptron_tagger_eng", load)
+
+
+def _loaded(resource: str, load: Callable[[], _T]) -> _T:
+    with _lock, warnings.catch_warnings():
+        # NLTK also warns about what it then refuses; the error below says it once.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            return load()
+        except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
+            raise _missing(resource, error) from None
+
+
+def _missing(resource: str, error: Exception) -> MissingResourceError:
+    text = str(error)
+    refused = re.search(r"(?:chmod go-w|will not read)\s+'([^']+)'", text)
+    if refused:
+        place = refused.group(1)
+        return MissingResourceError(
+            f"NLTK refuses {resource!r} at {place}, since other accounts could change it; run: "
+            f"chmod -R go-w '{place}'"
+        )
+    if isinstance(error, LookupError):
+        return MissingResourceError(
+            f"NLTK data {resource!r} is not installed (searched the folders of NLTK_DATA and "
+            f"NLTK's own); run: {DOWNLOAD}"
+        )
+    return MissingResourceError(
+        f"NLTK data {resource!r} cannot be read ({type(error).__name__}); delete it and run: "
+        f"{DOWNLOAD}"
+    )

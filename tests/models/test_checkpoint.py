@@ -1,0 +1,247 @@
+"""Saving, loading, and every kind of damage to a saved predictor."""
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from pqpp_models import CheckpointError, Predictor, PredictorError
+from pqpp_models.checkpoint import FORMAT_VERSION, write_checkpoint
+from pqpp_models.lexical import LexicalPredictor
+from pqpp_models.linguistic import LinguisticPredictor
+
+PROMPTS = ["A man riding a wave.", "", "a zebra \U0001f993 paints\ntwo oranges"]
+
+
+@pytest.fixture
+def saved(fitted, tmp_path) -> Path:
+    return fitted.save_pretrained(tmp_path / "saved")
+
+
+def change_config(folder: Path, **changes) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config.update(changes)
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def change_tensors(folder: Path, change) -> None:
+    """Change the arrays and make the hash fit again, as a careless converter would."""
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors")
+    content = (folder / "model.safetensors").read_bytes()
+    change_config(folder, weights_sha256=hashlib.sha256(content).hexdigest())
+
+
+def refused(folder: Path, *said: str) -> None:
+    with pytest.raises(CheckpointError) as caught:
+        Predictor.from_pretrained(folder)
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in (str(folder), *said):
+        assert part in message
+
+
+def test_round_trip(fitted, saved, tmp_path):
+    assert sorted(p.name for p in saved.iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+    ]
+    for loaded in (Predictor.from_pretrained(saved), LexicalPredictor.from_pretrained(str(saved))):
+        assert isinstance(loaded, LexicalPredictor)
+        np.testing.assert_array_equal(loaded.predict(PROMPTS), fitted.predict(PROMPTS))
+    again = loaded.save_pretrained(tmp_path / "again")
+    for name in ("README.md", "config.json", "model.safetensors"):
+        assert (again / name).read_bytes() == (saved / name).read_bytes()
+
+
+def test_predictor_without_weights(tmp_path):
+    folder = LinguisticPredictor("mean_word_length").save_pretrained(tmp_path / "length")
+    assert sorted(p.name for p in folder.iterdir()) == ["README.md", "config.json"]
+    assert Predictor.from_pretrained(folder).predict(["a red"], "mean_rr").tolist() == [[2.0]]
+
+
+def test_files_are_readable_as_the_umask_says(saved):
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o777 & ~umask
+    assert stat.S_IMODE((saved / "config.json").stat().st_mode) == 0o666 & ~umask
+
+
+def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
+    LinguisticPredictor("n_words").save_pretrained(saved)
+    assert Predictor.from_pretrained(saved).name == "n_words"
+    assert not (saved / "model.safetensors").exists()
+    assert [p.name for p in saved.parent.iterdir()] == ["saved"]
+
+
+@pytest.mark.parametrize("fails", ["write_text", "rename"])
+def test_failure_leaves_the_old_one(fitted, saved, fails, monkeypatch):
+    before = {p.name: p.read_bytes() for p in saved.iterdir()}
+    real = getattr(Path, fails)
+
+    def break_off(self, *arguments, **options):
+        if self.name in ("config.json", ".saved.%d.new" % os.getpid()):
+            raise KeyboardInterrupt
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, fails, break_off)
+    with pytest.raises(KeyboardInterrupt):
+        LinguisticPredictor("n_words").save_pretrained(saved)
+    monkeypatch.undo()
+    assert {p.name: p.read_bytes() for p in saved.iterdir()} == before
+    assert [p.name for p in saved.parent.iterdir()] == ["saved"]
+
+
+def test_folder_with_other_things_is_left_alone(fitted, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match=r"holds other things \(notes.txt\)"):
+        fitted.save_pretrained(tmp_path)
+    with pytest.raises(CheckpointError, match="is a file"):
+        fitted.save_pretrained(tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_what_is_not_a_number_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="JSON"):
+        write_checkpoint(tmp_path / "x", {"predictor_type": "n_words", "a": float("nan")}, {}, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_folder_and_no_config(tmp_path):
+    with pytest.raises(CheckpointError, match="there is no folder"):
+        Predictor.from_pretrained(tmp_path / "nothing")
+    refused(tmp_path, "config.json is missing", "save_pretrained")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(CheckpointError, match="is a file; give the folder"):
+        Predictor.from_pretrained(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is not valid JSON"),
+        (b"\xff\xfe", "is not valid JSON"),
+        (b'{"a": ', "is not valid JSON"),
+        (b"[" * 100_000, "is not valid JSON"),
+        (b"[]", "does not name a 'predictor_type'"),
+        (b"{}", "does not name a 'predictor_type'"),
+        (b'{"predictor_type": 3}', "does not name a 'predictor_type'"),
+        (b'{"predictor_type": "lexical"}', "format_version None"),
+        (b'{"predictor_type": "lexical", "format_version": true}', "format_version True"),
+        (b'{"predictor_type": "lexical", "format_version": 0}', "format_version 0"),
+    ],
+)
+def test_damaged_config(saved, content, said):
+    (saved / "config.json").write_bytes(content)
+    refused(saved, "config.json", said)
+
+
+def test_config_from_the_future(saved):
+    change_config(saved, format_version=FORMAT_VERSION + 1)
+    refused(saved, f"format_version {FORMAT_VERSION + 1}", "upgrade pqpp")
+
+
+def test_config_of_another_kind(saved):
+    change_config(saved, predictor_type="clairvoyant")
+    refused(saved, "'clairvoyant'", "known: lexical")
+    change_config(saved, predictor_type="n_words")
+    with pytest.raises(CheckpointError, match="is a LinguisticPredictor, not a LexicalPredictor"):
+        LexicalPredictor.from_pretrained(saved)
+
+
+@pytest.mark.parametrize("targets", [None, 3, [], ["mean_hbbp"], ["mean_rr", "mean_rr"]])
+def test_config_with_wrong_targets(saved, targets):
+    change_config(saved, targets=targets)
+    if targets is None:  # all nine
+        assert Predictor.from_pretrained(saved).targets == LexicalPredictor.targets
+    else:
+        refused(saved, "config.json", "'targets'")
+
+
+@pytest.mark.parametrize("targets", [["mean_rr"], ["mean_rr", "clip_rr"]])
+def test_config_with_fewer_targets_than_weights(saved, targets):
+    change_config(saved, targets=targets)
+    refused(saved, "model.safetensors", "but config.json asks for")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "lacks sizes"),
+        (None, "lacks sizes"),
+        ({"n_prompts": -1}, "impossible sizes"),
+        ({"n_prompts": 1.5}, "impossible sizes"),
+        ({"n_known": {"word": 1, "bigram": 1, "chars": 1, "pair": 1}}, "impossible sizes"),
+        ({"dense_features": ["n_words"]}, "other dense features"),
+    ],
+)
+def test_config_with_wrong_sizes(saved, change, said):
+    config = json.loads((saved / "config.json").read_text())
+    changed = {**config["index"], **change} if change else change
+    change_config(saved, index=changed)
+    refused(saved, "config.json", said)
+
+
+def test_weights_missing_cut_or_of_another_config(saved):
+    weights = saved / "model.safetensors"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-10])
+    refused(saved, "model.safetensors", "damaged")
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    refused(saved, "model.safetensors", "sha256 differs")
+    weights.unlink()
+    refused(saved, "model.safetensors is missing")
+    weights.mkdir()
+    refused(saved, "model.safetensors cannot be read")
+
+
+def test_weights_left_out_of_the_config(saved):
+    change_config(saved, weights_sha256=None)
+    refused(saved, "there is no tensor")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 64, b"\x80\x04cos\nsystem\n", b"\xff" * 9])
+def test_what_is_no_safetensors_file(saved, content):
+    (saved / "model.safetensors").write_bytes(content)
+    change_config(saved, weights_sha256=hashlib.sha256(content).hexdigest())
+    refused(saved, "not a readable safetensors file")
+
+
+def _set(name, index, value):
+    def change(tensors):
+        tensors[name] = tensors[name].copy()
+        tensors[name][index] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.pop("chars.weights"), "no tensor 'chars.weights'"),
+        (lambda t: t.pop("word.text"), "no tensor 'word.text'"),
+        (lambda t: t.update({"intercept": np.zeros(9)}), "'intercept' is float64 (9,)"),
+        (lambda t: t.update({"pair.scale": np.zeros(8, "f4")}), "'pair.scale' is float32 (8,)"),
+        (_set("dense.weights", (0, 0), np.nan), "'dense.weights' holds NaN"),
+        (_set("intercept", 0, np.inf), "'intercept' holds NaN or infinite"),
+        (_set("dense.deviation", 0, 0.0), "impossible values"),
+        (_set("word.frequency", 0, 60_000), "impossible values"),
+        (_set("pair.keys", 0, 2**32 - 1), "impossible values"),
+        (_set("word.text", 0, 0xFF), "'word' is no text"),
+        (_set("word.text", slice(0, 8), 10), "word n-grams, but config.json asks for"),
+    ],
+)
+def test_weights_that_do_not_fit(saved, change, said):
+    change_tensors(saved, change)
+    refused(saved, "model.safetensors", said)
+
+
+def test_every_error_is_a_predictor_error():
+    assert issubclass(CheckpointError, PredictorError)

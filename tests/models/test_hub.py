@@ -1,0 +1,126 @@
+"""Loading a predictor from a Hub, by the real client in processes of their own."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support import local_hub
+from support.processes import run_python
+
+import pqpp_models
+from pqpp_models.hub import is_repository_id
+
+LOAD = """
+import json
+from pqpp_models import Predictor, PredictorError
+try:
+    predictor = Predictor.from_pretrained(REPOSITORY, **OPTIONS)
+    print(json.dumps(predictor.predict(["a man near a wave"], "mean_rr").tolist()))
+except PredictorError as error:
+    print(json.dumps([type(error).__name__, str(error)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def hub():
+    with local_hub.serve() as running:
+        yield running
+
+
+@pytest.fixture
+def load(hub, tmp_path):
+    """Load a repository in a fresh process and return what it prints, read as JSON."""
+
+    def run(repository: str, token: str | None = "hf_tester", offline: bool = False, **options):
+        environment = hub.environment(tmp_path / "home", token)
+        environment["HF_HUB_OFFLINE"] = "1" if offline else "0"
+        environment["PYTHONPATH"] = str(Path(pqpp_models.__file__).parents[1])
+        prelude = f"REPOSITORY, OPTIONS = {repository!r}, {options!r}\n"
+        done = run_python(prelude + LOAD, tmp_path, **environment)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def pushed(hub, fitted, tmp_path_factory) -> str:
+    """A repository with a predictor, and with files that must not be fetched."""
+    folder = fitted.save_pretrained(tmp_path_factory.mktemp("pushed") / "model")
+    (folder / "training.pickle").write_bytes(b"not to be fetched")
+    (folder / "run_me.py").write_text("raise SystemExit")
+    home = tmp_path_factory.mktemp("home")
+    code = f"""
+from huggingface_hub import HfApi
+api = HfApi()
+api.create_repo("pqpp/lexical-test", private=True)
+api.upload_folder(repo_id="pqpp/lexical-test", folder_path={str(folder)!r})
+"""
+    done = run_python(code, home, **hub.environment(home))
+    assert done.returncode == 0, done.stderr
+    return "pqpp/lexical-test"
+
+
+def test_repository_is_fetched_and_then_found_in_the_cache(load, pushed, fitted, tmp_path):
+    expected = fitted.predict(["a man near a wave"], "mean_rr").tolist()
+    assert load(pushed) == expected
+    assert load(pushed, revision="main") == expected
+    assert load(pushed, offline=True) == expected
+    fetched = {path.name for path in (tmp_path / "home").rglob("snapshots/*/*")}
+    assert fetched == {"config.json", "model.safetensors", "README.md"}
+
+
+def test_cache_dir_is_used(load, pushed, tmp_path):
+    load(pushed, cache_dir=str(tmp_path / "elsewhere"))
+    assert list((tmp_path / "elsewhere").rglob("model.safetensors"))
+
+
+def test_nothing_cached_and_offline(load, pushed):
+    kind, message = load(pushed, offline=True)
+    assert kind == "CheckpointError"
+    assert pushed in message
+    assert "cannot be reached" in message
+
+
+def test_missing_repository_and_revision(load, pushed):
+    kind, message = load("pqpp/nothing-here")
+    assert (kind, "does not exist or is private" in message) == ("CheckpointError", True)
+    kind, message = load(pushed, revision="v9")
+    assert (kind, "'v9' does not exist" in message) == ("CheckpointError", True)
+
+
+@pytest.mark.parametrize("token", ["hf_expired", "hf_other", "hf_unknown"])
+def test_token_is_never_in_the_message(load, pushed, token):
+    kind, message = load(pushed, token=None if token == "hf_other" else token)
+    assert kind == "CheckpointError"
+    assert token not in message
+    assert "\n" not in message
+
+
+def test_unreachable_hub(load, hub, pushed):
+    hub.faults.add("drop", times=None)
+    try:
+        kind, message = load(pushed)
+    finally:
+        hub.faults.clear()
+    assert kind == "CheckpointError"
+    assert pushed in message
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("someone/model", True),
+        ("a-b_c.d/e.f-g", True),
+        ("model", False),
+        ("a/b/c", False),
+        ("./a", False),
+        ("/a", False),
+        ("a/", False),
+        ("~/a", False),
+        ("a b/c", False),
+        ("-a/b", False),
+    ],
+)
+def test_what_looks_like_a_repository(name, is_one):
+    assert is_repository_id(name) == is_one

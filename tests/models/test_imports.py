@@ -1,0 +1,44 @@
+"""Nothing heavy is imported until it is needed, looked at in a fresh process."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from support.processes import run_python
+
+import pqpp_models
+
+HEAVY = {"torch", "transformers", "datasets", "evaluate", "nltk", "scipy", "pandas", "sklearn"}
+# The package that this process tests, and nothing loaded at the interpreter's start.
+PLAIN = {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": str(Path(pqpp_models.__file__).parents[1])}
+
+
+@pytest.mark.parametrize(
+    ("code", "also"),
+    [
+        ("import pqpp_models; pqpp_models.TARGETS; pqpp_models.list_predictors()", "safetensors"),
+        ("import pqpp_models.linguistic", "huggingface_hub"),
+        ("import pqpp_models.lexical", "huggingface_hub"),
+        (
+            "from pqpp_models import Predictor\n"
+            "Predictor.from_pretrained('lexical').predict(['a red cat'])",
+            "huggingface_hub",
+        ),
+    ],
+)
+def test_stays_light(code, also, tmp_path):
+    code += "\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
+    done = run_python(code, tmp_path, **PLAIN)
+    assert done.returncode == 0, done.stderr
+    loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
+    assert not loaded & (HEAVY | {also})
+
+
+def test_names_of_the_package_are_all_there():
+    for name in pqpp_models.__all__:
+        assert getattr(pqpp_models, name) is not None
+    assert set(pqpp_models.__all__) <= set(dir(pqpp_models))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        pqpp_models.nothing  # noqa: B018
+    assert "pqpp_models.predictor" in sys.modules

@@ -1,0 +1,63 @@
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import Dataset
+
+from pqpp_models import PredictorError
+from pqpp_models.prompts import read_prompts
+
+TWO = ["a cat", " a\ndog \u00e9\U0001f600"]
+ROWS = [{"prompt": text, "other": 1} for text in TWO]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        TWO,
+        tuple(TWO),
+        (text for text in TWO),
+        np.array(TWO),
+        pd.Series(TWO, index=[5, 7]),
+        ROWS,
+        {"prompt": TWO, "other": [1, 2]},
+        pd.DataFrame(ROWS),
+        Dataset.from_list(ROWS),
+        Dataset.from_list(ROWS).to_iterable_dataset(),
+    ],
+    ids=lambda rows: type(rows).__name__,
+)
+def test_every_kind_of_rows(rows):
+    assert read_prompts(rows) == TWO
+
+
+@pytest.mark.parametrize("rows", [[], (), {"prompt": []}, pd.DataFrame({"prompt": []})])
+def test_no_rows(rows):
+    assert read_prompts(rows) == []
+
+
+def test_blank_prompts_are_prompts():
+    assert read_prompts(["", " \n"]) == ["", " \n"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("a cat", r"one str, not a list; write \['a cat'\]"),
+        (b"a cat", "one bytes, not a list"),
+        (3, "is a int; give a list"),
+        (None, "is a NoneType"),
+        (["a", None], "index 1 is a NoneType"),
+        (["a", 3.5], "index 1 is a float"),
+        ([b"a"], "index 0 is a bytes"),
+        ([{"text": "a"}], r"index 0 has no 'prompt' \(keys: text\)"),
+        ([{"prompt": None}], "index 0 is a NoneType"),
+        ({"prompt": "a cat"}, r"one row, not a list of rows; write \[row\]"),
+        ({"text": ["a"]}, r"no column 'prompt' \(columns: text\)"),
+        (pd.DataFrame({"caption": ["a"]}), r"columns: caption"),
+        (Dataset.from_dict({"caption": ["a"]}), r"columns: caption"),
+    ],
+)
+def test_what_is_no_prompt_is_refused(rows, said):
+    with pytest.raises(PredictorError, match=said) as caught:
+        read_prompts(rows)
+    assert "\n" not in str(caught.value)

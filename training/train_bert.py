@@ -1,0 +1,100 @@
+"""Fine-tune a text encoder to predict performance from prompts alone (PQPP, sections 5.1 and 11)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from transformers import AutoTokenizer
+
+from pqpp_models.bert.configuration_bert_predictor import POOLINGS
+from pqpp_models.bert.encoding import encode, pad, score
+from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+from pqpp_models.bert.predictor import BertPredictor
+from pqpp_models.targets import scale_targets, unscale_targets
+from pqpp_models.training.arguments import Recipe, option, parse_recipe
+from pqpp_models.training.card import describe
+from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
+from pqpp_models.training.grid import grid_search
+from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+from pqpp_models.training.publish import run_script, save_and_publish
+
+EXAMPLES = """\
+  accelerate launch training/train_bert.py --config training/recipes/bert.yaml
+  python training/train_bert.py --model sentence-transformers/all-MiniLM-L6-v2 --pooling mean
+  python training/train_bert.py --dataset my_folder --targets mean_hbpp --epochs 4
+  python training/train_bert.py --config training/recipes/bert.yaml --grid
+  torchrun --nproc_per_node 2 training/train_bert.py --config training/recipes/bert.yaml --resume"""
+
+
+@dataclass(kw_only=True)
+class BertRecipe(Recipe):
+    """What a text encoder is trained by."""
+
+    output_dir: str = option("runs/bert", "folder for the predictor, checkpoints and logs")
+    pooling: str = option("cls", "what of the last layer the head gets", POOLINGS)
+    head_size: int = option(512, "units of the head's hidden layer")
+    head_dropout: float = option(0.3, "dropout before it")
+    max_length: int = option(128, "tokens after which a prompt is cut")
+
+
+def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
+    """Train one recipe, save its predictor and return how it went."""
+    accelerator = make_accelerator(recipe)
+    tokenizer = AutoTokenizer.from_pretrained(recipe.model)
+    model = BertForPerformancePrediction.from_backbone(
+        recipe.model,
+        targets=recipe.targets,
+        pooling=recipe.pooling,
+        head_size=recipe.head_size,
+        head_dropout=recipe.head_dropout,
+        max_length=recipe.max_length,
+    )
+    pad_id = tokenizer.pad_token_id or 0
+    encoded = encode(tokenizer, training.prompts, recipe.max_length)
+    labels = scale_targets(training.targets, recipe.targets).astype("float32")
+    held_out = encode(tokenizer, validation.prompts, recipe.max_length)
+
+    def collate(examples):
+        scores = torch.from_numpy(np.stack([row for _, row in examples]))
+        return {**pad([ids for ids, _ in examples], pad_id), "labels": scores}
+
+    def evaluate(model, accelerator):
+        def predict(indices):
+            rows = [held_out[i] for i in indices]
+            n_targets = len(recipe.targets)
+            return score(model, rows, pad_id, recipe.batch_size, accelerator.device, n_targets)
+
+        scores = predict_in_parts(accelerator, len(validation), predict)
+        predicted = unscale_targets(scores, recipe.targets)
+        return correlations(predicted, validation.targets, recipe.targets)
+
+    task = Task(
+        model=model,
+        examples=list(zip(encoded, labels, strict=True)),
+        lengths=[len(ids) for ids in encoded],
+        collate=collate,
+        evaluate=evaluate,
+        head="head",
+        identity={"train": fingerprint(training), "validation": fingerprint(validation)},
+    )
+    progress = train(task, recipe, accelerator)
+    if accelerator.is_main_process:
+        details = describe(recipe, training, validation, progress, accelerator.num_processes)
+        save_and_publish(BertPredictor(model, tokenizer, details), recipe)
+    accelerator.wait_for_everyone()
+    return progress
+
+
+def main() -> None:
+    """Read the recipe and the data, train once or over the grid."""
+    recipe = parse_recipe(BertRecipe, __doc__, EXAMPLES)
+    training = load_rows(recipe, recipe.train_split)
+    validation = load_rows(recipe, recipe.validation_split)
+    if recipe.grid:
+        grid_search(recipe, lambda one: train_bert(one, training, validation))
+    else:
+        train_bert(recipe, training, validation)
+
+
+if __name__ == "__main__":
+    run_script(main)
