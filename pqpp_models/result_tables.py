@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from pqpp_models.protocol import MARKS_NOTE, Result, mark
+from pqpp_models.protocol import MARKS_NOTE, Result, mark, mean_over_targets
 from pqpp_models.published import PublishedResult
 
 MEASURES = {"hbpp": "HBPP (generation)", "p10": "P@10 (retrieval)", "rr": "RR (retrieval)"}
@@ -108,6 +108,12 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     for config, split in dict.fromkeys((r.config, r.split) for r in results):
         sizes = {r.target: r.n for r in results if (r.config, r.split) == (config, split)}
         lines.append(f"this project's rows: {config}, {split} split, {_sizes(sizes)}")
+    if len(targets_of(results)) > 1:
+        means = (f"{name} {r:.3f} / {tau:.3f}" for name, r, tau in mean_over_targets(results))
+        lines.append(
+            f"mean over the {len(targets_of(results))} targets, Pearson / Kendall: "
+            + "; ".join(means)
+        )
     lines.append(MARKS_NOTE)
     for key, group in published_groups(published).items():
         first = group[0]

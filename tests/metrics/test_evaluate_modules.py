@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import evaluate
 import numpy as np
@@ -110,8 +111,8 @@ def test_spread_over_processes(tmp_path):
     """Two processes share the rows of each module; the result is that of one, to the last bit."""
     import os
 
-    root = registration._PACKAGE.parent
-    path = os.pathsep.join([str(root), str(root / "tests")])
+    tests = Path(__file__).resolve().parents[1]
+    path = os.pathsep.join([str(registration._PACKAGE.parent), str(tests)])
     environment = os.environ | {"PYTHONPATH": path, "HF_METRICS_CACHE": str(tmp_path)}
     workers = [
         subprocess.Popen(

@@ -87,7 +87,7 @@ def test_failure_leaves_the_old_one(fitted, saved, fails, monkeypatch):
     real = getattr(Path, fails)
 
     def break_off(self, *arguments, **options):
-        if self.name in ("config.json", ".saved.%d.new" % os.getpid()):
+        if self.name in ("config.json", f".saved.{os.getpid()}.new"):
             raise KeyboardInterrupt
         return real(self, *arguments, **options)
 

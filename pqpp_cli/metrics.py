@@ -1,0 +1,159 @@
+"""`pqpp metrics`: the metrics for people who don't write Python."""
+
+import argparse
+
+from pqpp_cli.options import add_output
+
+_EPILOG = """examples:
+  pqpp metrics list
+  pqpp metrics show kendall_qpp
+  pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
+  pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
+  pqpp metrics compute precision_at_k --predictions run.trec --references qrels.trec --option k=5
+  pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
+"""
+
+_FILES = """A file is CSV, TSV, JSON, JSONL or Parquet, and FILE:COLUMN names the column; without it
+the column called like the input is taken, or the only one. A cell may hold a list (JSONL, Parquet);
+a CSV file of several numeric columns and no fitting name is one list a row. For ranking metrics a
+TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as well."""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command and its actions to the parser."""
+    parser = subparsers.add_parser(
+        "metrics",
+        help="list, explain and compute the metrics",
+        description="The metrics of pqpp, from files.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="name every metric and what it is")
+    listing.set_defaults(run=_list)
+    show = actions.add_parser("show", help="print the card of a metric")
+    _add_name(show)
+    show.set_defaults(run=_show)
+    compute = actions.add_parser(
+        "compute",
+        help="compute a metric from files",
+        description=f"Compute a metric from files. {_FILES}",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_name(compute)
+    for name in ("predictions", "references"):
+        compute.add_argument(f"--{name}", metavar="FILE[:COLUMN]", help=f"the file of {name}")
+    compute.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE[:COLUMN]",
+        help="the file of another input; may be repeated",
+    )
+    compute.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the metric, its value as JSON or text; may be repeated",
+    )
+    add_output(compute, ("table", "json"))
+    compute.set_defaults(run=_compute)
+
+
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument("name", metavar="NAME", help="the metric, as in `list`")
+    option.completer = _complete
+
+
+def _complete(prefix: str, **_) -> list[str]:
+    from pqpp_metrics.registration import list_metrics
+
+    return list_metrics()
+
+
+def _list(options: argparse.Namespace) -> None:
+    from tabulate import tabulate
+
+    from pqpp_metrics.registration import list_metrics
+
+    rows = [(name, _card(name)[0]["description"]) for name in list_metrics()]
+    print(tabulate(rows, ("metric", "what it is"), maxcolwidths=[None, 70]))
+
+
+def _show(options: argparse.Namespace) -> None:
+    print(_card(_known(options.name))[1].strip())
+
+
+def _known(name: str) -> str:
+    from pqpp_metrics.registration import metric_path
+
+    metric_path(name := name.removeprefix("pqpp/"))
+    return name
+
+
+def _card(name: str) -> tuple[dict, str]:
+    """Return the front matter and the body of a metric's card."""
+    import yaml
+
+    from pqpp_metrics.registration import metric_path
+
+    _, front, body = metric_path(name).with_name("README.md").read_text("utf-8").split("---\n", 2)
+    return yaml.safe_load(front), body
+
+
+def _compute(options: argparse.Namespace) -> None:
+    from pqpp_cli.metric_files import read_inputs
+    from pqpp_cli.output import emit
+
+    name = _known(options.name)
+    files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
+    files |= dict(_pair(text, "--input") for text in options.input)
+    chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
+    import evaluate
+
+    import pqpp_metrics  # noqa: F401 (registers, also where the start-up files are switched off)
+
+    metric = evaluate.load(f"pqpp/{name}")
+    inputs = read_inputs(name, _input_names(metric), files)
+    emit(_formatted(options.format, metric.compute(**inputs, **chosen)), options.output)
+
+
+def _input_names(metric) -> list[str]:
+    features = metric.features
+    return list(features[0] if isinstance(features, list) else features)
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    from pqpp_cli.errors import CommandError
+
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise CommandError(f"{option} {text}: NAME=VALUE is needed")
+    return name, value
+
+
+def _value(text: str):
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _formatted(style: str, results: dict) -> str:
+    import json
+
+    if style == "json":
+        return json.dumps(results, indent=1, default=float)
+    from tabulate import tabulate
+
+    single = [(key, value) for key, value in results.items() if not isinstance(value, list | dict)]
+    lists = [
+        f"{key}: {len(value)} values (--format json shows them)"
+        for key, value in results.items()
+        if isinstance(value, list | dict)
+    ]
+    return "\n".join([tabulate(single, ("result", "value"), floatfmt=".6g"), *lists])
