@@ -12,6 +12,8 @@ _EPILOG = """examples:
   pqpp bench --split validation --predictors lexical,n_words --targets mean_hbpp,mean_p10
   pqpp bench --config pqpp --format latex --output table.tex
   pqpp bench --report report.html
+  pqpp bench --config pqpp --table by-source
+  pqpp bench --table cross-model --predictors lexical
 
 `linguistic` stands for the paper's eight text features. Rows without a true value are left out and
 n says how many remain. Published rows come from the splits that the notes name.
@@ -39,6 +41,14 @@ def add_parser(subparsers) -> None:
         metavar="DIR",
         help="read the published files from this folder instead of downloading them",
     )
+    parser.add_argument(
+        "--table",
+        choices=("main", "cross-model", "cross-task", "by-source"),
+        default="main",
+        help="which of the paper's tables: each target by its own prediction, by that for the "
+        "other model, by that for the other task, or by source of the prompts (default: "
+        "%(default)s)",
+    )
     add_targets(parser, "all nine")
     add_predictors(parser, "the one that the package ships, and linguistic")
     parser.add_argument(
@@ -58,8 +68,9 @@ def run(options: argparse.Namespace) -> None:
     targets = resolve_targets(options.targets)
     predictors = load_predictors(names_of(options.predictors), options.split)
     rows = load_rows(options.config, options.split, options.data_dir)
-    bench = compare(predictors, rows, targets, options.config, options.split)
-    published = [] if options.no_published else published_beside(bench[0])
+    bench = compare(predictors, rows, targets, options.config, options.split, options.table)
+    published = published_beside(bench[0]) if options.table == "main" else []
+    published = [] if options.no_published else published
     emit(format_results(options.format, bench[0], published), options.output)
     if options.report:
         write_report(options.report, bench, rows, published)
@@ -120,14 +131,22 @@ def load_predictors(names: list[str] | None, split: str) -> dict[str, object]:
     return loaded
 
 
-def compare(predictors, rows, targets, config: str, split: str):
+def compare(predictors, rows, targets, config: str, split: str, table: str = "main"):
     """Return the results, the predictions and the true values of one run of the protocol."""
+    from pqpp_models.experiments import experiment_cells
     from pqpp_models.protocol import evaluate_predictions, predict_all
 
-    generated = set(rows["source"]) == {"generated"}
-    references = {target: rows[target][:] for target in targets}
-    predictions = predict_all(predictors, rows, targets, progress=sys.stderr.isatty())
-    results = evaluate_predictions(predictions, references, config, split, generated)
+    sources = rows["source"][:]
+    cells = experiment_cells(table, targets, list(dict.fromkeys(sources)))
+    predicted = list(dict.fromkeys(cell.predicted for cell in cells))
+    references = {cell.reference: rows[cell.reference][:] for cell in cells}
+    predictions = predict_all(predictors, rows, predicted, progress=sys.stderr.isatty())
+    generated = set(sources) == {"generated"}
+    results = evaluate_predictions(
+        predictions, references, config, split, generated, cells, sources
+    )
+    if table == "by-source":  # a source may lack a task altogether
+        results = [result for result in results if result.n]
     return results, predictions, references
 
 
@@ -147,4 +166,5 @@ def write_report(path: str, bench, rows, published) -> None:
     results, predictions, references = bench
     first = results[0]
     title = f"Prompt and query performance prediction: {first.config}, {first.split} split"
-    emit(render_report(results, predictions, references, published, title), path)
+    sources = rows["source"][:]
+    emit(render_report(results, predictions, references, published, title, sources), path)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.functional import kendall_qpp, pearson_qpp, student_t_p_value
 from pqpp_models.errors import PredictorError
+from pqpp_models.experiments import Cell
 
 MARKS = ((0.001, "‡"), (0.01, "†"))
 MARKS_NOTE = "† p < .01, ‡ p < .001, two-sided Student's t against no correlation"
@@ -26,6 +27,10 @@ class Result:
     Attributes:
         predictor: Its name.
         target: The column of true values.
+        label: The heading of its column; the target's name in the main table.
+        predicted: The target that the predictor was asked for; another one in a cross-model or
+            cross-task table.
+        source: The source of the rows, None for all.
         config: The configuration of the benchmark.
         split: The split.
         n: How many prompts have a true value and entered.
@@ -42,6 +47,9 @@ class Result:
 
     predictor: str
     target: str
+    label: str
+    predicted: str
+    source: str | None
     config: str
     split: str
     n: int
@@ -106,6 +114,8 @@ def evaluate_predictions(
     config: str,
     split: str,
     generated: bool = False,
+    cells: Sequence[Cell] | None = None,
+    sources: Sequence[str] | None = None,
 ) -> list[Result]:
     """Correlate predictions with the true values; a prompt without a true value is left out.
 
@@ -115,10 +125,12 @@ def evaluate_predictions(
         config: The configuration of the benchmark, for the record.
         split: The split, for the record.
         generated: Whether the data are generated, for the record.
+        cells: Which prediction meets which truth; each target its own if left out.
+        sources: The source of each prompt; needed for cells of one source.
 
     Returns:
-        A result for each predictor and target, in the order given. Fewer than two true values, or
-        a constant side, give NaN.
+        A result for each predictor and cell, in the order given; a cell whose target a predictor
+        does not have is left out. Fewer than two true values, or a constant side, give NaN.
 
     Example:
         >>> said = Predictions("n_words", ("mean_rr",), np.array([[3.0], [5.0], [4.0]]))
@@ -126,40 +138,59 @@ def evaluate_predictions(
         >>> result[0].n, round(result[0].pearson, 9)
         (2, -1.0)
     """
+    record = {"config": config, "split": split, "generated": generated}
     return [
-        _result(
-            one.predictor,
-            target,
-            one.values[:, column],
-            references[target],
-            config,
-            split,
-            generated,
-        )
+        _result(one, cell, references[cell.reference], sources, record)
         for one in predictions
-        for column, target in enumerate(one.targets)
+        for cell in cells or [Cell(target, target, target) for target in one.targets]
+        if cell.predicted in one.targets
     ]
 
 
-def _result(predictor, target, predicted, true, config, split, generated) -> Result:
+def paired_values(
+    one: Predictions, cell: Cell, true: Sequence[float | None], sources: Sequence[str] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return predicted and true values of the prompts that a cell compares.
+
+    Args:
+        one: What the predictor said.
+        cell: The column of the table.
+        true: One true value a prompt, None or NaN where there is none.
+        sources: The source of each prompt; needed for a cell of one source.
+    """
     reference = np.array([math.nan if value is None else value for value in true], dtype=float)
-    known = ~np.isnan(reference)
-    n = int(known.sum())
-    pearson = kendall = dict.fromkeys(("value", "p", "low", "high"), math.nan)
-    if n >= 2:
-        pearson = _named(pearson_qpp(predicted[known], reference[known]), "pearson_qpp", n)
-        kendall = _named(kendall_qpp(predicted[known], reference[known]), "kendall_qpp", n)
+    entering = ~np.isnan(reference)
+    if cell.source is not None:
+        entering &= np.array([source == cell.source for source in sources])
+    predicted = one.values[:, one.targets.index(cell.predicted)]
+    return predicted[entering], reference[entering]
+
+
+def _result(one: Predictions, cell: Cell, true, sources, record: dict) -> Result:
+    predicted, reference = paired_values(one, cell, true, sources)
+    n = len(reference)
+    undefined = dict.fromkeys(("", "_p", "_ci_low", "_ci_high"), math.nan)
+    pearson = _named(pearson_qpp(predicted, reference), "pearson_qpp", n) if n > 1 else undefined
+    kendall = _named(kendall_qpp(predicted, reference), "kendall_qpp", n) if n > 1 else undefined
     return Result(
-        predictor, target, config, split, n, *pearson.values(), *kendall.values(), generated
+        predictor=one.predictor,
+        target=cell.reference,
+        label=cell.label,
+        predicted=cell.predicted,
+        source=cell.source,
+        n=n,
+        **{f"pearson{ending}": value for ending, value in pearson.items()},
+        **{f"kendall{ending}": value for ending, value in kendall.items()},
+        **record,
     )
 
 
 def _named(found: Mapping[str, float], name: str, n: int) -> dict[str, float]:
     return {
-        "value": found[name],
-        "p": student_t_p_value(found[name], n),
-        "low": found["ci_low"],
-        "high": found["ci_high"],
+        "": found[name],
+        "_p": student_t_p_value(found[name], n),
+        "_ci_low": found["ci_low"],
+        "_ci_high": found["ci_high"],
     }
 
 

@@ -30,6 +30,11 @@ class PublishedResult:
     kendall: float
     source: str
 
+    @property
+    def label(self) -> str:
+        """The heading of its column: its target."""
+        return self.target
+
 
 @functools.cache
 def published_results() -> tuple[PublishedResult, ...]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pqpp_models.protocol import Predictions, Result, mark
+from pqpp_models.experiments import Cell
+from pqpp_models.protocol import Predictions, Result, mark, paired_values
 from pqpp_models.published import PublishedResult
-from pqpp_models.result_tables import MEASURES, notes, published_groups, targets_of
+from pqpp_models.result_tables import MEASURES, labels_of, notes, published_groups
 
 _BINS = 10
 
@@ -21,6 +22,7 @@ def render_report(
     references: Mapping[str, Sequence[float | None]],
     published: Sequence[PublishedResult] = (),
     title: str = "Prompt and query performance prediction",
+    sources: Sequence[str] | None = None,
 ) -> str:
     """Return a self-contained HTML page with the tables and scatter plots.
 
@@ -30,6 +32,7 @@ def render_report(
         references: Target to one true value a prompt, None where there is none.
         published: Published figures to put beside them.
         title: The page's heading.
+        sources: The source of each prompt; needed for results of one source.
 
     Returns:
         The page; its pictures are inside, so that it can be mailed as one file.
@@ -39,7 +42,7 @@ def render_report(
     template = Path(__file__).with_name("report.html").read_text("utf-8")
     page = Environment(autoescape=True, undefined=StrictUndefined).from_string(template)
     pictures = [
-        (one.predictor, _as_data_url(scatter_figure(one, references, results)))
+        (one.predictor, _as_data_url(scatter_figure(one, references, results, sources)))
         for one in predictions
     ]
     return page.render(
@@ -52,9 +55,12 @@ def render_report(
 
 
 def scatter_figure(
-    one: Predictions, references: Mapping[str, Sequence[float | None]], results: Sequence[Result]
+    one: Predictions,
+    references: Mapping[str, Sequence[float | None]],
+    results: Sequence[Result],
+    sources: Sequence[str] | None = None,
 ):
-    """Return a matplotlib figure: predicted against true performance, a panel a target.
+    """Return a matplotlib figure: predicted against true performance, a panel a column.
 
     The line joins the mean true value in each of ten groups of equally many prompts, by predicted
     value: a predictor that orders well has a rising line.
@@ -62,37 +68,35 @@ def scatter_figure(
     Args:
         one: The predictions of one predictor.
         references: Target to one true value a prompt, None where there is none.
-        results: The results to print over the panels.
+        results: The results to print over the panels; those of other predictors are passed over.
+        sources: The source of each prompt; needed for results of one source.
     """
     from matplotlib.figure import Figure
 
-    columns = min(3, len(one.targets))
-    lines = math.ceil(len(one.targets) / columns)
+    mine = [result for result in results if result.predictor == one.predictor]
+    columns = min(3, len(mine))
+    lines = math.ceil(len(mine) / columns)
     figure = Figure(figsize=(3.6 * columns, 2.9 * lines), layout="constrained", dpi=110)
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
-    found = {r.target: r for r in results if r.predictor == one.predictor}
-    for column, (target, panel) in enumerate(zip(one.targets, panels, strict=False)):
-        _draw(panel, one.values[:, column], references[target], target, found[target])
-    for panel in panels[len(one.targets) :]:
+    for result, panel in zip(mine, panels, strict=False):
+        cell = Cell(result.label, result.predicted, result.target, result.source)
+        _draw(panel, *paired_values(one, cell, references[result.target], sources), result)
+    for panel in panels[len(mine) :]:
         panel.set_axis_off()
     figure.suptitle(one.predictor)
     return figure
 
 
-def _draw(panel, predicted, true, target: str, result: Result) -> None:
-    reference = np.array([math.nan if value is None else value for value in true], dtype=float)
-    known = ~np.isnan(reference)
-    predicted, reference = predicted[known], reference[known]
+def _draw(panel, predicted, reference, result: Result) -> None:
     panel.scatter(predicted, reference, s=5, alpha=0.25, linewidths=0, color="#33658a")
     if len(predicted) >= 2 * _BINS:
         order = np.argsort(predicted, kind="stable")
         groups = np.array_split(order, _BINS)
         means = [(predicted[g].mean(), reference[g].mean()) for g in groups]
-        panel.plot(
-            *zip(*means, strict=True), color="#d1495b", linewidth=2, marker="o", markersize=3
-        )
+        line = {"color": "#d1495b", "linewidth": 2, "marker": "o", "markersize": 3}
+        panel.plot(*zip(*means, strict=True), **line)
     panel.set_title(
-        f"{target}: r = {result.pearson:.3f}{mark(result.pearson_p)}, "
+        f"{result.label}: r = {result.pearson:.3f}{mark(result.pearson_p)}, "
         f"τ = {result.kendall:.3f}{mark(result.kendall_p)}",
         fontsize=9,
     )
@@ -111,22 +115,21 @@ def _as_data_url(figure) -> str:
 def _measures(results, published) -> list[dict]:
     tables = []
     for measure, title in MEASURES.items():
-        targets = [t for t in targets_of(results) if t.endswith(f"_{measure}")]
-        if targets:
-            tables.append(
-                {"title": title, "targets": targets, "rows": _rows(targets, results, published)}
-            )
+        labels = labels_of(results, measure)
+        if labels:
+            rows = _rows(labels, results, published)
+            tables.append({"title": title, "labels": labels, "rows": rows})
     return tables
 
 
-def _rows(targets, results, published) -> list[dict]:
+def _rows(labels, results, published) -> list[dict]:
     groups = [("", list(results)), *published_groups(published).items()]
     rows = []
     for key, group in groups:
         for name in dict.fromkeys(r.predictor for r in group):
-            cells = {r.target: r for r in group if r.predictor == name}
-            if any(target in cells for target in targets):
-                halves = [half for t in targets for half in _halves(cells.get(t))]
+            cells = {r.label: r for r in group if r.predictor == name}
+            if any(label in cells for label in labels):
+                halves = [half for label in labels for half in _halves(cells.get(label))]
                 rows.append({"name": name, "key": key, "cells": halves})
     return rows
 

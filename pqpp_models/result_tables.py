@@ -49,9 +49,9 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
 
     blocks = []
     for measure, title in MEASURES.items():
-        targets = [t for t in targets_of(results) if t.endswith(f"_{measure}")]
-        if targets:
-            header, rows = _cells(targets, results, published)
+        labels = labels_of(results, measure)
+        if labels:
+            header, rows = _cells(labels, results, published)
             blocks += [
                 heading(f"{title}: Pearson Kendall"),
                 tabulate(rows, header, style, preserve_whitespace=True),
@@ -60,17 +60,17 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
     return "\n".join([*blocks, *notes(results, published)])
 
 
-def _cells(targets, results, published) -> tuple[list[str], list[list[str]]]:
+def _cells(labels, results, published) -> tuple[list[str], list[list[str]]]:
     rows = []
     for name in dict.fromkeys(r.predictor for r in results):
-        mine = {r.target: r for r in results if r.predictor == name}
-        rows.append([name, *(_cell(mine.get(target)) for target in targets)])
+        mine = {r.label: r for r in results if r.predictor == name}
+        rows.append([name, *(_cell(mine.get(label)) for label in labels)])
     for key, group in published_groups(published).items():
         for name in dict.fromkeys(r.predictor for r in group):
-            theirs = {r.target: r for r in group if r.predictor == name}
-            if any(target in theirs for target in targets):
-                rows.append([f"{name} {key}", *(_cell(theirs.get(t)) for t in targets)])
-    return ["predictor", *targets], rows
+            theirs = {r.label: r for r in group if r.predictor == name}
+            if any(label in theirs for label in labels):
+                rows.append([f"{name} {key}", *(_cell(theirs.get(label)) for label in labels)])
+    return ["predictor", *labels], rows
 
 
 def _cell(result: Result | PublishedResult | None) -> str:
@@ -84,9 +84,15 @@ def _number(value: float) -> str:
     return "   –  " if math.isnan(value) else f"{value:6.3f}"
 
 
-def targets_of(results: Sequence[Result]) -> list[str]:
-    """Return the targets of the results in the order of their first appearance."""
-    return list(dict.fromkeys(result.target for result in results))
+def labels_of(results: Sequence[Result], measure: str | None = None) -> list[str]:
+    """Return the columns of the results in the order of their first appearance.
+
+    Args:
+        results: Ours.
+        measure: Only those whose true values are of this measure: `hbpp`, `p10` or `rr`.
+    """
+    chosen = (r for r in results if measure is None or r.target.endswith(f"_{measure}"))
+    return list(dict.fromkeys(result.label for result in chosen))
 
 
 def published_groups(
@@ -106,12 +112,15 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     if any(result.generated for result in results):
         lines.append(GENERATED_NOTE)
     for config, split in dict.fromkeys((r.config, r.split) for r in results):
-        sizes = {r.target: r.n for r in results if (r.config, r.split) == (config, split)}
+        sizes = {r.label: r.n for r in results if (r.config, r.split) == (config, split)}
         lines.append(f"this project's rows: {config}, {split} split, {_sizes(sizes)}")
-    if len(targets_of(results)) > 1:
-        means = (f"{name} {r:.3f} / {tau:.3f}" for name, r, tau in mean_over_targets(results))
+    if len(labels_of(results)) > 1:
+        means = (
+            f"{name} {_number(r).strip()} / {_number(tau).strip()}"
+            for name, r, tau in mean_over_targets(results)
+        )
         lines.append(
-            f"mean over the {len(targets_of(results))} targets, Pearson / Kendall: "
+            f"mean over the {len(labels_of(results))} columns, Pearson / Kendall: "
             + "; ".join(means)
         )
     lines.append(MARKS_NOTE)
@@ -126,7 +135,10 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
 def _sizes(sizes: dict[str, int]) -> str:
     if len(set(sizes.values())) == 1:
         return f"n = {next(iter(sizes.values()))}"
-    return "n = " + ", ".join(f"{n} ({target})" for target, n in sizes.items())
+    by_size: dict[int, list[str]] = {}
+    for label, n in sizes.items():
+        by_size.setdefault(n, []).append(label)
+    return "; ".join(f"n = {n} ({', '.join(labels)})" for n, labels in by_size.items())
 
 
 def _records(results, published) -> tuple[list[dict], list[dict]]:
@@ -155,12 +167,12 @@ def _csv(results, published) -> str:
 def _latex(results, published) -> str:
     import pandas as pd
 
-    targets = targets_of(results)
-    _, rows = _cells(targets, results, published)
-    columns = pd.MultiIndex.from_product([map(_escaped, targets), ["Pearson", "Kendall"]])
+    labels = labels_of(results)
+    _, rows = _cells(labels, results, published)
+    columns = pd.MultiIndex.from_product([map(_escaped, labels), ["Pearson", "Kendall"]])
     cells = [[half for cell in row[1:] for half in _halves(cell)] for row in rows]
     frame = pd.DataFrame(cells, index=[_escaped(row[0]) for row in rows], columns=columns)
-    layout = "l" + "rr" * len(targets)
+    layout = "l" + "rr" * len(labels)
     table = frame.to_latex(escape=False, column_format=layout, multicolumn_format="c")
     comments = (f"% {_escaped(line)}" for line in notes(results, published))
     return "\n".join([*comments, table])
@@ -176,7 +188,7 @@ def _halves(cell: str) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&").replace("@", "@")
+    return text.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&").replace("→", r"$\to$")
 
 
 STYLES = {

@@ -159,7 +159,7 @@ def test_rows_without_a_true_value_are_dropped_and_n_is_shown(tmp_path, home):
     assert {row["target"]: row["n"] for row in found["rows"]} == {
         target: 4 if "hbpp" in target else 3 for target in {row["target"] for row in found["rows"]}
     }
-    assert "n = 4 (mean_hbpp)" in bench(
+    assert "n = 4 (mean_hbpp); n = 3 (mean_rr)" in bench(
         *arguments, "--targets", "mean_hbpp,mean_rr", cwd=tmp_path, home=home
     )
 
@@ -225,3 +225,44 @@ def test_lexical_reaches_its_bar_on_validation(real_data, tmp_path, home):
     kendall = np.mean([row["kendall"] for row in found["rows"]])
     assert {row["n"] for row in found["rows"]} == {2000}
     assert pearson >= 0.37 and kendall >= 0.25
+
+
+def test_other_tables_pair_other_predictions_with_the_truth(tmp_path, home):
+    arguments = (*SAMPLE, "--format", "json", "--table")
+    main = json.loads(bench(*arguments, "main", cwd=tmp_path, home=home))["rows"]
+    cross = json.loads(bench(*arguments, "cross-model", cwd=tmp_path, home=home))
+    assert [(r["predicted"], r["target"]) for r in cross["rows"]] == [
+        ("sdxl_hbpp", "glide_hbpp"),
+        ("glide_hbpp", "sdxl_hbpp"),
+        ("blip2_p10", "clip_p10"),
+        ("blip2_rr", "clip_rr"),
+        ("clip_p10", "blip2_p10"),
+        ("clip_rr", "blip2_rr"),
+    ]
+    assert cross["published"] == []
+    own = {row["target"]: row["pearson"] for row in main}
+    assert all(row["pearson"] != own[row["target"]] for row in cross["rows"])
+
+
+def test_by_source_splits_the_rows(tmp_path, home):
+    folder = str(write_v1_1(tmp_path / "data"))
+    arguments = ("--config", "pqpp", "--data-dir", folder, "--predictors", "lexical")
+    arguments += ("--targets", "mean_hbpp,mean_rr", "--table", "by-source", "--format", "json")
+    rows = json.loads(bench(*arguments, cwd=tmp_path, home=home))["rows"]
+    assert {(row["label"], row["source"], row["n"]) for row in rows} == {
+        ("mean_hbpp (mscoco)", "mscoco", 3),
+        ("mean_rr (mscoco)", "mscoco", 3),
+        ("mean_hbpp (drawbench)", "drawbench", 1),
+    }
+
+
+def test_cell_uses_the_prediction_it_names():
+    from pqpp_models.experiments import Cell
+
+    one, references = said()
+    cell = Cell("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")
+    sources = ["a" if i % 2 else "b" for i in range(50)]
+    (result,) = evaluate_predictions([one], references, "x", "y", cells=[cell], sources=sources)
+    chosen = slice(1, None, 2)
+    expected = stats.pearsonr(one.values[chosen, 1], references["mean_hbpp"][chosen])
+    assert result.n == 25 and result.pearson == pytest.approx(expected.statistic, abs=1e-12)
