@@ -14,6 +14,7 @@ _EPILOG = """examples:
   pqpp bench --report report.html
   pqpp bench --config pqpp --table by-source
   pqpp bench --table cross-model --predictors lexical
+  pqpp bench --predictors lexical,n_words --baseline n_words
 
 `linguistic` stands for the paper's eight text features. Rows without a true value are left out and
 n says how many remain. Published rows come from the splits that the notes name.
@@ -43,16 +44,29 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument(
         "--table",
-        choices=("main", "cross-model", "cross-task", "by-source"),
+        choices=("main", "cross-model", "cross-task", "by-source", "generalisation"),
         default="main",
         help="which of the paper's tables: each target by its own prediction, by that for the "
-        "other model, by that for the other task, or by source of the prompts (default: "
-        "%(default)s)",
+        "other model, by that for the other task, or by source of the prompts; generalisation is "
+        "ours: prompts of another kind, with a score by people (default: %(default)s)",
     )
     add_targets(parser, "all nine")
     add_predictors(parser, "the one that the package ships, and linguistic")
     parser.add_argument(
         "--no-published", action="store_true", help="leave the published figures out"
+    )
+    parser.add_argument(
+        "--dataset",
+        action="append",
+        default=[],
+        metavar="FILE:COLUMN",
+        help="with --table generalisation: another set, a file with the prompts in the column "
+        "prompt and their scores in COLUMN; may be repeated",
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="NAME",
+        help="test every predictor against this one of them, on the same prompts",
     )
     parser.add_argument("--report", metavar="FILE", help="also write an HTML report with pictures")
     add_output(parser, FORMATS)
@@ -61,14 +75,19 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the protocol, print the table, write the report."""
+    from pqpp_cli import generalisation
     from pqpp_cli.output import emit
     from pqpp_models.result_tables import format_results
     from pqpp_models.targets import resolve_targets
 
     targets = resolve_targets(options.targets)
     predictors = load_predictors(names_of(options.predictors), options.split)
+    if options.table == "generalisation":
+        return generalisation.run(options, predictors)
     rows = load_rows(options.config, options.split, options.data_dir)
     bench = compare(predictors, rows, targets, options.config, options.split, options.table)
+    if options.baseline:
+        bench = tested(bench, rows, options.baseline)
     published = published_beside(bench[0]) if options.table == "main" else []
     published = [] if options.no_published else published
     emit(format_results(options.format, bench[0], published), options.output)
@@ -150,6 +169,22 @@ def compare(predictors, rows, targets, config: str, split: str, table: str = "ma
     return results, predictions, references
 
 
+def tested(bench, rows, baseline: str):
+    """Return the bench with every result tested against the baseline's."""
+    from pqpp_models.comparison import compare_with_baseline
+
+    results, predictions, references = bench
+    results = compare_with_baseline(
+        results,
+        predictions,
+        references,
+        baseline,
+        rows["source"][:],
+        progress=sys.stderr.isatty(),
+    )
+    return results, predictions, references
+
+
 def published_beside(results) -> list:
     """Return the published figures of the targets that are in the results."""
     from pqpp_models.published import published_results
@@ -166,5 +201,5 @@ def write_report(path: str, bench, rows, published) -> None:
     results, predictions, references = bench
     first = results[0]
     title = f"Prompt and query performance prediction: {first.config}, {first.split} split"
-    sources = rows["source"][:]
-    emit(render_report(results, predictions, references, published, title, sources), path)
+    about = {"sources": rows["source"][:], "prompts": rows["prompt"][:]}
+    emit(render_report(results, predictions, references, published, title, **about), path)

@@ -9,7 +9,17 @@ from collections.abc import Sequence
 
 # Each is a module of this package with `add_parser(subparsers)`; only standard modules are imported
 # until a command runs, so that `pqpp predict` answers at once.
-_COMMANDS = ("predict", "bench", "demo", "metrics", "autoload")
+_COMMANDS = (
+    "predict",
+    "bench",
+    "demo",
+    "datasets",
+    "metrics",
+    "models",
+    "build",
+    "select",
+    "autoload",
+)
 
 _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10

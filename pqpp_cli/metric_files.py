@@ -10,16 +10,21 @@ _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _TREC = (".run", ".qrels", ".trec", ".txt")
 
 
-def read_inputs(metric: str, names: Sequence[str], files: Mapping[str, str]) -> dict[str, list]:
+def read_inputs(
+    metric: str, names: Sequence[str], files: Mapping[str, str], missing: str = "error"
+) -> dict[str, list]:
     """Read every input of a metric.
 
     Args:
         metric: The metric's name, for messages.
         names: The inputs that it takes.
         files: Input to `FILE` or `FILE:COLUMN`.
+        missing: What a query does that only one of a TREC run and qrels has: `error`, `zero` or
+            `drop`.
 
     Returns:
-        Input to one value a row.
+        Input to one value a row; from TREC files also `unretrieved`, the grades of relevant
+        documents that the run does not hold.
 
     Raises:
         CommandError: If an input is missing or unknown, or a file does not hold it.
@@ -32,8 +37,8 @@ def read_inputs(metric: str, names: Sequence[str], files: Mapping[str, str]) -> 
         raise CommandError(f"{metric}: {what}; give {given}")
     suffixes = {Path(_split(text)[0]).suffix.lower() for text in files.values()}
     if suffixes & set(_TREC):
-        return _read_trec(metric, files, suffixes)
-    return {name: _read_column(name, files[name]) for name in names}
+        return _read_trec(metric, files, suffixes, missing)
+    return {name: read_column(name, files[name]) for name in names}
 
 
 def _spelled(name: str) -> str:
@@ -49,18 +54,34 @@ def _split(text: str) -> tuple[str, str | None]:
     return path, column
 
 
-def _read_trec(metric: str, files: Mapping[str, str], suffixes: set[str]) -> dict[str, list]:
-    from pqpp_metrics.trec import read_run_and_qrels
+def _read_trec(
+    metric: str, files: Mapping[str, str], suffixes: set[str], missing: str
+) -> dict[str, list]:
+    from pqpp_metrics.trec import rankings, read_qrels, read_run
 
     if set(files) != {"predictions", "references"} or suffixes & set(_TABLES):
         raise CommandError(
             f"{metric}: a TREC run and qrels go together, as --predictions and --references"
         )
-    scores, relevance = read_run_and_qrels(files["predictions"], files["references"])
-    return {"predictions": scores, "references": relevance}
+    run, qrels = read_run(files["predictions"]), read_qrels(files["references"])
+    found = rankings(run, qrels, missing=missing)
+    return {
+        "predictions": found.scores.tolist(),
+        "references": found.relevance.tolist(),
+        "unretrieved": found.unretrieved.tolist(),
+    }
 
 
-def _read_column(name: str, text: str) -> list:
+def read_column(name: str, text: str) -> list:
+    """Read a column of a table.
+
+    Args:
+        name: The column that is taken where `text` names none.
+        text: `FILE` or `FILE:COLUMN`.
+
+    Raises:
+        CommandError: If the file is of another type, damaged, or has no such column.
+    """
     path, column = _split(text)
     suffix = Path(path).suffix.lower()
     if suffix not in _TABLES:

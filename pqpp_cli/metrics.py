@@ -58,6 +58,12 @@ def add_parser(subparsers) -> None:
         metavar="NAME=VALUE",
         help="an option of the metric, its value as JSON or text; may be repeated",
     )
+    compute.add_argument(
+        "--missing",
+        choices=("error", "zero", "drop"),
+        default="error",
+        help="what a query does that only the run or only the qrels have (default: %(default)s)",
+    )
     add_output(compute, ("table", "json"))
     compute.set_defaults(run=_compute)
 
@@ -111,12 +117,16 @@ def _compute(options: argparse.Namespace) -> None:
     files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
     files |= dict(_pair(text, "--input") for text in options.input)
     chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
+    import inspect
+
     import evaluate
 
     import pqpp_metrics  # noqa: F401 (registers, also where the start-up files are switched off)
 
     metric = evaluate.load(f"pqpp/{name}")
-    inputs = read_inputs(name, _input_names(metric), files)
+    inputs = read_inputs(name, _input_names(metric), files, options.missing)
+    if "unretrieved" not in inspect.signature(metric._compute).parameters:
+        inputs.pop("unretrieved", None)  # what the run misses does not matter to every metric
     emit(_formatted(options.format, metric.compute(**inputs, **chosen)), options.output)
 
 

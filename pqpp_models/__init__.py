@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pqpp_models.errors import (
         CheckpointError,
+        HubError,
         MissingResourceError,
         PredictorError,
         UnknownPredictorError,
@@ -29,6 +30,7 @@ __all__ = [
     "DEFAULT_PREDICTOR",
     "TARGETS",
     "CheckpointError",
+    "HubError",
     "MissingResourceError",
     "Predictor",
     "PredictorError",

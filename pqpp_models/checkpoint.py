@@ -25,6 +25,7 @@ CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 EXTRA_FILES = (
     "added_tokens.json",
     "merges.txt",
+    "model.onnx",
     "preprocessor_config.json",
     "processor_config.json",
     "sentencepiece.bpe.model",
@@ -36,7 +37,7 @@ EXTRA_FILES = (
     "vocab.json",
     "vocab.txt",
 )
-"""What transformers' tokenizers and image processors add to a checkpoint; no code, no pickle."""
+"""What tokenizers, image processors and ONNX add to a checkpoint; no code, no pickle."""
 Tensors = dict[str, NDArray[Any]]
 
 
@@ -195,7 +196,7 @@ def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card
     if tensors:
         from safetensors.numpy import save
 
-        content = save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+        content = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
         (folder / WEIGHTS).write_bytes(content)
         full["weights_sha256"] = hashlib.sha256(content).hexdigest()
     text = json.dumps(full, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)

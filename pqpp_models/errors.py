@@ -27,3 +27,7 @@ class MissingResourceError(PredictorError):
 
 class CheckpointError(PredictorError):
     """A saved predictor is absent, damaged, of another kind, or from a newer version."""
+
+
+class HubError(PredictorError):
+    """The Hub cannot be reached, or does not let a predictor be pushed."""

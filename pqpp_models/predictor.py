@@ -88,6 +88,14 @@ class Predictor(ABC):
     def _card(self) -> str:
         """Return the model card's text, in Markdown."""
 
+    def card(self) -> str:
+        """Return the model card's text, in Markdown.
+
+        >>> Predictor.from_pretrained("n_words").card().startswith("---")
+        True
+        """
+        return self._card()
+
     @classmethod
     @abstractmethod
     def from_shipped(cls, name: str) -> Self:

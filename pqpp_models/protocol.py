@@ -43,6 +43,9 @@ class Result:
         kendall_ci_low: Lower bound of its 95 % confidence interval.
         kendall_ci_high: Upper bound.
         generated: Whether the data are generated rather than judged by people.
+        baseline: The predictor that this one was tested against, if any.
+        pearson_baseline_p: p of no difference from it in Pearson's r, corrected over the table.
+        kendall_baseline_p: The same in Kendall's tau-b.
     """
 
     predictor: str
@@ -62,6 +65,9 @@ class Result:
     kendall_ci_low: float
     kendall_ci_high: float
     generated: bool
+    baseline: str | None = None
+    pearson_baseline_p: float = math.nan
+    kendall_baseline_p: float = math.nan
 
 
 @dataclass(frozen=True)

@@ -125,4 +125,37 @@ for _feature in (
     "preposition_ratio",
 ):
     register_predictor(_feature, "pqpp_models.linguistic:LinguisticPredictor", "linguistic")
+for _measure in (
+    "edge_count",
+    "edge_weight_sum",
+    "inverse_edge_frequency",
+    "degree_centrality",
+    "closeness_centrality",
+    "betweenness_centrality",
+    "pagerank",
+):
+    register_predictor(_measure, "pqpp_models.ego_network:EgoNetworkPredictor", "ego_network")
+for _measure in (
+    *("avg_idf", "max_idf", "sum_idf", "std_idf", "avg_ictf", "avg_scq", "max_scq", "sum_scq"),
+    *("avg_var", "max_var", "sum_var", "scs", "query_scope", "avg_pmi", "max_pmi"),
+):
+    register_predictor(_measure, "pqpp_models.pre_retrieval:PreRetrievalPredictor", "pre_retrieval")
+for _measure in (
+    *("nqc", "wig", "smv", "sigma_max", "n_sigma", "score_variation", "autocorrelation"),
+    *("coherence", "pair_ratio", "query_drift", "clarity"),
+):
+    register_predictor(
+        _measure, "pqpp_models.post_retrieval:PostRetrievalPredictor", "post_retrieval"
+    )
 register_predictor("bert", "pqpp_models.bert.predictor:BertPredictor", shipped=False)
+register_predictor(
+    "bert_onnx", "pqpp_models.bert.onnx_predictor:OnnxBertPredictor", shipped=False
+)
+register_predictor("clip", "pqpp_models.clip.predictor:ClipPredictor", shipped=False)
+register_predictor(
+    "correlation_cnn",
+    "pqpp_models.correlation_cnn.predictor:CorrelationCnnPredictor",
+    shipped=False,
+)
+for _scorer in ("clip_score", "pick_score", "hps_v2"):
+    register_predictor(_scorer, "pqpp_models.preference:PreferencePredictor", shipped=False)

@@ -11,7 +11,13 @@ import numpy as np
 from pqpp_models.experiments import Cell
 from pqpp_models.protocol import Predictions, Result, mark, paired_values
 from pqpp_models.published import PublishedResult
-from pqpp_models.result_tables import MEASURES, labels_of, notes, published_groups
+from pqpp_models.result_tables import (
+    MEASURES,
+    halves_of,
+    labels_of,
+    notes,
+    published_groups,
+)
 
 _BINS = 10
 
@@ -23,6 +29,7 @@ def render_report(
     published: Sequence[PublishedResult] = (),
     title: str = "Prompt and query performance prediction",
     sources: Sequence[str] | None = None,
+    prompts: Sequence[str] | None = None,
 ) -> str:
     """Return a self-contained HTML page with the tables and scatter plots.
 
@@ -33,6 +40,7 @@ def render_report(
         published: Published figures to put beside them.
         title: The page's heading.
         sources: The source of each prompt; needed for results of one source.
+        prompts: The prompts, to list those that are predicted to be easiest and hardest.
 
     Returns:
         The page; its pictures are inside, so that it can be mailed as one file.
@@ -51,7 +59,37 @@ def render_report(
         measures=_measures(results, published),
         notes=notes(results, published),
         pictures=pictures,
+        extremes=[extreme_prompts(one, references, prompts) for one in predictions if prompts],
     )
+
+
+def extreme_prompts(
+    one: Predictions,
+    references: Mapping[str, Sequence[float | None]],
+    prompts: Sequence[str],
+    count: int = 5,
+) -> dict:
+    """Return the prompts that a predictor takes for the easiest and the hardest.
+
+    Args:
+        one: The predictions of one predictor; its first target that has references is used.
+        references: Target to one true value a prompt, None where there is none.
+        prompts: The prompts.
+        count: How many of each.
+
+    Returns:
+        `predictor`, `target`, and `easiest` and `hardest`: lists of (prompt, predicted, true).
+    """
+    target = next(name for name in one.targets if name in references)
+    values, true = one.values[:, one.targets.index(target)], references[target]
+    order = [i for i in np.argsort(-values, kind="stable") if true[i] is not None]
+    rows = [(" ".join(prompts[i].split()), f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order]
+    return {
+        "predictor": one.predictor,
+        "target": target,
+        "easiest": rows[:count],
+        "hardest": rows[::-1][:count],
+    }
 
 
 def scatter_figure(
@@ -129,19 +167,6 @@ def _rows(labels, results, published) -> list[dict]:
         for name in dict.fromkeys(r.predictor for r in group):
             cells = {r.label: r for r in group if r.predictor == name}
             if any(label in cells for label in labels):
-                halves = [half for label in labels for half in _halves(cells.get(label))]
+                halves = [half for label in labels for half in halves_of(cells.get(label), group)]
                 rows.append({"name": name, "key": key, "cells": halves})
     return rows
-
-
-def _halves(result) -> tuple[str, str]:
-    if result is None:
-        return "–", "–"
-    return (
-        _number(result.pearson, getattr(result, "pearson_p", math.nan)),
-        _number(result.kendall, getattr(result, "kendall_p", math.nan)),
-    )
-
-
-def _number(value: float, p: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3f}{mark(p)}"

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
+from pqpp_models.comparison import COMPARISON_NOTE, arrow
 from pqpp_models.protocol import MARKS_NOTE, Result, mark, mean_over_targets
 from pqpp_models.published import PublishedResult
 
@@ -64,7 +65,15 @@ def _cells(labels, results, published) -> tuple[list[str], list[list[str]]]:
     rows = []
     for name in dict.fromkeys(r.predictor for r in results):
         mine = {r.label: r for r in results if r.predictor == name}
-        rows.append([name, *(_cell(mine.get(label)) for label in labels)])
+        rows.append(
+            [
+                name,
+                *(
+                    _cell(mine.get(label), _baseline_of(mine.get(label), results))
+                    for label in labels
+                ),
+            ]
+        )
     for key, group in published_groups(published).items():
         for name in dict.fromkeys(r.predictor for r in group):
             theirs = {r.label: r for r in group if r.predictor == name}
@@ -73,11 +82,35 @@ def _cells(labels, results, published) -> tuple[list[str], list[list[str]]]:
     return ["predictor", *labels], rows
 
 
-def _cell(result: Result | PublishedResult | None) -> str:
+def _baseline_of(result: Result | None, results) -> Result | None:
+    """Return the baseline's result in the same column, if there was a comparison."""
+    if result is None or result.baseline is None:
+        return None
+    same = (r for r in results if r.predictor == result.baseline and r.label == result.label)
+    return next(same, None)
+
+
+def halves_of(result: Result | PublishedResult | None, results) -> list[str]:
+    """Return a cell as two texts, Pearson and Kendall, each with its marks."""
+    if result is None:
+        return ["–", "–"]
+    baseline = _baseline_of(result, results) if isinstance(result, Result) else None
+    return [_half(result, baseline, name).strip() for name in ("pearson", "kendall")]
+
+
+def _cell(result: Result | PublishedResult | None, baseline: Result | None = None) -> str:
     if result is None:
         return "–"
-    p, q = getattr(result, "pearson_p", math.nan), getattr(result, "kendall_p", math.nan)
-    return f"{_number(result.pearson)}{mark(p):1} {_number(result.kendall)}{mark(q):1}"
+    return " ".join(_half(result, baseline, name) for name in ("pearson", "kendall"))
+
+
+def _half(result, baseline: Result | None, name: str) -> str:
+    value, p = getattr(result, name), getattr(result, f"{name}_p", math.nan)
+    sign = ""
+    if baseline is not None:
+        other = getattr(result, f"{name}_baseline_p")
+        sign = f"{arrow(value, getattr(baseline, name), other):1}"
+    return f"{_number(value)}{mark(p):1}{sign}"
 
 
 def _number(value: float) -> str:
@@ -124,6 +157,8 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
             + "; ".join(means)
         )
     lines.append(MARKS_NOTE)
+    for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
+        lines.append(COMPARISON_NOTE.format(baseline=baseline))
     for key, group in published_groups(published).items():
         first = group[0]
         lines.append(
@@ -181,10 +216,13 @@ def _latex(results, published) -> str:
 def _halves(cell: str) -> list[str]:
     # The marks of text mode; a missing figure fills both columns with a dash.
     halves = cell.split() if cell.strip() != "–" else ["–", "–"]
-    return [
-        half.replace("‡", r"$^\ddagger$").replace("†", r"$^\dagger$").replace("–", "--")
-        for half in halves
-    ]
+    return [_in_latex(half) for half in halves]
+
+
+def _in_latex(text: str) -> str:
+    for sign, command in (("‡", "ddagger"), ("†", "dagger"), ("↑", "uparrow"), ("↓", "downarrow")):
+        text = text.replace(sign, rf"$^\{command}$")
+    return text.replace("–", "--")
 
 
 def _escaped(text: str) -> str:

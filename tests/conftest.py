@@ -23,7 +23,7 @@ def real_data() -> Path:
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch):
     """Keep a developer's settings out of the tests."""
-    for name in ("PQPP_DATA_DIR", "PQPP_NO_AUTOLOAD"):
+    for name in ("PQPP_DATA_DIR", "PQPP_NO_AUTOLOAD", "PQPP_COLLECTION", "PQPP_WORD_VECTORS"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -266,3 +266,34 @@ def test_cell_uses_the_prediction_it_names():
     chosen = slice(1, None, 2)
     expected = stats.pearsonr(one.values[chosen, 1], references["mean_hbpp"][chosen])
     assert result.n == 25 and result.pearson == pytest.approx(expected.statistic, abs=1e-12)
+
+
+def test_baseline_agrees_with_an_outside_test():
+    from pqpp_models.comparison import compare_with_baseline
+
+    generator = np.random.default_rng(3)
+    true = generator.normal(size=300)
+    good = Predictions("good", ("mean_rr",), (true + generator.normal(size=300))[:, None])
+    poor = Predictions("poor", ("mean_rr",), (true + 4 * generator.normal(size=300))[:, None])
+    same = Predictions("same", ("mean_rr",), poor.values)
+    both, references = [good, poor, same], {"mean_rr": list(true)}
+    rows = evaluate_predictions(both, references, "x", "y")
+    first, second, third = compare_with_baseline(rows, both, references, "poor", resamples=500)
+    # Williams' t by its textbook formula.
+    a, b = rows[0].pearson, rows[1].pearson
+    c = np.corrcoef(good.values[:, 0], poor.values[:, 0])[0, 1]
+    determinant = 1 - a * a - b * b - c * c + 2 * a * b * c
+    below = 2 * determinant * 299 / 297 + ((a + b) / 2) ** 2 * (1 - c) ** 3
+    t = (a - b) * np.sqrt(299 * (1 + c) / below)
+    p = 2 * stats.t.sf(abs(t), 297)
+    assert first.pearson_baseline_p == pytest.approx(2 * p, rel=1e-6)  # Holm, two tests
+    assert first.kendall_baseline_p == pytest.approx(2 * 2 / 501)
+    assert np.isnan(second.pearson_baseline_p) and third.pearson_baseline_p == 1.0
+    text = format_results("table", [first, second, third])
+    assert text.count("↑") == 3 and "better and ↓ worse than poor" in text
+    assert "uparrow" in format_results("latex", [first, second, third])
+
+
+def test_baseline_that_is_not_there(tmp_path, home):
+    done = run_pqpp("bench", *SAMPLE, "--baseline", "n_words", cwd=tmp_path, **home)
+    assert done.returncode == 2 and "'n_words' is not among the predictors lexical" in done.stderr

@@ -1,7 +1,10 @@
+import importlib
+
 import pytest
 
 from pqpp_models import (
     DEFAULT_PREDICTOR,
+    MissingResourceError,
     Predictor,
     PredictorError,
     UnknownPredictorError,
@@ -13,17 +16,37 @@ from pqpp_models import (
 from pqpp_models.linguistic import FEATURES
 
 
-def test_every_registered_name_loads():
+def test_every_registered_name_loads(monkeypatch, tmp_path):
+    (tmp_path / "captions.txt").write_text("a red cat\n")
+    (tmp_path / "words.vec").write_text("cat 1 0\n")
+    monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "captions.txt"))
+    monkeypatch.setenv("PQPP_WORD_VECTORS", str(tmp_path / "words.vec"))
+    scored = expand_predictors("post_retrieval")
     for name in list_predictors():
         predictor = Predictor.from_pretrained(name)
         assert predictor.name == name
-        assert predictor.inputs == "text"
+        assert predictor.inputs == ("text+scores" if name in scored else "text")
         assert predictor.supervised == (name == "lexical")
 
 
 def test_the_default_comes_first_and_the_eight_features_follow():
-    assert list_predictors() == [DEFAULT_PREDICTOR, *FEATURES]
+    assert list_predictors()[:9] == [DEFAULT_PREDICTOR, *FEATURES]
     assert expand_predictors("linguistic") == tuple(FEATURES)
+
+
+@pytest.mark.parametrize("group", ["ego_network", "pre_retrieval", "post_retrieval"])
+def test_the_unsupervised_families_are_groups(group):
+    module = importlib.import_module(f"pqpp_models.{group}")
+    assert expand_predictors(group) == tuple(module.MEASURES)
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"), [("avg_idf", "PQPP_COLLECTION"), ("pagerank", "PQPP_WORD_VECTORS")]
+)
+def test_what_a_name_needs_beside_is_said(name, variable, monkeypatch):
+    monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(MissingResourceError, match=f"set {variable} to"):
+        Predictor.from_pretrained(name)
 
 
 def test_groups_are_expanded_and_repetitions_dropped():

@@ -1,0 +1,224 @@
+"""Word embeddings of any source: a mapping, a word2vec file, or an array with its words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import BinaryIO, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pqpp_models.errors import MissingResourceError, PredictorError
+
+VARIABLE = "PQPP_WORD_VECTORS"
+"""The environment variable that names the embeddings of the predictors asked for by name."""
+
+_BLOCK = 1 << 24
+"""So many similarities are computed at a time: 64 MB of float32."""
+
+_LONGEST_WORD = 1000
+
+
+class WordVectors:
+    """Words with vectors of length 1, compared by their cosine.
+
+    Args:
+        words: the words; of one that is there twice the first counts.
+        vectors: shape ``(words, dimensions)``; a vector of zeros is similar to nothing.
+
+    Raises:
+        PredictorError: there is no word, the shapes do not fit, or a value is not finite.
+
+    >>> vectors = WordVectors(["cat", "dog", "car"], [[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    >>> vectors.similarities([vectors.place("cat")]).tolist()
+    [[1.0, -1.0, 0.0]]
+    """
+
+    def __init__(self, words: Sequence[str], vectors: ArrayLike) -> None:
+        array = np.asarray(vectors, dtype=np.float32)
+        if array.ndim != 2 or len(array) != len(words) or array.size == 0:
+            raise PredictorError(
+                f"`vectors` has shape {array.shape}; for {len(words)} words it must be "
+                f"({len(words)}, dimensions)"
+            )
+        if not np.isfinite(array).all():
+            raise PredictorError("`vectors` holds values that are not finite")
+        first = {word: place for place, word in reversed(list(enumerate(words)))}
+        if len(first) < len(words):
+            kept = sorted(first.values())
+            words, array = [words[place] for place in kept], array[kept]
+        self.words = tuple(words)
+        length = np.linalg.norm(array, axis=1, keepdims=True)
+        self.array: NDArray[np.float32] = np.divide(
+            array, length, out=np.zeros_like(array), where=length > 0
+        )
+
+    @classmethod
+    def from_mapping(cls, vectors: Mapping[str, ArrayLike]) -> Self:
+        """Take vectors from a mapping of words.
+
+        Raises:
+            PredictorError: it is empty, or the vectors differ in their dimensions.
+        """
+        try:
+            array = np.array([np.asarray(vectors[word]) for word in vectors], dtype=np.float32)
+        except ValueError:
+            raise PredictorError("the vectors of `vectors` differ in their dimensions") from None
+        return cls(list(vectors), array)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.words)}
+
+    def place(self, word: str) -> int | None:
+        """Return where a word stands, None if it is not there."""
+        return self._index.get(word)
+
+    def similarities(self, places: Iterable[int]) -> NDArray[np.float32]:
+        """Return the cosines of some words with all words, shape ``(places, words)``."""
+        return self.array[list(places)] @ self.array.T
+
+    def blocks(self, places: Sequence[int]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Yield each place with its cosines, in blocks that bound the memory."""
+        size = max(_BLOCK // len(self.words), 1)
+        for start in range(0, len(places), size):
+            block = places[start : start + size]
+            yield from zip(block, self.similarities(block), strict=True)
+
+
+def load_word_vectors(
+    path: str | os.PathLike[str],
+    words: str | os.PathLike[str] | None = None,
+    limit: int | None = None,
+) -> WordVectors:
+    """Read word embeddings from a file.
+
+    Args:
+        path: by its ending ``.bin`` (word2vec's binary form), ``.npy`` or ``.safetensors`` (one
+            array of shape ``(words, dimensions)``), or else text: a word and its numbers a line,
+            with or without the first line that counts them (word2vec, fastText, GloVe).
+        words: for an array, the UTF-8 text file with its words, one a line; beside it with the
+            ending ``.txt`` if left out.
+        limit: read only the first so many; such files have the frequent words first.
+
+    Raises:
+        PredictorError: the file cannot be read, or is not of its form.
+    """
+    place = Path(path).expanduser()
+    readers = {".bin": _read_binary, ".npy": _read_array, ".safetensors": _read_array}
+    read = readers.get(place.suffix.lower(), _read_text)
+    try:
+        if read is _read_array:
+            return _read_array(place, Path(words or place.with_suffix(".txt")).expanduser(), limit)
+        return read(place, limit)
+    except OSError as error:
+        raise PredictorError(
+            f"word vectors cannot be read from {place} ({error.strerror or 'unreadable'})"
+        ) from None
+    except (ValueError, EOFError) as error:
+        if isinstance(error, PredictorError):
+            raise PredictorError(f"{place}: {error}") from None
+        raise PredictorError(
+            f"{place} is not a file of word vectors in the form of its ending "
+            f"({type(error).__name__}); use .bin, .vec, .txt, .npy or .safetensors"
+        ) from None
+
+
+@lru_cache(maxsize=2)
+def _named(path: str) -> WordVectors:
+    return load_word_vectors(path)
+
+
+def named_word_vectors() -> WordVectors:
+    """Return the word vectors that ``PQPP_WORD_VECTORS`` names.
+
+    Raises:
+        MissingResourceError: the variable is not set.
+        PredictorError: what it names cannot be read.
+    """
+    path = os.environ.get(VARIABLE)
+    if not path:
+        raise MissingResourceError(
+            "this predictor needs word vectors; set PQPP_WORD_VECTORS to a file of them (word2vec "
+            ".bin or .vec, .npy or .safetensors with its words in a .txt beside it)"
+        )
+    return _named(path)
+
+
+def _read_text(path: Path, limit: int | None) -> WordVectors:
+    words: list[str] = []
+    rows: list[NDArray[np.float32]] = []
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        for number, line in enumerate(file):
+            fields = line.rstrip().split(" ")
+            if number == 0 and len(fields) == 2 and all(map(str.isdigit, fields)):
+                continue
+            if limit is not None and len(words) >= limit:
+                break
+            # A word may hold blanks itself; the numbers are counted on the first line with them.
+            width = len(rows[0]) if rows else len(fields) - 1
+            if width < 1 or len(fields) <= width:
+                raise ValueError(f"line {number + 1}")
+            words.append(" ".join(fields[:-width]))
+            rows.append(np.array(fields[-width:], dtype=np.float32))
+    return WordVectors(words, np.array(rows, dtype=np.float32))
+
+
+def _read_binary(path: Path, limit: int | None) -> WordVectors:
+    with path.open("rb") as file:
+        count, width = (int(field) for field in file.readline(100).split())
+        if count < 0 or not 0 < width < 1 << 20:
+            raise ValueError("header")
+        count = count if limit is None else min(count, limit)
+        words: list[str] = []
+        rows: list[NDArray[np.float32]] = []
+        for _ in range(count):
+            words.append(_read_word(file))
+            rows.append(np.frombuffer(_exactly(file, 4 * width), dtype="<f4"))
+    return WordVectors(words, np.array(rows, dtype=np.float32))
+
+
+def _read_word(file: BinaryIO) -> str:
+    letters = bytearray()
+    while (letter := _exactly(file, 1)) != b" ":
+        letters += letter
+        if len(letters) > _LONGEST_WORD:
+            raise ValueError("word")
+    # Some writers end each vector with a line feed, which then begins the next word.
+    return letters.lstrip(b"\n").decode("utf-8", "surrogateescape")
+
+
+def _exactly(file: BinaryIO, size: int) -> bytes:
+    content = file.read(size)
+    if len(content) < size:
+        raise EOFError("the file ends too early")
+    return content
+
+
+def _read_array(path: Path, words: Path, limit: int | None) -> WordVectors:
+    array = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _read_tensor(path)
+    listed = words.read_text(encoding="utf-8").split("\n")
+    # A line feed after the last word begins no further one.
+    listed = listed[:-1] if listed[-1] == "" else listed
+    if array.ndim != 2 or len(array) != len(listed):
+        raise PredictorError(
+            f"the array has shape {array.shape}, {words.name} has {len(listed)} words; give one "
+            "word a row"
+        )
+    return WordVectors(listed[:limit], array[:limit])
+
+
+def _read_tensor(path: Path) -> NDArray[np.float32]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        tensors = load_file(path)
+    except SafetensorError as error:
+        raise ValueError(str(error)) from None
+    if len(tensors) != 1:
+        raise PredictorError(f"it holds {len(tensors)} arrays; give a file with one")
+    return next(iter(tensors.values()))

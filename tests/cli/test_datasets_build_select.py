@@ -1,0 +1,92 @@
+"""`pqpp datasets`, `pqpp build` and `pqpp select`, called as the command line calls them."""
+
+import numpy as np
+import pytest
+from datasets import load_dataset
+from support.benchmark_folders import write_conqa
+
+from pqpp_cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def test_list_and_show(capsys):
+    assert main(["datasets", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert "pqpp (default)" in listed and "conceptual descriptive" in listed
+    for name in ("pqpp", "conqa", "richhf", "gimbrr-annotations", "vistar", "sample"):
+        assert main(["datasets", "show", name]) == 0
+        shown = capsys.readouterr().out
+        assert shown.startswith(name) and "splits:" in shown and "column" in shown
+    assert main(["datasets", "show", "nope"]) == 2
+    assert "no such configuration; there are pqpp," in capsys.readouterr().err
+
+
+def test_export(tmp_path, capsys):
+    data = write_conqa(tmp_path / "data")
+    command = ["datasets", "export", "conqa", "--data-dir", str(data), "--out"]
+    out = str(tmp_path / "out")
+    assert main([*command, out, "--option", "relevance_rule=any"]) == 0
+    assert "conqa conceptual: 1 rows" in capsys.readouterr().out
+    rows = load_dataset(out, split="conceptual")
+    assert sum(rows[0]["judgments"]["label"]) == 3
+    assert main([*command, out, "--option", "relevance_rule"]) == 2
+    assert "write NAME=VALUE" in capsys.readouterr().err
+    assert main([*command, str(data)]) == 2
+    error = capsys.readouterr().err
+    assert "holds other files" in error and error.count("\n") == 1
+
+
+def test_push_of_a_folder_that_is_none(tmp_path, capsys):
+    assert main(["datasets", "push", str(tmp_path), "someone/bench"]) == 2
+    assert "no folder that was exported" in capsys.readouterr().err
+
+
+VOTES = "prompt,image,model,annotator,label,source\n" + "".join(
+    f"caption {n},{n}.png,sdxl,ann,{n % 4 - 1},mscoco\n" for n in range(10)
+)
+
+
+def test_build(tmp_path, capsys):
+    (tmp_path / "votes.csv").write_text(VOTES)
+    command = ["build", "--judgments", str(tmp_path / "votes.csv"), "--out", str(tmp_path / "out")]
+    assert main([*command, "--fractions", "train=0.7,test=0.3", "--name", "Mine"]) == 0
+    said = capsys.readouterr().out
+    assert "train: 7 prompts" in said and "annotators: 1 of 1 admitted" in said
+    assert load_dataset(str(tmp_path / "out"), split="test").num_rows == 3
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--fractions", "train"], "'' is no number"),
+        (["--fractions", "a b=1"], "write them like"),
+        (["--fractions", "train=0.5"], "sum to 1"),
+        (["--min-kappa", "7"], "min_kappa=7.0"),
+        (["--runs", "runs.csv"], "runs together with relevance"),
+    ],
+)
+def test_build_refuses_in_one_line(tmp_path, capsys, options, expected):
+    (tmp_path / "votes.csv").write_text(VOTES)
+    command = ["build", "--judgments", str(tmp_path / "votes.csv"), "--out", str(tmp_path / "out")]
+    assert main([*command, *options]) == 2
+    error = capsys.readouterr().err
+    assert expected in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_select(tmp_path, capsys):
+    pytest.importorskip("faiss")
+    (tmp_path / "captions.txt").write_text("".join(f"caption {n}\n" for n in range(6)))
+    np.save(tmp_path / "e.npy", np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]))
+    command = ["select", str(tmp_path / "captions.txt"), "--count", "2"]
+    assert main([*command, "--embeddings", str(tmp_path / "e.npy")]) == 0
+    assert capsys.readouterr().out == "caption 1\ncaption 4\n"
+    assert main([*command, "--embeddings", str(tmp_path / "e.npy"), "--format", "json"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == '{"row": 1, "prompt": "caption 1"}'
+    assert main(command) == 2
+    assert "either --embeddings" in capsys.readouterr().err

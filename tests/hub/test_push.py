@@ -1,0 +1,351 @@
+"""Pushing predictors to the Hub on loopback, by processes that use the real client."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support import local_hub
+from support.processes import run_python
+
+import pqpp_models
+from pqpp_models import HubError, Predictor
+from pqpp_models.hub import PushReport, push_to_hub
+from pqpp_models.linguistic import LinguisticPredictor
+from pqpp_models.post_retrieval import PostRetrievalPredictor
+from pqpp_models.pre_retrieval import CaptionStatistics, PreRetrievalPredictor
+
+PRELUDE = """
+import dataclasses, json, logging
+logging.basicConfig(level=logging.DEBUG)
+from pqpp_models import Predictor, PredictorError
+from pqpp_models.hub import push_to_hub
+def push(*arguments, **details):
+    try:
+        return dataclasses.asdict(push_to_hub(*arguments, **details))
+    except PredictorError as error:
+        return [type(error).__name__, str(error)]
+"""
+PROMPTS = ["a man near a wave", "", "zebra \U0001f993 4"]
+
+
+@pytest.fixture
+def hub():
+    with local_hub.serve() as running:
+        yield running
+
+
+@pytest.fixture
+def run(hub, tmp_path):
+    """Run Python against the Hub, return what it prints as JSON; no token is ever printed."""
+
+    def run(code: str, token: str | None = "hf_tester", **extra: str):
+        environment = hub.environment(tmp_path / "home", token)
+        environment["PYTHONPATH"] = str(Path(pqpp_models.__file__).parents[1])
+        done = run_python(PRELUDE + code, tmp_path, **{**environment, **extra})
+        assert done.returncode == 0, done.stderr
+        for secret in local_hub.DEFAULT_ACCOUNTS:
+            assert secret not in done.stdout + done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+@pytest.fixture
+def saved(tmp_path) -> Path:
+    """A small predictor with weights."""
+    statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
+    return PreRetrievalPredictor("avg_idf", statistics).save_pretrained(tmp_path / "saved")
+
+
+def pushing(*arguments, **details) -> str:
+    given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in details.items())]
+    return f"print(json.dumps(push({', '.join(given)})))"
+
+
+def refusal(found, *said: str) -> str:
+    kind, message = found
+    assert kind == "HubError" and "\n" not in message
+    for part in said:
+        assert part in message
+    return message
+
+
+def writes(hub) -> list[str]:
+    harmless = ("GET", "HEAD")
+    return [one for one in hub.requests if not one.startswith(harmless)]
+
+
+class TestPushAndPull:
+    @pytest.mark.parametrize("private", [True, False])
+    def test_the_shipped_predictor_says_the_same_when_pulled(self, run, hub, private):
+        report = run(pushing("lexical", "pqpp/lexical", private=private))
+        assert report["added"] == ["config.json", "model.safetensors", "README.md"]
+        assert report["new_repository"] and not report["new_branch"]
+        assert report["url"] == f"{hub.url}/pqpp/lexical"
+        predict = f"predict({PROMPTS!r}).tolist()))"
+        pulled = run(f"print(json.dumps(Predictor.from_pretrained('pqpp/lexical').{predict}")
+        assert pulled == Predictor.from_pretrained("lexical").predict(PROMPTS).tolist()
+        repository = hub.hub.store.repositories["model", "pqpp/lexical"]
+        assert repository.private == private
+        assert repository.branches["main"] == report["commit"]
+        # One commit on top of the one that every repository begins with.
+        assert len(repository.commits) == 2
+
+    @pytest.mark.parametrize(
+        "predictor",
+        [LinguisticPredictor("n_words"), PostRetrievalPredictor("nqc", {"k": 3})],
+        ids=lambda predictor: predictor.name,
+    )
+    def test_predictors_without_weights(self, run, tmp_path, predictor):
+        predictor.save_pretrained(tmp_path / "folder")
+        report = run(pushing("folder", "pqpp/small"))
+        assert report["added"] == ["config.json", "README.md"]
+        loaded = run("print(json.dumps(Predictor.from_pretrained('pqpp/small').name))")
+        assert loaded == predictor.name
+
+    def test_a_predictor_itself(self, run):
+        code = "report = push(Predictor.from_pretrained('n_words'), 'pqpp/itself')\n"
+        assert run(code + "print(json.dumps(report))")["commit"]
+
+    def test_tokenizer_files_go_along_and_nothing_else(self, run, hub, saved):
+        (saved / "tokenizer.json").write_text("{}")
+        (saved / "secret.pickle").write_bytes(b"no")
+        (saved / "run.py").write_text("no")
+        report = run(pushing(str(saved), "pqpp/m"))
+        assert report["added"] == [
+            "config.json",
+            "model.safetensors",
+            "README.md",
+            "tokenizer.json",
+        ]
+        repository = hub.hub.store.repositories["model", "pqpp/m"]
+        files = repository.commits[report["commit"]].files
+        assert sorted(files) == [".gitattributes", *sorted(report["added"])]
+
+    def test_a_branch_of_its_own(self, run, hub, saved):
+        first = run(pushing("n_words", "pqpp/m"))
+        report = run(pushing(str(saved), "pqpp/m", revision="try/2", commit_message="second try"))
+        assert (report["new_repository"], report["new_branch"]) == (False, True)
+        assert report["added"] == ["model.safetensors"]
+        assert report["changed"] == ["config.json", "README.md"]
+        repository = hub.hub.store.repositories["model", "pqpp/m"]
+        assert repository.branches == {"main": first["commit"], "try/2": report["commit"]}
+        assert repository.commits[report["commit"]].title == "second try"
+        names = run(
+            "print(json.dumps([Predictor.from_pretrained('pqpp/m', revision=r).name "
+            "for r in ('main', 'try/2', None)]))"
+        )
+        assert names == ["n_words", "avg_idf", "n_words"]
+
+    def test_a_branch_of_a_new_repository(self, run, hub):
+        report = run(pushing("n_words", "pqpp/m", revision="draft"))
+        assert report["new_repository"] and report["new_branch"]
+        repository = hub.hub.store.repositories["model", "pqpp/m"]
+        main = repository.commits[repository.branches["main"]]
+        assert list(main.files) == [".gitattributes"]
+
+
+class TestWhatChanges:
+    def test_pushing_again_commits_nothing(self, run, hub, saved):
+        first = run(pushing(str(saved), "pqpp/m"))
+        before = len(hub.requests)
+        again = run(pushing(str(saved), "pqpp/m"))
+        assert first["commit"] and again["commit"] is None
+        assert again["unchanged"] == ["config.json", "model.safetensors", "README.md"]
+        assert not [one for one in hub.requests[before:] if not one.startswith("GET")]
+
+    def test_stale_files_go_and_foreign_files_stay(self, run, hub, saved):
+        run(pushing(str(saved), "pqpp/m"))
+        run(
+            "from huggingface_hub import HfApi\n"
+            "HfApi().upload_file(path_or_fileobj=b'x', path_in_repo='plot.png', repo_id='pqpp/m')\n"
+            "print(0)"
+        )
+        report = run(pushing("n_words", "pqpp/m"))
+        assert report["removed"] == ["model.safetensors"]
+        assert report["changed"] == ["config.json", "README.md"]
+        files = hub.hub.store.repositories["model", "pqpp/m"].commits[report["commit"]].files
+        assert sorted(files) == [".gitattributes", "README.md", "config.json", "plot.png"]
+
+    def test_dry_run_writes_nothing_and_tells_the_same(self, run, hub, saved):
+        for folder, branch in ((str(saved), None), ("n_words", None), (str(saved), "side")):
+            before = len(writes(hub))
+            would = run(pushing(folder, "pqpp/m", revision=branch, dry_run=True))
+            assert len(writes(hub)) == before
+            did = run(pushing(folder, "pqpp/m", revision=branch))
+            assert would["commit"] is None and did["commit"]
+            differing = {"commit", "dry_run"}
+            assert {k: v for k, v in would.items() if k not in differing} == {
+                k: v for k, v in did.items() if k not in differing
+            }
+
+    def test_report_in_lines(self):
+        found = PushReport(
+            "a/b", "v2", "", True, True, ("x",), ("y",), ("z",), ("u",), None, dry_run=True
+        )
+        assert found.lines() == [
+            "would make the repository a/b",
+            "would make the branch v2",
+            "would add x",
+            "would change y",
+            "would remove z",
+            "unchanged u",
+        ]
+        done = PushReport("a/b", "main", "", False, False, ("x",), (), ("z",), (), "c", False)
+        assert done.lines() == ["added x", "removed z"]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("token", "said"),
+        [
+            ("hf_expired", "which has expired"),
+            ("hf_unknown", "which is not valid"),
+            ("hf_reader", "may only read"),
+            ("hf_other", "may not write to 'pqpp'"),
+            (None, "needs an access token: run `hf auth login`"),
+        ],
+    )
+    @pytest.mark.parametrize("dry_run", [False, True])
+    def test_tokens(self, run, hub, token, said, dry_run):
+        refusal(run(pushing("n_words", "pqpp/m", dry_run=dry_run), token), said, "'pqpp/m'")
+        assert not writes(hub)
+
+    def test_a_token_given_wins_over_the_stored_one(self, run):
+        code = "n_words", "pqpp/m"
+        assert run(pushing(*code, token="hf_tester").replace("hf_tester", "hf_' + 'tester"), None)[
+            "commit"
+        ]
+
+    def test_no_permission_for_a_repository_of_others(self, run):
+        run(pushing("n_words", "pqpp/m"))
+        refusal(run(pushing("n_synsets", "pqpp/m"), "hf_other"), "use one with write permission")
+
+    @pytest.mark.parametrize("kind", ["dataset", "space"])
+    def test_a_name_of_another_type(self, run, hub, kind):
+        run(
+            "from huggingface_hub import HfApi\n"
+            f"HfApi().create_repo('pqpp/taken', repo_type={kind!r}, space_sdk='gradio')\nprint(0)"
+        )
+        shown = {"dataset": "is a dataset, not a model", "space": "is a Space, not a model"}[kind]
+        refusal(run(pushing("n_words", "pqpp/taken")), shown, "choose another name")
+        pull = "from pqpp_models import CheckpointError\ntry:\n"
+        pull += "    Predictor.from_pretrained('pqpp/taken')\n"
+        pull += "except CheckpointError as error:\n    print(json.dumps(str(error)))"
+        assert shown in run(pull)
+
+    def test_private_to_a_public_repository(self, run, hub):
+        run(pushing("n_words", "pqpp/m"))
+        before = len(writes(hub))
+        refusal(run(pushing("n_synsets", "pqpp/m", private=True)), "exists and is public")
+        assert len(writes(hub)) == before
+
+    def test_a_tag_or_a_commit_is_no_branch(self, run):
+        commit = run(pushing("n_words", "pqpp/m"))["commit"]
+        run(
+            "from huggingface_hub import HfApi\n"
+            "HfApi().create_tag('pqpp/m', tag='v1')\nprint(json.dumps(0))"
+        )
+        for revision in ("v1", commit):
+            said = f"has {revision!r} as a tag or commit"
+            refusal(run(pushing("n_synsets", "pqpp/m", revision=revision)), said)
+
+    def test_offline_and_unreachable(self, run, hub):
+        said = "cannot be reached; connect"
+        refusal(run(pushing("n_words", "pqpp/m"), HF_HUB_OFFLINE="1"), said)
+        refusal(run(pushing("n_words", "pqpp/m"), HF_ENDPOINT="http://127.0.0.1:9"), said)
+        hub.faults.add("drop", times=None)
+        refusal(run(pushing("n_words", "pqpp/m")), said)
+
+    def test_a_card_that_the_hub_refuses(self, run, hub, saved):
+        (saved / "README.md").write_text("---\nlicense: [\n---\n")
+        refusal(run(pushing(str(saved), "pqpp/m")), "metadata at the top of README.md")
+
+    @pytest.mark.parametrize("name", ["m", "a/b/c", "", "pqpp/"])
+    def test_names_are_checked_first(self, name):
+        with pytest.raises(HubError, match="write OWNER/REPOSITORY"):
+            push_to_hub("n_words", name)
+
+    def test_nothing_unusable_is_published(self, run, hub, saved, tmp_path):
+        weights = (saved / "model.safetensors").read_bytes()
+        (saved / "model.safetensors").write_bytes(weights[:-1] + b"\0")
+        kind, message = run(pushing(str(saved), "pqpp/m"))
+        assert kind == "CheckpointError" and "damaged" in message
+        kind, message = run(pushing(str(tmp_path / "none"), "pqpp/m"))
+        assert kind == "CheckpointError" and "there is no folder" in message
+        assert not hub.requests
+
+
+class TestThingsGoWrong:
+    @pytest.mark.parametrize(
+        ("fault", "said"),
+        [
+            ({"kind": "status", "on": "POST .*/commit/", "status": 500}, "answers with an error"),
+            ({"kind": "status", "on": "POST .*/commit/", "status": 429}, "too many requests"),
+            ({"kind": "status", "on": "POST .*/commit/", "status": 412}, "by somebody else"),
+            ({"kind": "expired", "on": "POST .*/commit/"}, "which has expired"),
+            ({"kind": "drop", "on": "POST .*/commit/"}, "cannot be reached"),
+            ({"kind": "status", "on": "POST .*/preupload/", "status": 403}, "write permission"),
+            ({"kind": "status", "on": "PUT /_lfs/", "status": 400}, "answers with an error (400)"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else None,
+    )
+    def test_a_push_that_fails_changes_no_file_and_can_be_repeated(
+        self, run, hub, saved, fault, said
+    ):
+        before = run(pushing("n_words", "pqpp/m"))["commit"]
+        hub.faults.add(**fault)
+        refusal(run(pushing(str(saved), "pqpp/m")), said)
+        repository = hub.hub.store.repositories["model", "pqpp/m"]
+        assert repository.branches["main"] == before
+        report = run(pushing(str(saved), "pqpp/m"))
+        assert repository.branches["main"] == report["commit"] != before
+
+    def test_somebody_else_writes_meanwhile(self, run, hub, saved):
+        run(pushing("n_words", "pqpp/m"))
+        code = """
+from huggingface_hub import HfApi
+from pqpp_models import hub
+before = hub._Push.write
+def write(self, *arguments):
+    HfApi().upload_file(path_or_fileobj=b"x", path_in_repo="other.txt", repo_id="pqpp/m")
+    before(self, *arguments)
+hub._Push.write = write
+"""
+        found = run(code + pushing(str(saved), "pqpp/m"))
+        refusal(found, "was changed by somebody else meanwhile")
+
+    def test_wrong_bytes_are_downloaded_once_more(self, run, hub, saved):
+        run(pushing(str(saved), "pqpp/m"))
+        hub.faults.add("wrong_bytes", on="GET .*/resolve/.*config.json")
+        load = "print(json.dumps(Predictor.from_pretrained('pqpp/m').name))"
+        assert run(load) == "avg_idf"
+        assert sum("GET /pqpp/m/resolve" in one and "config" in one for one in hub.requests) == 2
+
+    def test_wrong_bytes_every_time_are_refused(self, run, hub, saved):
+        run(pushing(str(saved), "pqpp/m"))
+        load = "try:\n    Predictor.from_pretrained('pqpp/m')\n"
+        load += "except PredictorError as error:\n    print(json.dumps(str(error)))"
+        hub.faults.add("wrong_bytes", on="GET .*/resolve/.*config.json", times=None)
+        assert "arrived damaged (config.json); delete" in run(load)
+
+    def test_wrong_weights_are_refused(self, run, hub, saved, tmp_path):
+        run(pushing(str(saved), "pqpp/m"))
+        load = "try:\n    Predictor.from_pretrained('pqpp/m')\n"
+        load += "except PredictorError as error:\n    print(json.dumps(str(error)))"
+        hub.faults.add("wrong_bytes", on="GET .*/resolve/.*safetensors")
+        assert "model.safetensors is damaged" in run(load)
+        shutil.rmtree(tmp_path / "home")
+        name = "print(json.dumps(Predictor.from_pretrained('pqpp/m').name))"
+        assert run(name) == "avg_idf"
+
+
+def test_weights_are_stored_once(run, hub, saved):
+    run(pushing(str(saved), "pqpp/one"))
+    before = len(hub.requests)
+    run(pushing(str(saved), "pqpp/two"))
+    assert not [one for one in hub.requests[before:] if one.startswith("PUT")]
+    sha256 = hashlib.sha256((saved / "model.safetensors").read_bytes()).hexdigest()
+    assert hub.hub.store.has(sha256)

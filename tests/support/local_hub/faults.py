@@ -1,0 +1,75 @@
+"""What goes wrong on a Hub, when a test wants it to."""
+
+import re
+import threading
+from dataclasses import dataclass
+
+KINDS = ("status", "expired", "drop", "cut", "wrong_bytes", "slow")
+
+
+@dataclass
+class Fault:
+    """One thing that goes wrong.
+
+    Attributes:
+        kind: `status` answers with `status`; `expired` says that the token has run out; `drop`
+            closes the connection without an answer, after reading the request; `cut` sends half
+            of the body and closes; `wrong_bytes` sends a body of the right length with one byte
+            changed; `slow` waits `seconds` before it answers as always.
+        on: A pattern that is searched for in "METHOD /path?query".
+        times: How many requests it hits; None for all.
+        skip: How many matching requests pass first.
+        status: For `status`.
+        seconds: For `slow`.
+    """
+
+    kind: str
+    on: str = ""
+    times: int | None = 1
+    skip: int = 0
+    status: int = 500
+    seconds: float = 0.0
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise ValueError(f"`kind` is {self.kind!r}; it must be one of {', '.join(KINDS)}")
+
+
+class Faults:
+    """The faults to come, asked for by the server at each request.
+
+    >>> faults = Faults()
+    >>> faults.add("status", on="GET .*/tree/", status=503)
+    >>> faults.take("GET /api/models/a/b/tree/main").status
+    503
+    >>> faults.take("GET /api/models/a/b/tree/main") is None
+    True
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._waiting: list[Fault] = []
+
+    def add(self, kind: str, **details) -> None:
+        """Let something go wrong; the arguments are those of `Fault`."""
+        with self._lock:
+            self._waiting.append(Fault(kind, **details))
+
+    def clear(self) -> None:
+        """Let all go well again."""
+        with self._lock:
+            self._waiting.clear()
+
+    def take(self, request: str) -> Fault | None:
+        """Return the first fault that hits a request, using it up."""
+        with self._lock:
+            for fault in self._waiting:
+                if fault.times == 0 or not re.search(fault.on, request):
+                    continue
+                if fault.skip > 0:
+                    fault.skip -= 1
+                    continue
+                if fault.times is not None:
+                    fault.times -= 1
+                return fault
+            return None

@@ -1,0 +1,168 @@
+"""The Hub's HTTP server on loopback: reads requests, lets things go wrong, sends answers."""
+
+import contextlib
+import http.server
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .api import Hub
+from .faults import Fault, Faults
+from .messages import Account, Refusal, Request, Response, expired_token
+from .store import Store
+
+DEFAULT_ACCOUNTS = {
+    "hf_tester": Account("tester", organizations=("pqpp",)),
+    "hf_reader": Account("tester", write=False),
+    "hf_other": Account("other"),
+    "hf_expired": Account("tester", expired=True),
+}
+
+CONTROL = "/_control"
+"""GET lists the requests; POST of `{"faults": [{"kind": ...}]}` sets the faults to come."""
+
+
+@dataclass
+class LocalHub:
+    """A Hub that runs.
+
+    Attributes:
+        url: What `HF_ENDPOINT` must be.
+        hub: What answers; its `store` and `accounts` may be looked into and changed.
+        faults: What will go wrong.
+        requests: "METHOD /path?query" of every request, in the order they came.
+    """
+
+    hub: Hub
+    url: str = ""
+    faults: Faults = field(default_factory=Faults)
+    requests: list[str] = field(default_factory=list)
+
+    def environment(self, home: Path, token: str | None = "hf_tester") -> dict[str, str]:
+        """Return the variables with which a fresh process talks to this Hub and no other.
+
+        Args:
+            home: A folder for its caches.
+            token: The access token, none for nobody's.
+        """
+        settings = {
+            "HF_ENDPOINT": self.url,
+            "HF_HOME": str(home),
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+            "HF_HUB_OFFLINE": "0",
+            "HF_DATASETS_OFFLINE": "0",
+            "NO_PROXY": "127.0.0.1,localhost",
+        }
+        return {**settings, "HF_TOKEN": token or ""}
+
+
+@contextlib.contextmanager
+def serve(
+    folder: Path | None = None,
+    accounts: Mapping[str, Account] = DEFAULT_ACCOUNTS,
+    page_size: int = 1000,
+    port: int = 0,
+) -> Iterator[LocalHub]:
+    """Run a Hub on the loopback interface while the context lasts.
+
+    Args:
+        folder: Where its content is kept; in memory if left out.
+        accounts: Token to whom it stands for.
+        page_size: Entries of a page of a tree.
+        port: A port; any free one if left out.
+    """
+    running = LocalHub(Hub(Store(folder), accounts, page_size))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _handler(running))
+    server.daemon_threads = True
+    running.url = running.hub.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    )
+    thread.start()
+    try:
+        yield running
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # Headers and body go out in two writes, which Nagle's rule would keep apart by 40 ms.
+        disable_nagle_algorithm = True
+
+        def _serve(self):
+            path, _, query = self.path.partition("?")
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self._body(headers)
+            request = Request(self.command, path, urllib.parse.parse_qs(query), headers, body)
+            if path == CONTROL:
+                self._send(_control(running, request), None)
+                return
+            said = f"{self.command} {self.path}"
+            running.requests.append(said)
+            fault = running.faults.take(said)
+            if fault is not None and fault.kind == "drop":
+                self.close_connection = True
+                return
+            self._send(_answer(running.hub, request, fault), fault)
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve
+
+        def _body(self, headers) -> bytes:
+            if headers.get("transfer-encoding", "").lower() != "chunked":
+                return self.rfile.read(int(headers.get("content-length", 0)))
+            parts = []
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                parts.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(parts)
+
+        def _send(self, response: Response, fault: Fault | None):
+            body = response.body
+            if fault is not None and fault.kind == "wrong_bytes" and body:
+                middle = len(body) // 2
+                body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+            self.send_response(response.status)
+            for name, value in response.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if fault is not None and fault.kind == "cut":
+                self.close_connection = True
+                body = body[: len(body) // 2]
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        def log_message(self, *_):
+            """Keep the tests' output free of requests."""
+
+    return Handler
+
+
+def _control(running: LocalHub, request: Request) -> Response:
+    """Let another process look at the requests, and make things go wrong."""
+    if request.method == "GET":
+        return Response.of({"requests": running.requests})
+    running.faults.clear()
+    for fault in request.json()["faults"]:
+        running.faults.add(**fault)
+    return Response.of({})
+
+
+def _answer(hub: Hub, request: Request, fault: Fault | None) -> Response:
+    if fault is not None and fault.kind == "status":
+        return Refusal(fault.status, "this went wrong on purpose").response()
+    if fault is not None and fault.kind == "expired":
+        return expired_token().response()
+    if fault is not None and fault.kind == "slow":
+        time.sleep(fault.seconds)
+    return hub.answer(request)

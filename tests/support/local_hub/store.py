@@ -1,0 +1,202 @@
+"""What a Hub holds: repositories of commits, whose files are kept once by their hash.
+
+Blobs are named by their sha256, commits by the hash of what they say, so that equal content is
+stored once and nothing that was written ever changes. With a folder everything outlives the
+process; without one it is kept in memory.
+"""
+
+import fnmatch
+import hashlib
+import json
+import os
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+_LARGE = """
+7z arrow bin bz2 ckpt gz h5 joblib jpeg jpg msgpack npy npz onnx parquet pickle pkl png pt pth
+safetensors tar webp xz zip zst
+"""
+GITATTRIBUTES = "".join(
+    f"*.{ending} filter=lfs diff=lfs merge=lfs -text\n" for ending in _LARGE.split()
+)
+LARGEST_REGULAR_FILE = 10 * 1024 * 1024
+
+
+def git_blob_id(content: bytes) -> str:
+    """Name content as git does."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def lfs_pointer(sha256: str, size: int) -> bytes:
+    """Write the small text that git holds in the place of a large file."""
+    return (
+        f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size}\n".encode()
+    )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of a commit.
+
+    Attributes:
+        oid: Its git blob id: of the content, or of the pointer for a large file.
+        sha256: The hash of its content, under which the blob is kept.
+        size: Bytes of its content.
+        lfs: Whether it is a large file.
+    """
+
+    oid: str
+    sha256: str
+    size: int
+    lfs: bool
+
+    @property
+    def etag(self) -> str:
+        """The name that the Hub gives a file's content in the ETag header."""
+        return self.sha256 if self.lfs else self.oid
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A state of a repository; its files by path."""
+
+    files: dict[str, Entry]
+    parent: str | None
+    title: str
+    message: str
+    author: str
+    date: str
+
+    @property
+    def id(self) -> str:
+        """The hash of all that the commit says."""
+        return hashlib.sha1(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass
+class Repository:
+    """A model, dataset or Space: its commits by id, its branches and tags by name."""
+
+    kind: str
+    id: str
+    private: bool
+    created: str
+    sdk: str | None = None
+    commits: dict[str, Commit] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def resolve(self, revision: str) -> str | None:
+        """Return the commit that a branch, a tag or (the start of) a commit's id names."""
+        for names in (self.branches, self.tags):
+            if revision in names:
+                return names[revision]
+        found = [one for one in self.commits if len(revision) >= 7 and one.startswith(revision)]
+        return found[0] if len(found) == 1 else None
+
+    def add(self, commit: Commit, branch: str) -> str:
+        """Put a commit at the head of a branch and return its id."""
+        self.commits[commit.id] = commit
+        self.branches[branch] = commit.id
+        return commit.id
+
+
+def now() -> str:
+    """Say the time as the Hub writes it."""
+    seconds = time.time()
+    return (
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1e3):03}Z"
+    )
+
+
+class Store:
+    """All repositories and blobs.
+
+    Args:
+        folder: Where they are kept; in memory if left out.
+    """
+
+    def __init__(self, folder: Path | None = None):
+        self.lock = threading.RLock()
+        self.repositories: dict[tuple[str, str], Repository] = {}
+        self._blobs: dict[str, bytes] = {}
+        self._folder = folder
+        if folder is not None:
+            (folder / "blobs").mkdir(parents=True, exist_ok=True)
+            self._load(folder / "repositories.json")
+
+    def put(self, content: bytes) -> str:
+        """Keep content and return its sha256."""
+        sha256 = hashlib.sha256(content).hexdigest()
+        if self._folder is None:
+            self._blobs[sha256] = content
+        elif not (self._folder / "blobs" / sha256).exists():
+            _write(self._folder / "blobs" / sha256, content)
+        return sha256
+
+    def has(self, sha256: str) -> bool:
+        """Tell whether content is there."""
+        if self._folder is None:
+            return sha256 in self._blobs
+        return (self._folder / "blobs" / sha256).exists()
+
+    def get(self, sha256: str) -> bytes:
+        """Return content by its hash."""
+        if self._folder is None:
+            return self._blobs[sha256]
+        return (self._folder / "blobs" / sha256).read_bytes()
+
+    def regular(self, content: bytes) -> Entry:
+        """Keep a small file."""
+        return Entry(git_blob_id(content), self.put(content), len(content), lfs=False)
+
+    def large(self, sha256: str) -> Entry:
+        """Point to a large file that was uploaded before."""
+        size = len(self.get(sha256))
+        return Entry(git_blob_id(lfs_pointer(sha256, size)), sha256, size, lfs=True)
+
+    def create(
+        self, kind: str, name: str, private: bool, author: str, sdk: str | None
+    ) -> Repository:
+        """Make a repository with the first commit that the Hub gives to each."""
+        repository = Repository(kind, name, private, now(), sdk)
+        files = {".gitattributes": self.regular(GITATTRIBUTES.encode())}
+        repository.add(Commit(files, None, "initial commit", "", author, now()), "main")
+        self.repositories[kind, name] = repository
+        self.save()
+        return repository
+
+    def text(self, commit: Commit, path: str) -> str:
+        """Return a file of a commit as text, empty where there is none."""
+        entry = commit.files.get(path)
+        return self.get(entry.sha256).decode("utf-8", "replace") if entry else ""
+
+    def is_large(self, commit: Commit, path: str, size: int, sample: bytes) -> bool:
+        """Tell whether a file must be uploaded as a large one, as `.gitattributes` says."""
+        lines = self.text(commit, ".gitattributes").splitlines()
+        patterns = [line.split()[0] for line in lines if "filter=lfs" in line]
+        named = any(fnmatch.fnmatch(path.rsplit("/", 1)[-1], one) for one in patterns)
+        return size > 0 and (named or size > LARGEST_REGULAR_FILE or b"\0" in sample)
+
+    def save(self) -> None:
+        """Write the repositories down, if there is a folder."""
+        if self._folder is not None:
+            state = [asdict(repository) for repository in self.repositories.values()]
+            _write(self._folder / "repositories.json", json.dumps(state).encode())
+
+    def _load(self, path: Path) -> None:
+        for state in json.loads(path.read_bytes()) if path.exists() else []:
+            commits = {
+                name: Commit(**{**one, "files": {p: Entry(**e) for p, e in one["files"].items()}})
+                for name, one in state["commits"].items()
+            }
+            repository = Repository(**{**state, "commits": commits})
+            self.repositories[repository.kind, repository.id] = repository
+
+
+def _write(path: Path, content: bytes) -> None:
+    beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
+    beside.write_bytes(content)
+    beside.replace(path)

@@ -1,0 +1,156 @@
+"""How accounts, repositories, trees and parts of files look in the Hub's answers."""
+
+import hashlib
+import re
+
+import yaml
+
+from .messages import Account, Response
+from .store import Commit, Entry, Repository, Store
+
+
+def account(one: Account) -> dict:
+    """Say who a token stands for."""
+    role = "write" if one.write else "read"
+    return {
+        "type": "user",
+        "id": one.name,
+        "name": one.name,
+        "fullname": one.name,
+        "email": None,
+        "isPro": False,
+        "orgs": [
+            {"type": "org", "id": org, "name": org, "fullname": org} for org in one.organizations
+        ],
+        "auth": {"type": "access_token", "accessToken": {"displayName": one.name, "role": role}},
+    }
+
+
+def card_metadata(text: str) -> dict:
+    """Return the YAML at the top of a card, empty where there is none or it is broken."""
+    found = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
+    try:
+        metadata = yaml.safe_load(found[1]) if found else {}
+    except yaml.YAMLError:
+        metadata = {}
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def metadata_error(text: str) -> str | None:
+    """Say what is wrong with the YAML at the top of a card, if anything."""
+    found = re.match(r"---\r?\n(.*?)\r?\n---", text, re.DOTALL)
+    try:
+        metadata = yaml.safe_load(found[1]) if found else {}
+    except yaml.YAMLError as error:
+        return f"the metadata is not YAML: {str(error).splitlines()[0]}"
+    return None if metadata is None or isinstance(metadata, dict) else "the metadata is no mapping"
+
+
+def information(store: Store, repository: Repository, commit_id: str, blobs: bool = False) -> dict:
+    """Describe a repository at a commit, with its files."""
+    commit = repository.commits[commit_id]
+    metadata = card_metadata(store.text(commit, "README.md"))
+    tags = [str(tag) for tag in metadata.get("tags") or []]
+    described = {
+        "_id": hashlib.sha1(repository.id.encode()).hexdigest()[:24],
+        "id": repository.id,
+        "author": repository.id.split("/")[0],
+        "sha": commit_id,
+        "lastModified": commit.date,
+        "createdAt": repository.created,
+        "private": repository.private,
+        "gated": False,
+        "disabled": False,
+        "downloads": 0,
+        "likes": 0,
+        "tags": tags,
+        "cardData": metadata,
+        "siblings": [_sibling(path, commit.files[path], blobs) for path in sorted(commit.files)],
+        "usedStorage": sum(entry.size for entry in commit.files.values()),
+    }
+    if repository.kind == "model":
+        described["modelId"] = repository.id
+        for name in ("library_name", "pipeline_tag", "model-index"):
+            if name in metadata:
+                described[name] = metadata[name]
+    if repository.kind == "space":
+        described["sdk"] = repository.sdk
+    return described
+
+
+def _sibling(path: str, entry: Entry, blobs: bool) -> dict:
+    if not blobs:
+        return {"rfilename": path}
+    described = {"rfilename": path, "size": entry.size, "blobId": entry.oid}
+    if entry.lfs:
+        described["lfs"] = {"sha256": entry.sha256, "size": entry.size, "pointerSize": 134}
+    return described
+
+
+def refs(repository: Repository) -> dict:
+    """List branches and tags."""
+    branches, tags = (
+        [
+            {"name": name, "ref": f"refs/{place}/{name}", "targetCommit": at}
+            for name, at in some.items()
+        ]
+        for place, some in (("heads", repository.branches), ("tags", repository.tags))
+    )
+    return {"branches": branches, "tags": tags, "converts": [], "pullRequests": []}
+
+
+def history(repository: Repository, commit_id: str) -> list[dict]:
+    """List a commit and those before it, the last one first."""
+    found: list[dict] = []
+    following: str | None = commit_id
+    while following is not None:
+        one = repository.commits[following]
+        about = {"id": following, "title": one.title, "message": one.message, "date": one.date}
+        found.append({**about, "authors": [{"user": one.author}]})
+        following = one.parent
+    return found
+
+
+def tree(commit: Commit, path: str, recursive: bool) -> list[dict]:
+    """List the files and folders below a folder, by path."""
+    above = path.strip("/") + "/" if path else ""
+    found: dict[str, dict] = {}
+    for name in sorted(commit.files):
+        if not name.startswith(above):
+            continue
+        steps = name[len(above) :].split("/")
+        folders = [above + "/".join(steps[:depth]) for depth in range(1, len(steps))]
+        for folder in folders if recursive else folders[:1]:
+            found.setdefault(folder, _folder(commit, folder))
+        if recursive or len(steps) == 1:
+            found[name] = _file(name, commit.files[name])
+    return [found[name] for name in sorted(found)]
+
+
+def _file(path: str, entry: Entry) -> dict:
+    described = {"type": "file", "path": path, "size": entry.size, "oid": entry.oid}
+    if entry.lfs:
+        described["lfs"] = {"oid": entry.sha256, "size": entry.size, "pointerSize": 134}
+    return described
+
+
+def _folder(commit: Commit, path: str) -> dict:
+    below = [(name, one.oid) for name, one in commit.files.items() if name.startswith(path + "/")]
+    oid = hashlib.sha1(repr(sorted(below)).encode()).hexdigest()
+    return {"type": "directory", "path": path, "size": 0, "oid": oid}
+
+
+def part(content: bytes, wanted: str | None, headers: dict[str, str]) -> Response:
+    """Answer with content, or with the range of it that was asked for."""
+    found = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted or "")
+    if not found or found[0] == "bytes=-":
+        return Response(200, content, headers)
+    size = len(content)
+    first, last = found[1], found[2]
+    start = int(first) if first else max(size - int(last), 0)
+    stop = min(int(last) + 1, size) if first and last else size
+    if start >= stop:
+        return Response(416, b"", {**headers, "Content-Range": f"bytes */{size}"})
+    return Response(
+        206, content[start:stop], {**headers, "Content-Range": f"bytes {start}-{stop - 1}/{size}"}
+    )
