@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp_* -type f -not -name '*.pyc')
+SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp_* hub_cards -type f -not -name '*.pyc')
 CHECKED := pqpp_autoload.py setup.py pqpp_cli pqpp_datasets pqpp_metrics pqpp_models benchmarks tests training
 
 .DEFAULT_GOAL := help
@@ -52,11 +52,11 @@ $(VENV)/demo-installed: $(BIN)/python $(SOURCES)
 $(VENV)/test-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its test tools into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[test]'
+	$(PIP) '.[test,models,onnx,apps]'
 	@rm -rf build; touch $@
 
 $(VENV)/bench-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its peers into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[test,bench]'
+	$(PIP) '.[test,models,onnx,bench]'
 	@rm -rf build; touch $@

@@ -15,6 +15,8 @@ import sys
 _PLUGINS = {
     "datasets.load": "pqpp_datasets.registration",
     "evaluate.loading": "pqpp_metrics.registration",
+    "transformers.models.auto.configuration_auto": "pqpp_models.registration",
+    "transformers.pipelines": "pqpp_models.registration",
 }
 
 # What site-packages must hold for the interpreter to run `start`; from Python 3.15 on the second

@@ -1,28 +1,38 @@
-"""Puts the start-up files beside the packages; all else is in setup.cfg."""
+"""Puts the start-up files and the cards where an install needs them; all else is in setup.cfg."""
 
 import runpy
+import shutil
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-START_UP_FILES = runpy.run_path(str(Path(__file__).with_name("pqpp_autoload.py")))["START_UP_FILES"]
+ROOT = Path(__file__).parent
+START_UP_FILES = runpy.run_path(str(ROOT / "pqpp_autoload.py"))["START_UP_FILES"]
+CARDS = sorted((ROOT / "hub_cards" / "datasets").glob("*.md"))
+CARD_FOLDER = Path("pqpp_datasets") / "cards"
 
 
-class BuildWithStartUpFiles(build_py):
-    """Writes the files that site-packages must hold at its top, where setup.cfg can't put them."""
+class BuildWithFilesFromElsewhere(build_py):
+    """Adds what site-packages must hold at its top, and the cards that lie outside the packages."""
 
     def run(self):
         """Build as always, then add the files; an editable install does without them."""
         super().run()
-        if not getattr(self, "editable_mode", False):
-            for name, text in START_UP_FILES.items():
-                (Path(self.build_lib) / name).write_text(text, "utf-8")
+        if getattr(self, "editable_mode", False):
+            return
+        for name, text in START_UP_FILES.items():
+            (Path(self.build_lib) / name).write_text(text, "utf-8")
+        folder = Path(self.build_lib) / CARD_FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        for card in CARDS:
+            shutil.copyfile(card, folder / card.name)
 
     def get_outputs(self, include_bytecode=True):
         """List the added files too, so that an uninstall removes them."""
-        added = [str(Path(self.build_lib) / name) for name in START_UP_FILES]
+        names = [*START_UP_FILES, *(CARD_FOLDER / card.name for card in CARDS)]
+        added = [str(Path(self.build_lib) / name) for name in names]
         return [*super().get_outputs(include_bytecode), *added]
 
 
-setup(cmdclass={"build_py": BuildWithStartUpFiles})
+setup(cmdclass={"build_py": BuildWithFilesFromElsewhere})

@@ -1,6 +1,6 @@
 """The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import datasets
@@ -10,7 +10,6 @@ from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError, MissingFileError, OptionError
-from pqpp_datasets.images import image_fingerprint
 from pqpp_datasets.location import (
     available_splits,
     fingerprint,
@@ -27,11 +26,15 @@ class PqppConfig(datasets.BuilderConfig):
     """A configuration of the benchmark and the options of one load.
 
     Attributes:
-        image_dir: The unpacked image archive; adds `sdxl_images`, `glide_images` and
+        image_dir: PQPP's unpacked image archive; adds `sdxl_images`, `glide_images` and
             `reference_image`.
+        relevance_rule: How ConQA's votes make an image relevant; see `pqpp_datasets.conqa`.
+        pickapic_dir: A copy of Pick-a-Pic v1 in Parquet; gives RichHF's rows `prompt` and `image`.
     """
 
     image_dir: str | None = None
+    relevance_rule: str | None = None
+    pickapic_dir: str | None = None
 
     @property
     def benchmark(self) -> Benchmark:
@@ -40,7 +43,10 @@ class PqppConfig(datasets.BuilderConfig):
 
     def options(self) -> dict[str, object]:
         """Return the options that are set, after checking that the benchmark takes them."""
-        given = {"image_dir": self.image_dir} if self.image_dir else {}
+        own = {f.name for f in fields(PqppConfig)} - {
+            f.name for f in fields(datasets.BuilderConfig)
+        }
+        given = {name: getattr(self, name) for name in sorted(own) if getattr(self, name)}
         for name in given:
             if name not in self.benchmark.options:
                 takers = [b.name for b in BENCHMARKS.values() if name in b.options]
@@ -56,12 +62,12 @@ class PqppConfig(datasets.BuilderConfig):
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
         """Name the prepared data by what it was made from rather than where that lay."""
-        kwargs = {k: v for k, v in config_kwargs.items() if k not in ("data_dir", "image_dir")}
+        kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
         folder = self.folder()
         if folder is not None:
             kwargs["data"] = fingerprint(self.benchmark, folder)
-        if self.options().get("image_dir"):
-            kwargs["images"] = image_fingerprint(self.image_dir)
+        for name, value in self.options().items():
+            kwargs[name] = self.benchmark.options[name](value)
         return super().create_config_id(kwargs, custom_features=custom_features)
 
 
@@ -90,20 +96,32 @@ class Pqpp(datasets.ArrowBasedBuilder):
         folder = self._folder(dl_manager)
         splits = available_splits(benchmark, folder) if folder else list(benchmark.splits)
         if not splits:
-            expected = benchmark.files(folder, benchmark.splits[0])
+            missing = missing_files(benchmark, folder, benchmark.splits[0])
             raise MissingFileError(
-                f"{folder}: no split of {benchmark.name} is here (the first file looked for is "
-                f"{expected[0]}); give the folder of the published layout as data_dir="
+                f"{folder}: no split of {benchmark.name} is here (the first file that is missing "
+                f"is {missing[0].relative_to(folder)}); give the folder of the published layout as "
+                "data_dir="
             )
         for split in splits if folder else ():
             self._require_files(folder, split)
         return [
-            datasets.SplitGenerator(name=split, gen_kwargs={"folder": folder, "split": split})
+            datasets.SplitGenerator(name=split, gen_kwargs=self._arguments(folder, split))
             for split in splits
         ]
 
-    def _generate_tables(self, folder, split):
-        yield (0, 0), self.config.benchmark.read(folder, split, self.config.options())
+    def _arguments(self, folder, split) -> dict:
+        benchmark = self.config.benchmark
+        # The library deals the items of a list out to its processes.
+        parts = benchmark.parts(folder, split, self.config.options()) if benchmark.parts else [None]
+        return {"folder": folder, "split": split, "parts": parts}
+
+    def _generate_tables(self, folder, split, parts):
+        benchmark, options = self.config.benchmark, self.config.options()
+        if benchmark.parts is None:
+            yield (0, 0), benchmark.read(folder, split, options)
+            return
+        for number, table in enumerate(benchmark.read_parts(folder, split, options, parts)):
+            yield (0, number), table
 
     def _folder(self, dl_manager) -> Path | None:
         benchmark = self.config.benchmark
@@ -111,6 +129,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
             return None
         folder = self.config.folder()
         if folder is None:
+            self._require_published(benchmark)
             config = dl_manager.download_config
             paths = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
             return download_release(
@@ -123,6 +142,14 @@ class Pqpp(datasets.ArrowBasedBuilder):
             require_layout(folder, benchmark.name)
         warn_of_other_bytes(benchmark, folder)
         return folder
+
+    def _require_published(self, benchmark: Benchmark) -> None:
+        if not release(benchmark.folders[0]).files:
+            files = ", ".join(p for s in benchmark.splits for p in benchmark.files(None, s))
+            raise MissingFileError(
+                f"{benchmark.name}: no file of this benchmark is published; give the folder that "
+                f"holds {files} as data_dir="
+            )
 
     def _require_files(self, folder: Path, split: str) -> None:
         missing = missing_files(self.config.benchmark, folder, split)

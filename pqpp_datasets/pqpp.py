@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.images import add_images, image_features
+from pqpp_datasets.images import add_images, image_features, image_fingerprint
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 
 SPLITS = ("train", "validation", "test")
@@ -312,7 +312,7 @@ _COMMON = {
     "description": DESCRIPTION,
     "splits": SPLITS,
     "features": features,
-    "options": ("image_dir",),
+    "options": {"image_dir": image_fingerprint},
     "citation": CITATION,
     "licence": "CC BY 4.0",
     "homepage": "https://github.com/Eduard6421/PQPP",

@@ -28,12 +28,14 @@ class Column:
         low: The least value allowed, for numbers.
         high: The greatest value allowed, for numbers.
         values: The only values allowed, for strings.
+        optional: Whether a cell may be empty; it is then null.
     """
 
     type: str
     low: float | None = None
     high: float | None = None
     values: tuple[str, ...] = ()
+    optional: bool = False
 
     def allowed(self) -> str:
         """Say in words what a cell may be."""
@@ -46,6 +48,8 @@ class Column:
 
     def accepts(self, cell: str) -> bool:
         """Tell whether the text of a cell is a value of this column."""
+        if self.optional and not cell:
+            return True
         if self.type == "string":
             return bool(cell.strip()) and (not self.values or cell in self.values)
         try:
@@ -103,7 +107,9 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
 
 def _is_allowed(cells: pa.ChunkedArray, column: Column) -> bool:
     if cells.null_count:
-        return False
+        if not column.optional:
+            return False
+        cells = cells.drop_null()
     if column.type == "string":
         blank = pc.any(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(cells)), 0)).as_py()
         known = not column.values or pc.all(pc.is_in(cells, pa.array(column.values))).as_py()

@@ -1,0 +1,134 @@
+"""`pqpp build`: a benchmark of one's own from raw judgments."""
+
+import argparse
+
+_EPILOG = """examples:
+  pqpp build --judgments votes.csv --out my-benchmark
+  pqpp build --runs runs.parquet --relevance relevance.jsonl --out my-benchmark
+  pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --out my-benchmark
+
+Files are CSV, Parquet or JSON Lines, named .csv, .parquet or .jsonl, with the columns
+  judgments: prompt, image, model, annotator, label (2, 1, 0, -1 or high relevance, low relevance,
+             no relevance, unrealistic); control (true where a member of the control group judged)
+  runs:      prompt, model, image, score (higher is better)
+  relevance: prompt, image, label (relevant or irrelevant); annotator
+and in each, if wanted, source, prompt_id and category. Rows whose model is `reference` are the
+reference images. The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "build",
+        help="build a benchmark from your own judgments",
+        description="Admit annotators, pick the best votes, aggregate them to HBPP, P@k and RR, "
+        "split, and write Parquet files with a card and a quality report.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--judgments", metavar="FILE", help="judgments of generated images")
+    parser.add_argument("--runs", metavar="FILE", help="retrieval results")
+    parser.add_argument("--relevance", metavar="FILE", help="relevance votes for the results")
+    parser.add_argument("--out", metavar="DIR", required=True, help="the folder to write")
+    parser.add_argument("--name", default="My benchmark", help="of the benchmark, for its card")
+    _add_rules(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--reference-model",
+        default="reference",
+        metavar="NAME",
+        help="the model of the reference images in the judgments (default: %(default)s)",
+    )
+    add(
+        "--min-kappa",
+        type=float,
+        default=0.41,
+        metavar="X",
+        help="least agreement with each of the control group (default: %(default)s)",
+    )
+    add(
+        "--min-reference-share",
+        type=float,
+        default=0.5,
+        metavar="X",
+        help="reference images found highly relevant, over this share (default: %(default)s)",
+    )
+    add(
+        "--best",
+        type=int,
+        default=3,
+        metavar="N",
+        help="annotators a prompt (default: %(default)s)",
+    )
+    add("--k", type=int, default=10, help="cut-off of the precision (default: %(default)s)")
+    add(
+        "--min-relevant-votes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="votes that make an image relevant (default: %(default)s)",
+    )
+    add(
+        "--fractions",
+        default="train=0.6,validation=0.2,test=0.2",
+        metavar="SPLIT=SHARE,...",
+        help="the splits (default: %(default)s)",
+    )
+    add("--seed", type=int, default=0, help="of the split (default: %(default)s)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Build, write the folder and say what came of it."""
+    from pqpp_datasets.build import BuildOptions, build_benchmark, write_benchmark
+
+    rules = BuildOptions(
+        reference_model=options.reference_model,
+        min_kappa=options.min_kappa,
+        min_reference_share=options.min_reference_share,
+        best=options.best,
+        k=options.k,
+        min_relevant_votes=options.min_relevant_votes,
+        fractions=fractions_of(options.fractions),
+        seed=options.seed,
+    )
+    built = build_benchmark(options.judgments, options.runs, options.relevance, rules)
+    folder = write_benchmark(built, options.out, options.name)
+    for split, table in built.splits.items():
+        print(f"{split}: {table.num_rows} prompts")
+    if built.generation:
+        annotators = built.generation.annotators
+        admitted = sum(not annotator.reasons for annotator in annotators)
+        print(f"annotators: {admitted} of {len(annotators)} admitted")
+    print(f"written: {folder} (quality report: {folder / 'report.html'})")
+
+
+def fractions_of(text: str) -> dict[str, float]:
+    """Read shares like `train=0.8,test=0.2`.
+
+    Raises:
+        CommandError: If it is written otherwise.
+
+    Example:
+        >>> fractions_of("train=0.8, test=0.2")
+        {'train': 0.8, 'test': 0.2}
+    """
+    import re
+
+    from pqpp_cli.errors import CommandError
+
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = (piece.strip() for piece in part.partition("="))
+        # What `datasets` takes as the name of a split.
+        if not re.fullmatch(r"\w+(\.\w+)*", name) or name in found:
+            raise CommandError(f"--fractions {text}: write them like train=0.8,test=0.2")
+        try:
+            found[name] = float(share)
+        except ValueError:
+            raise CommandError(f"--fractions {text}: {share!r} is no number") from None
+    return found

@@ -1,0 +1,64 @@
+"""`pqpp select`: distinct prompts out of a large collection of captions."""
+
+import argparse
+import sys
+
+_EPILOG = """examples:
+  pqpp select captions.txt --count 10000 --encoder sentence-transformers/all-MiniLM-L6-v2
+  pqpp select captions.txt --count 10000 --embeddings captions.npy --output prompts.txt
+
+Captions are read as prompts are by `pqpp predict`: a text file with one a line, or CSV, JSON Lines
+or Parquet with a column `prompt`. Needs faiss: pip install "pqpp[select]".
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the parser."""
+    from pqpp_cli.options import add_output
+
+    parser = subparsers.add_parser(
+        "select",
+        help="choose distinct prompts from a collection of captions",
+        description="Cluster the captions' embeddings by k-means with k-means++ initialisation and "
+        "keep the caption nearest to each centre, as the PQPP paper did.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("captions", metavar="FILE", help="the captions")
+    parser.add_argument("--count", type=int, required=True, metavar="N", help="how many to choose")
+    parser.add_argument("--embeddings", metavar="FILE", help="a .npy file with a row a caption")
+    parser.add_argument("--encoder", metavar="NAME_OR_PATH", help="embed with this model")
+    parser.add_argument("--seed", type=int, default=0, help="of the start (default: %(default)s)")
+    parser.add_argument(
+        "--iterations", type=int, default=10, metavar="N", help="of k-means (default: %(default)s)"
+    )
+    add_output(parser, ("text", "json"))
+    parser.set_defaults(run=run, format="text")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Embed, select and print."""
+    import json
+
+    from pqpp_cli.errors import CommandError
+    from pqpp_cli.output import emit
+    from pqpp_cli.prompt_files import read_prompts
+    from pqpp_datasets.select import embed_captions, read_embeddings, select_captions
+
+    if (options.embeddings is None) == (options.encoder is None):
+        raise CommandError("give either --embeddings, a .npy file, or --encoder, a model")
+    captions = read_prompts(options.captions)
+    if options.embeddings:
+        embeddings = read_embeddings(options.embeddings, len(captions))
+    else:
+        embeddings = embed_captions(captions, options.encoder, progress=sys.stderr.isatty())
+    rows = select_captions(embeddings, options.count, options.seed, options.iterations)
+    chosen = [(int(row), captions[row]) for row in rows]
+    if options.format == "json":
+        lines = [
+            json.dumps({"row": row, "prompt": text}, ensure_ascii=False) for row, text in chosen
+        ]
+    else:
+        # A caption may hold line breaks; here a line is a caption.
+        lines = [" ".join(text.split()) for _, text in chosen]
+    emit("\n".join(lines), options.output)

@@ -1,0 +1,194 @@
+"""Which annotators are trusted, and which three of a prompt's count.
+
+Source: PQPP paper, section 3.1 ("Control and calibration", "Annotation process"). An annotator is
+admitted who agrees with each member of the control group by a Cohen's kappa of at least `min_kappa`
+on the images that both judged, and who found more than `min_reference_share` of the reference images
+highly relevant. The text has lost the paper's thresholds; .41 (the least kappa that is called
+moderate) and .5 are ours, as in the `hbpp` metric.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MIN_KAPPA = 0.41
+MIN_REFERENCE_SHARE = 0.5
+BEST = 3
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """What is known of an annotator who is not in the control group.
+
+    Attributes:
+        name: As in the judgments.
+        votes: How many judgments came.
+        kappas: Member of the control group to Cohen's kappa with it.
+        control_images: On how many images that is measured.
+        reference_share: Of the reference images judged, the share called highly relevant; None if
+            none were judged.
+        reasons: Why the judgments are not used; empty for an admitted annotator.
+    """
+
+    name: str
+    votes: int
+    kappas: dict[str, float]
+    control_images: int
+    reference_share: float | None
+    reasons: tuple[str, ...]
+
+    @property
+    def kappa(self) -> float | None:
+        """The mean kappa with the control group, by which annotators are ranked."""
+        return float(np.mean(list(self.kappas.values()))) if self.kappas else None
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Judgments of generated images.
+
+    Attributes:
+        item: int64 (votes,), the image that was judged.
+        prompt: int64 (votes,), the prompt it was made for.
+        annotator: int32 (votes,), who judged.
+        label: float64 (votes,), 2, 1, 0 or -1.
+        control: bool (votes,), whether a member of the control group judged.
+        reference: bool (votes,), whether the image is a reference image.
+        names: The annotators' names.
+    """
+
+    item: np.ndarray
+    prompt: np.ndarray
+    annotator: np.ndarray
+    label: np.ndarray
+    control: np.ndarray
+    reference: np.ndarray
+    names: list[str]
+
+
+def judge_annotators(
+    votes: Votes, min_kappa: float = MIN_KAPPA, min_reference_share: float = MIN_REFERENCE_SHARE
+) -> list[Annotator]:
+    """Measure every annotator outside the control group, and say who is not admitted and why.
+
+    A criterion that the data can't answer at all (no control group, no reference images) is left
+    out; an annotator whom it can't be answered for is not admitted.
+
+    Args:
+        votes: All judgments.
+        min_kappa: The least agreement with each member of the control group.
+        min_reference_share: The share of reference images to exceed.
+    """
+    shared, kappas = _agreement(votes)
+    regular = ~votes.control
+    size = len(votes.names)
+    counts = np.bincount(votes.annotator[regular], minlength=size)
+    seen = regular & votes.reference
+    references = np.bincount(votes.annotator[seen], minlength=size)
+    high = np.bincount(votes.annotator[seen & (votes.label == 2)], minlength=size)
+    found = []
+    for number in np.flatnonzero(counts):
+        own = kappas.get(number, {})
+        share = float(high[number] / references[number]) if references[number] else None
+        reasons = [
+            *(_agreement_faults(own, min_kappa) if votes.control.any() else []),
+            *(_reference_faults(share, min_reference_share) if votes.reference.any() else []),
+        ]
+        found.append(
+            Annotator(
+                votes.names[number],
+                int(counts[number]),
+                own,
+                int(shared[number]),
+                share,
+                tuple(reasons),
+            )
+        )
+    return found
+
+
+def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
+    """Return how many control images each annotator judged, and the kappas with the control group."""
+    from pqpp_metrics.functional.agreement import cohen_kappa
+
+    judged = np.zeros(int(votes.item.max()) + 1, bool)
+    judged[votes.item[votes.control]] = True
+    rows = np.flatnonzero(~votes.control & judged[votes.item])
+    rows = rows[np.argsort(votes.annotator[rows], kind="stable")]
+    annotators, starts = np.unique(votes.annotator[rows], return_index=True)
+    kappas: dict[int, dict[str, float]] = {int(number): {} for number in annotators}
+    for member in np.unique(votes.annotator[votes.control]):
+        own = votes.control & (votes.annotator == member)
+        theirs = np.full(len(judged), np.nan)
+        theirs[votes.item[own]] = votes.label[own]
+        for number, part in zip(annotators, np.split(rows, starts[1:]), strict=True):
+            other = theirs[votes.item[part]]
+            both = ~np.isnan(other)
+            if both.any():
+                kappa = cohen_kappa(votes.label[part][both], other[both])
+                kappas[int(number)][votes.names[member]] = kappa
+    return np.bincount(votes.annotator[rows], minlength=len(votes.names)), kappas
+
+
+def _agreement_faults(kappas: dict[str, float], least: float) -> list[str]:
+    if not kappas:
+        return ["judged no image of the control group"]
+    return [
+        f"kappa {kappa:.3f} with {name} is below {least:g}"
+        for name, kappa in kappas.items()
+        if kappa < least
+    ]
+
+
+def _reference_faults(share: float | None, least: float) -> list[str]:
+    if share is None:
+        return ["judged no reference image"]
+    if share > least:
+        return []
+    return [f"called {share:.1%} of the reference images highly relevant, not over {least:.0%}"]
+
+
+def best_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
+    """Return the votes that count: of admitted annotators, of generated images, the best three.
+
+    A prompt with more annotators keeps the votes of those with the highest mean kappa, equals in
+    the order of their names; without a control group all votes are kept. It is the rule of
+    `pqpp_metrics.functional.keep_best_annotators`, without a cell for every image and annotator.
+
+    Args:
+        votes: All judgments.
+        annotators: As judged.
+        best: How many annotators of a prompt count.
+
+    Returns:
+        float64 (images, most votes of an image), NaN where there is none; images by number.
+    """
+    place = _places(votes, annotators)
+    rows = np.flatnonzero(~votes.control & ~votes.reference & (place[votes.annotator] >= 0))
+    if len(rows) and any(annotator.kappas for annotator in annotators):
+        # The places of a prompt's annotators stand together, the best first.
+        pair = votes.prompt[rows] * len(place) + place[votes.annotator[rows]]
+        pairs, number = np.unique(pair, return_inverse=True)
+        rows = rows[_depths(pairs // len(place))[number] < best]
+    rows = rows[np.lexsort((place[votes.annotator[rows]], votes.item[rows]))]
+    depth = _depths(votes.item[rows])
+    width = int(depth.max()) + 1 if len(depth) else 1
+    matrix = np.full((int(votes.item.max()) + 1, width), np.nan)
+    matrix[votes.item[rows], depth] = votes.label[rows]
+    return matrix
+
+
+def _places(votes: Votes, annotators: list[Annotator]) -> np.ndarray:
+    """Return the place of each annotator in the order of trust, -1 for those not admitted."""
+    admitted = [a for a in annotators if not a.reasons]
+    ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))
+    numbers = {name: number for number, name in enumerate(votes.names)}
+    place = np.full(len(votes.names), -1, np.int64)
+    place[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
+    return place
+
+
+def _depths(groups: np.ndarray) -> np.ndarray:
+    """Count 0, 1, 2, ... in each run of equal values."""
+    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if len(groups) else np.array([], int)
+    return np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))

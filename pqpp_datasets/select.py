@@ -1,0 +1,254 @@
+"""Distinct prompts from a large collection of captions: cluster their embeddings, keep the nearest.
+
+Source: PQPP paper, section 3 ("Prompt selection"): sentence embeddings, k-means with k-means++
+initialisation, and of each cluster the caption nearest to its centre.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+
+ITERATIONS = 10
+_MOST_DRAWN = 256
+_ROWS_AT_A_TIME = 8192
+
+
+def select_captions(
+    embeddings: np.ndarray, count: int, seed: int = 0, iterations: int = ITERATIONS
+) -> np.ndarray:
+    """Choose captions that cover a collection.
+
+    The centres begin as an exact k-means++ sample and are moved by Lloyd's iterations (faiss); the
+    caption nearest to a centre is looked for among those of its own cluster, so that none is chosen
+    twice. The same seed on the same machine gives the same captions.
+
+    Args:
+        embeddings: Shape (captions, dimensions), finite numbers.
+        count: How many to choose.
+        seed: Of the initialisation.
+        iterations: Of Lloyd's algorithm; 0 keeps the initial sample's own captions.
+
+    Returns:
+        int64 (count,), the chosen rows in rising order, all different.
+
+    Raises:
+        OptionError: If the count is not from 1 to the number of distinct embeddings.
+        DataFileError: If the embeddings are no table of finite numbers.
+
+    Example:
+        >>> points = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> select_captions(points, 2).tolist()
+        [1, 4]
+    """
+    points = _as_points(embeddings)
+    if not 1 <= count <= len(points):
+        raise OptionError(f"count={count}: 1 to {len(points)}, the number of captions, is allowed")
+    if iterations < 0:
+        raise OptionError(f"iterations={iterations}: 0 or more is allowed")
+    # Distances to far-off points lose digits in single precision; a shift changes no distance.
+    points = points - points.mean(axis=0)
+    centres = points[sample_centres(points, count, np.random.default_rng(seed))]
+    if iterations:
+        centres = _lloyd(points, centres, iterations)
+    return np.sort(_nearest_of_each(points, centres))
+
+
+def _as_points(embeddings) -> np.ndarray:
+    points = np.asarray(embeddings)
+    if points.ndim != 2 or not points.size or not np.issubdtype(points.dtype, np.number):
+        raise DataFileError(
+            f"embeddings of shape {points.shape} and type {points.dtype} came, numbers of shape "
+            "(captions, dimensions) are needed"
+        )
+    if not np.isfinite(points).all():
+        row = int(np.argmin(np.isfinite(points).all(axis=1)))
+        raise DataFileError(f"embeddings, row {row}: a value is not finite; embed it anew")
+    return np.ascontiguousarray(points, dtype=np.float32)
+
+
+def sample_centres(points: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
+    """Draw the initial centres of k-means++ (Arthur and Vassilvitskii 2007), exactly.
+
+    k-means++ draws one point at a time with a chance in proportion to its squared distance to the
+    nearest centre so far, a pass over the points for each. Here many are drawn at once by the
+    distances at hand, and each is taken with the chance (its distance by now / its distance when it
+    was drawn): rejection sampling of the very same distribution, in a fraction of the passes.
+
+    Args:
+        points: float32 (points, dimensions).
+        count: How many to draw.
+        generator: Where chance comes from.
+
+    Returns:
+        int64 (count,), the rows drawn, all different.
+
+    Raises:
+        OptionError: If there are fewer distinct points.
+    """
+    norms = np.einsum("ij,ij->i", points, points)
+    chosen = [int(generator.integers(len(points)))]
+    distance = _squared(points, norms, chosen)
+    while len(chosen) < count:
+        cumulative = np.cumsum(distance, dtype=np.float64)
+        if cumulative[-1] <= 0:
+            raise OptionError(
+                f"count={count}: only {len(chosen)} embeddings are distinct; choose at most as many"
+            )
+        # While there are few centres each new one changes the distances a lot.
+        size = min(_MOST_DRAWN, 1 + len(chosen) // 4)
+        drawn = np.searchsorted(cumulative, generator.random(size) * cumulative[-1], side="right")
+        drawn = np.minimum(drawn, len(points) - 1)
+        new = _taken(points, norms, drawn, distance[drawn], generator)[: count - len(chosen)]
+        chosen += new
+        np.minimum(distance, _squared(points, norms, new), out=distance)
+        distance[new] = 0
+    return np.array(chosen, dtype=np.int64)
+
+
+def _taken(points, norms, drawn, before, generator) -> list[int]:
+    rows, own = points[drawn], norms[drawn]
+    between = np.maximum(own[:, None] - 2 * rows @ rows.T + own, 0)
+    now, chances, taken = before.copy(), generator.random(len(drawn)), []
+    for position, row in enumerate(drawn):
+        if chances[position] * before[position] < now[position]:
+            taken.append(int(row))
+            np.minimum(now, between[position], out=now)
+            now[drawn == row] = 0
+    return taken
+
+
+def _squared(points, norms, rows) -> np.ndarray:
+    """Squared distance of each point to the nearest of some rows of the same table."""
+    nearest = np.full(len(points), np.inf, np.float32)
+    targets, target_norms = points[rows].T, norms[rows]
+    for start in range(0, len(points), _ROWS_AT_A_TIME):
+        part = slice(start, start + _ROWS_AT_A_TIME)
+        products = points[part] @ targets
+        nearest[part] = (norms[part, None] - 2 * products + target_norms).min(axis=1)
+    return np.maximum(nearest, 0)
+
+
+def _lloyd(points: np.ndarray, centres: np.ndarray, iterations: int) -> np.ndarray:
+    faiss = _faiss()
+    # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
+    kmeans = faiss.Kmeans(
+        points.shape[1],
+        len(centres),
+        niter=iterations,
+        seed=0,
+        min_points_per_centroid=1,
+        max_points_per_centroid=len(points),
+    )
+    kmeans.train(points, init_centroids=centres)
+    return kmeans.centroids
+
+
+def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return the row nearest to each centre, of its own cluster, and as many rows as centres."""
+    faiss = _faiss()
+    index = faiss.IndexFlatL2(points.shape[1])
+    index.add(centres)
+    distance, cluster = (found[:, 0] for found in index.search(points, 1))
+    order = np.lexsort((np.arange(len(points)), distance, cluster))
+    _, first = np.unique(cluster[order], return_index=True)
+    chosen = order[first]
+    if len(chosen) == len(centres):
+        return chosen
+    # Duplicate captions can empty a cluster: the points farthest from their centres fill up.
+    free = np.setdiff1d(np.arange(len(points)), chosen)
+    farthest = free[np.argsort(-distance[free], kind="stable")]
+    return np.r_[chosen, farthest[: len(centres) - len(chosen)]]
+
+
+def _faiss():
+    try:
+        import faiss
+    except ImportError:
+        raise OptionError(
+            'selecting needs faiss, which is not installed: pip install "pqpp[select]"'
+        ) from None
+    return faiss
+
+
+def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
+    """Read embeddings from a `.npy` file.
+
+    Args:
+        path: The file; objects are refused.
+        captions: How many rows it must have.
+
+    Raises:
+        MissingFileError: If there is no such file.
+        DataFileError: If it is no such file or has other than one row a caption.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise MissingFileError(f"{path}: there is no such file; name the .npy of the embeddings")
+    try:
+        found = np.load(path, allow_pickle=False, mmap_mode="r")
+    except (ValueError, OSError, EOFError) as error:
+        reason = str(error).splitlines()[0][:150]
+        raise DataFileError(f"{path}: no .npy file of numbers ({reason})") from None
+    if getattr(found, "ndim", 0) != 2 or len(found) != captions:
+        raise DataFileError(
+            f"{path}: shape {getattr(found, 'shape', None)} came, ({captions}, dimensions) is "
+            "needed, a row a caption"
+        )
+    return found
+
+
+def embed_captions(
+    captions: Sequence[str], encoder: str, batch_size: int = 256, progress: bool = False
+) -> np.ndarray:
+    """Return sentence embeddings: the mean of an encoder's last states, of unit length.
+
+    Args:
+        captions: Texts.
+        encoder: Name or folder of a model for `transformers.AutoModel`, such as
+            `sentence-transformers/all-MiniLM-L6-v2`.
+        batch_size: How many at a time.
+        progress: Whether to show a bar.
+
+    Returns:
+        float32 (captions, dimensions).
+
+    Raises:
+        OptionError: If transformers or the encoder can't be had.
+    """
+    try:
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+    except ImportError:
+        raise OptionError(
+            'embedding needs torch and transformers: pip install "pqpp[models]", or give the '
+            "embeddings in a file"
+        ) from None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(encoder)
+        model = AutoModel.from_pretrained(encoder).eval()
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise OptionError(f"encoder {encoder!r}: cannot be loaded ({reason})") from None
+    # Texts of like length together leave little padding to compute.
+    order = np.argsort([len(text) for text in captions], kind="stable")
+    rows = np.empty((len(captions), model.config.hidden_size), np.float32)
+    for start in _steps(len(captions), batch_size, progress):
+        part = order[start : start + batch_size]
+        batch = tokenizer(
+            [captions[n] for n in part], padding=True, truncation=True, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            states = model(**batch).last_hidden_state
+        mask = batch["attention_mask"][..., None].to(states.dtype)
+        means = (states * mask).sum(1) / mask.sum(1)
+        rows[part] = torch.nn.functional.normalize(means).float().numpy()
+    return rows
+
+
+def _steps(count: int, size: int, progress: bool):
+    from tqdm import tqdm
+
+    return tqdm(range(0, count, size), desc="embedding", disable=not progress)

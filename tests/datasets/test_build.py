@@ -1,0 +1,337 @@
+"""A benchmark from raw judgments: admission, the best three, aggregation, split, folder, report."""
+
+import json
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from datasets import load_dataset
+
+from pqpp_datasets.build import BuildOptions, build_benchmark, write_benchmark
+from pqpp_datasets.build.splits import stratified_split
+from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError, OptionError
+
+HEADER = ["prompt", "image", "model", "annotator", "label", "control"]
+# The control group: two people, four images of which two are references.
+CONTROL = [
+    ("A cat.", "1", "sdxl", 2),
+    ("A cat.", "2", "glide", 0),
+    ("A cat.", "r", "reference", 2),
+    ("A dog.", "r", "reference", 2),
+    ("A dog.", "1", "sdxl", -1),
+]
+
+
+def good(name, **other):
+    """Agree with the control group but for the images named in `other`."""
+    return [(p, i, m, name, other.get(m, label), False) for p, i, m, label in CONTROL]
+
+
+def control_group():
+    return [(*row[:3], name, row[3], True) for name in ("ann", "bob") for row in CONTROL]
+
+
+def write(path, rows, header=HEADER):
+    table = pa.table({n: list(c) for n, c in zip(header, zip(*rows, strict=True), strict=True)})
+    if path.suffix == ".csv":
+        pa.csv.write_csv(table, path)
+    elif path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    return path
+
+
+def scores(built, column):
+    rows = [row for table in built.splits.values() for row in table.to_pylist()]
+    return {row["prompt"]: row[column] for row in rows}
+
+
+JUDGMENTS = [
+    *control_group(),
+    *good("eve"),
+    *good("joe", glide=1),
+    *good("kim"),
+    *good("lea"),
+    *good("zoe", sdxl=1, reference=0),
+]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_admission_best_three_and_scores(tmp_path, suffix):
+    built = build_benchmark(write(tmp_path / f"votes{suffix}", JUDGMENTS))
+    found = {annotator.name: annotator for annotator in built.generation.annotators}
+    assert set(found) == {"eve", "joe", "kim", "lea", "zoe"}
+    assert found["eve"].kappas == {"ann": 1.0, "bob": 1.0} and found["eve"].reasons == ()
+    assert found["zoe"].reference_share == 0.0
+    kappa, reference = found["zoe"].reasons[0], found["zoe"].reasons[-1]
+    assert "with ann is below 0.41" in kappa and "0.0% of the reference images" in reference
+    # joe has the fourth best kappa: his vote for the glide image does not count.
+    assert scores(built, "glide_hbpp") == {"A cat.": 0.0, "A dog.": None}
+    assert scores(built, "sdxl_hbpp") == {"A cat.": 2.0, "A dog.": -1.0}
+    assert scores(built, "mean_hbpp") == {"A cat.": 1.0, "A dog.": None}
+    assert built.generation.labels == {2: 3, 1: 0, 0: 3, -1: 3}
+    assert (built.generation.votes, built.generation.votes_used) == (35, 9)
+    assert built.generation.fleiss_kappa == 1.0
+
+
+def test_same_as_the_metrics_dense_selection(tmp_path):
+    from pqpp_metrics.functional.annotators import admit_annotators, keep_best_annotators
+
+    generator = np.random.default_rng(0)
+    truth = generator.choice([2, 1, 0, -1], 120)
+    noise = np.array([0.05, 0.1, 0.15, 0.2, 0.8, 0.9])
+    labels = np.where(
+        generator.random((120, 6)) < noise,
+        generator.choice([2, 1, 0, -1], (120, 6)),
+        truth[:, None],
+    ).astype(float)
+    labels[40:][generator.random((80, 6)) < 0.3] = np.nan
+    control = np.full((120, 2), np.nan)
+    control[:40] = truth[:40, None]
+    rows = [
+        (f"p{image // 4}", f"{image}", "sdxl", name, int(votes[image, column]), group)
+        for votes, names, group in ((labels, "abcdef", False), (control, "xy", True))
+        for column, name in enumerate(names)
+        for image in range(120)
+        if not np.isnan(votes[image, column])
+    ]
+    built = build_benchmark(write(tmp_path / "votes.parquet", rows))
+    expected = admit_annotators(labels, control)
+    found = built.generation.annotators
+    assert [not a.reasons for a in found] == expected["admitted"].tolist()
+    assert [a.kappa for a in found] == pytest.approx(expected["kappa"].mean(axis=1).tolist())
+    kept = keep_best_annotators(
+        np.where(expected["admitted"], labels, np.nan),
+        [f"p{image // 4}" for image in range(120)],
+        expected["kappa"].mean(axis=1),
+    )
+    assert built.generation.votes_used == np.isfinite(kept).sum()
+    from pqpp_metrics.functional import hbpp
+
+    ids, values = hbpp(kept, [f"p{image // 4}" for image in range(120)])
+    assert scores(built, "sdxl_hbpp") == pytest.approx(dict(zip(ids, values, strict=True)))
+
+
+def test_thresholds_are_options(tmp_path):
+    path = write(tmp_path / "votes.csv", JUDGMENTS)
+    lenient = BuildOptions(min_kappa=-1, min_reference_share=0)
+    reasons = [a.reasons for a in build_benchmark(path, options=lenient).generation.annotators]
+    assert [len(r) for r in reasons] == [0, 0, 0, 0, 1]  # over 0 % is asked for, zoe has 0
+    with pytest.raises(OptionError, match="min_kappa=2"):
+        BuildOptions(min_kappa=2)
+    with pytest.raises(OptionError, match="best=0"):
+        BuildOptions(best=0)
+
+
+def test_annotator_without_control_images_is_not_admitted(tmp_path):
+    rows = [*JUDGMENTS, ("A cow.", "1", "sdxl", "new", 2, False)]
+    built = build_benchmark(write(tmp_path / "votes.csv", rows))
+    new = built.generation.annotators[-1]
+    assert new.reasons == ("judged no image of the control group", "judged no reference image")
+    assert scores(built, "sdxl_hbpp")["A cow."] is None
+
+
+def test_without_control_group_every_vote_counts(tmp_path):
+    rows = [("A cat.", "1", "sdxl", f"a{n}", label) for n, label in enumerate([2, 2, 2, 1, 0])]
+    built = build_benchmark(write(tmp_path / "votes.csv", rows, HEADER[:5]))
+    assert scores(built, "sdxl_hbpp") == {"A cat.": 1.75}
+
+
+def test_labels_by_name_and_identities(tmp_path):
+    rows = [
+        ("A cat.", "1", "SD 2.1", "a", "High relevance", "mscoco", "coco-7", "animals"),
+        ("A dog.", "1", "SD 2.1", "a", "unrealistic", "drawbench", "draw-1", ""),
+    ]
+    header = [*HEADER[:5], "source", "prompt_id", "category"]
+    built = build_benchmark(write(tmp_path / "votes.csv", rows, header))
+    found = [row for table in built.splits.values() for row in table.to_pylist()]
+    assert {row["prompt_id"]: row["category"] for row in found} == {
+        "coco-7": "animals",
+        "draw-1": None,
+    }
+    assert {row["source"]: row["sd-2.1_hbpp"] for row in found} == {
+        "mscoco": 2.0,
+        "drawbench": -1.0,
+    }
+
+
+def test_retrieval_runs(tmp_path):
+    runs = [("A cat.", "clip", f"i{n}", 1 - n / 10) for n in range(4)]
+    runs += [("A dog.", "clip", "i9", -3.5), ("A cow.", "clip", "i1", 1.0)]
+    runs += [("A cat.", "blip2", "i2", 0.5)]
+    votes = [("A cat.", "i1", "a", 0), ("A cat.", "i1", "b", 1), ("A cat.", "i2", "a", 1)]
+    votes += [("A cat.", "i0", "a", 0), ("A dog.", "i9", "a", 0), ("A hen.", "i9", "a", 1)]
+    path = write(tmp_path / "runs.csv", runs, ["prompt", "model", "image", "score"])
+    relevance = write(tmp_path / "rel.csv", votes, ["prompt", "image", "annotator", "label"])
+    built = build_benchmark(runs=path, relevance=relevance)
+    # Not judged: null. Not in the run: null. Judged without a relevant image: 0.
+    nothing = {"A cow.": None, "A hen.": None}
+    assert scores(built, "clip_rr") == {"A cat.": 0.5, "A dog.": 0.0, **nothing}
+    assert scores(built, "clip_p10") == {"A cat.": 0.2, "A dog.": 0.0, **nothing}
+    assert scores(built, "blip2_rr") == {"A cat.": 1.0, "A dog.": None, **nothing}
+    assert scores(built, "mean_rr") == {"A cat.": 0.75, "A dog.": None, **nothing}
+    strict = BuildOptions(min_relevant_votes=2, k=3)
+    assert scores(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
+
+
+def test_both_tasks_are_joined_on_text_and_source(tmp_path):
+    votes = write(tmp_path / "v.csv", [("A cat.", "1", "sdxl", "a", 2)], HEADER[:5])
+    runs = write(
+        tmp_path / "r.csv",
+        [("A cat.", "clip", "i", 1.0), ("A cow.", "clip", "i", 1.0)],
+        ["prompt", "model", "image", "score"],
+    )
+    relevance = write(tmp_path / "q.csv", [("A cat.", "i", 1)], ["prompt", "image", "label"])
+    built = build_benchmark(votes, runs, relevance)
+    assert scores(built, "sdxl_hbpp") == {"A cat.": 2.0, "A cow.": None}
+    assert scores(built, "clip_rr") == {"A cat.": 1.0, "A cow.": None}
+
+
+def test_split_is_stratified_and_knows_no_order():
+    ids = [f"p{n}" for n in range(1000)]
+    strata = ["rare" if n % 10 == 0 else "common" for n in range(1000)]
+    found = dict(zip(ids, stratified_split(ids, strata), strict=True))
+    order = np.random.default_rng(0).permutation(1000)
+    again = stratified_split([ids[n] for n in order], [strata[n] for n in order])
+    assert found == dict(zip([ids[n] for n in order], again, strict=True))
+    for stratum, size in (("rare", 100), ("common", 900)):
+        own = [found[i] for i, s in zip(ids, strata, strict=True) if s == stratum]
+        assert [own.count(s) for s in ("train", "validation", "test")] == [
+            0.6 * size,
+            0.2 * size,
+            0.2 * size,
+        ]
+    assert stratified_split(ids, strata, seed=1) != list(found.values())
+    with pytest.raises(OptionError, match="sum to 1"):
+        stratified_split(ids, strata, {"train": 0.5})
+
+
+def test_folder_loads_and_reports(tmp_path, cache):
+    built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
+    folder = write_benchmark(built, tmp_path / "out", "Mine & <yours>")
+    rows = load_dataset(str(folder))
+    assert {name: part.num_rows for name, part in rows.items()} == {
+        name: table.num_rows for name, table in built.splits.items()
+    }
+    split = next(iter(rows))
+    assert rows[split].column_names[:6] == [
+        "prompt_id",
+        "source",
+        "prompt",
+        "caption_id",
+        "image_id",
+        "category",
+    ]
+    page = (folder / "report.html").read_text()
+    assert "Mine &amp; &lt;yours&gt;" in page and "zoe" in page and "<svg" in page
+    assert "with ann is below 0.41" in page and "sdxl_hbpp" in page
+    write_benchmark(built, folder, "Again")
+    assert "Again" in (folder / "README.md").read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "out", "votes.csv"]
+
+
+def test_a_folder_with_other_files_is_not_touched(tmp_path):
+    built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years")
+    with pytest.raises(OptionError, match="holds other files"):
+        write_benchmark(built, tmp_path / "mine")
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_interrupted_writing_leaves_the_old_folder(tmp_path, monkeypatch):
+    built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
+    folder = write_benchmark(built, tmp_path / "out", "Old")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pqpp_datasets.build.report.render_report", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_benchmark(built, folder, "New")
+    assert "# Old" in (folder / "README.md").read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "votes.csv"]
+
+
+FAULTS = {
+    "label": ([("A", "1", "m", "a", "3", "")], r"row 1: label is '3', one of 2, 1, 0, -1"),
+    "control": ([("A", "1", "m", "a", "2", "maybe")], r"row 1: control is 'maybe', one of true"),
+    "twice": ([("A", "1", "m", "a", 2, "")] * 2, r"row 2: this judgment .* also stands in row 1"),
+    "roles": (
+        [("A", "1", "m", "a", 2, "yes"), ("A", "2", "m", "a", 2, "no")],
+        "row 2: 'a' is in the control group in other rows",
+    ),
+    "empty": ([("A", "1", "m", "a", 2, ""), ("A", None, "m", "b", 2, "")], "row 2: image is empty"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_bad_rows_are_named(tmp_path, name, suffix):
+    rows, expected = FAULTS[name]
+    with pytest.raises(DataFileError, match=expected) as caught:
+        build_benchmark(write(tmp_path / f"votes{suffix}", rows))
+    assert "\n" not in str(caught.value) and f"votes{suffix}" in str(caught.value)
+
+
+def test_bad_files_are_named(tmp_path):
+    with pytest.raises(OptionError, match="nothing to build from"):
+        build_benchmark()
+    with pytest.raises(OptionError, match="runs together with relevance"):
+        build_benchmark(runs="a.csv")
+    with pytest.raises(MissingFileError, match="no such file"):
+        build_benchmark(tmp_path / "absent.csv")
+    for name, content, expected in (
+        ("a.txt", "x", r"named \.csv or"),
+        ("a.csv", "prompt,image\nA,1\n", "no column model, annotator, label"),
+        ("a.csv", ",".join(HEADER) + "\n", "no row came"),
+        ("a.csv", ",".join(HEADER) + "\nA,1\n", "cannot be read"),
+        ("a.parquet", "PAR1", "cannot be read"),
+        ("a.jsonl", "{", "cannot be read"),
+        ("a.jsonl", "", "no column prompt"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(BenchmarkError, match=expected):
+            build_benchmark(tmp_path / name)
+
+
+def test_ids_that_do_not_hold_are_refused(tmp_path):
+    header = [*HEADER[:5], "prompt_id"]
+    two_ids = [("A", "1", "m", "a", 2, "x"), ("A", "2", "m", "a", 2, "y")]
+    with pytest.raises(DataFileError, match=r"row 2: prompt_id is 'y', an earlier row .* has 'x'"):
+        build_benchmark(write(tmp_path / "a.csv", two_ids, header))
+    one_id = [("A", "1", "m", "a", 2, "x"), ("B", "2", "m", "a", 2, "x")]
+    with pytest.raises(DataFileError, match="'x' stands for 'A' and 'B'"):
+        build_benchmark(write(tmp_path / "a.csv", one_id, header))
+
+
+def test_models_that_would_share_a_column_are_refused(tmp_path):
+    rows = [("A", "1", "SD 2", "a", 2), ("A", "1", "sd-2", "a", 2)]
+    with pytest.raises(OptionError, match="would give the column sd-2_hbpp, which is taken"):
+        build_benchmark(write(tmp_path / "a.csv", rows, HEADER[:5]))
+    with pytest.raises(OptionError, match="mean_hbpp"):
+        build_benchmark(write(tmp_path / "a.csv", [("A", "1", "mean", "a", 2)], HEADER[:5]))
+
+
+@pytest.mark.slow
+def test_a_million_judgments(tmp_path):
+    generator = np.random.default_rng(0)
+    prompts = 50_000
+    item = np.repeat(np.arange(prompts * 5), 4)
+    table = pa.table(
+        {
+            "prompt": [f"a caption of usual length with the number {n // 5}" for n in item],
+            "image": [f"images/{n // 5}/image_{n % 5}.png" for n in item],
+            "model": np.array(["sdxl", "sdxl", "glide", "glide", "reference"])[item % 5],
+            "annotator": [f"a{n}" for n in (item // 5 % 40 * 4 + np.arange(len(item)) % 4)],
+            "label": generator.choice([2, 2, 2, 1, 0, -1], len(item)),
+        }
+    )
+    pa.csv.write_csv(table, tmp_path / "votes.csv")
+    start = time.process_time()
+    build_benchmark(tmp_path / "votes.csv")
+    assert time.process_time() - start < 10

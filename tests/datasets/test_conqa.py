@@ -1,0 +1,177 @@
+"""ConQA: queries of two kinds with votes, labels by a named rule, and the candidate images."""
+
+import json
+
+import pytest
+from datasets import load_dataset
+from support.benchmark_folders import CONQA_VOTES, write_conqa
+
+from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def load(folder, name="conqa", **options):
+    return load_dataset("pqpp", name, data_dir=str(folder), **options)
+
+
+def test_row(tmp_path):
+    rows = load(write_conqa(tmp_path))
+    assert set(rows) == {"conceptual", "descriptive"}
+    assert rows["conceptual"][0] == {
+        "query_id": 0,
+        "query": "people at work",
+        "kind": "conceptual",
+        "seeds": [11, 12],
+        "judgments": {
+            "image_id": [11, 12, 14, 15],
+            "relevant": [3, 3, 1, 0],
+            "non_relevant": [0, 1, 1, 3],
+            "unsure": [0, 0, 1, 0],
+            "label": [1, 0, 0, 0],
+        },
+        "rephrasings": ["work", "labour"],
+    }
+    assert rows["descriptive"]["query_id"][:] == [3]
+
+
+LABELS = {"unanimous": [1, 0, 0, 0], "majority": [1, 1, 0, 0], "any": [1, 1, 1, 0]}
+
+
+@pytest.mark.parametrize("rule", LABELS)
+def test_rules(tmp_path, rule):
+    rows = load(write_conqa(tmp_path), relevance_rule=rule, split="conceptual")
+    assert rows[0]["judgments"]["label"] == LABELS[rule]
+
+
+def test_rule_is_a_part_of_the_cache_key(tmp_path):
+    folder = write_conqa(tmp_path)
+    strict = load(folder, split="conceptual")
+    load(folder, split="conceptual", relevance_rule="any")
+    again = load(folder, split="conceptual")
+    assert again[0] == strict[0] and again.cache_files == strict.cache_files
+
+
+def test_labels_go_into_the_ranking_metrics_as_they_are(tmp_path):
+    from pqpp_metrics.functional import reciprocal_rank
+
+    judgments = load(write_conqa(tmp_path), split="conceptual")[0]["judgments"]
+    assert reciprocal_rank([[0.1, 0.9, 0.2, 0.3]], [judgments["label"]]).tolist() == [0.25]
+
+
+def test_unknown_rule_and_option_of_another_benchmark(tmp_path):
+    folder = write_conqa(tmp_path)
+    with pytest.raises(OptionError, match=r"relevance_rule='all'.*the rules are .*unanimous"):
+        load(folder, relevance_rule="all")
+    with pytest.raises(OptionError, match=r"relevance_rule= is not taken by .*conqa take"):
+        load_dataset("pqpp", "sample", relevance_rule="any")
+    with pytest.raises(OptionError, match="image_dir= is not taken"):
+        load(folder, image_dir=str(tmp_path))
+
+
+def test_streaming_num_proc_and_flat_layout(tmp_path):
+    folder = write_conqa(tmp_path, rephrasings="exp_GPT_J6B.json")
+    rows = load(folder, num_proc=2, split="descriptive")
+    assert list(load(folder, streaming=True, split="descriptive")) == list(rows)
+    assert load(folder, "conqa-candidates")["candidates"]["image_id"][:] == [11, 12, 13, 14, 15]
+
+
+def votes_with(**changes):
+    return {**CONQA_VOTES, "0": {**CONQA_VOTES["0"], **changes}}
+
+
+DAMAGES = {
+    "two counts": (votes_with(**{"14": [1, 2]}), r"mturk\.json, query 0, image 14: \[1, 2\]"),
+    "negative": (votes_with(**{"14": [1, -2, 0]}), r"image 14.*three vote counts"),
+    "true": (votes_with(**{"14": [True, 0, 0]}), r"image 14"),
+    "text": (votes_with(**{"14": "3"}), r"image 14"),
+    "no image id": (votes_with(x=[3, 0, 0]), "query 0: no object with image ids"),
+    "a query less": ({"0": CONQA_VOTES["0"]}, r"mturk\.json: query 3 is missing"),
+    "a query more": ({**CONQA_VOTES, "9": {}}, "query 9 is no query of seed"),
+    "a list": ([1], "no object with query numbers"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_gives_file_and_query(tmp_path, name):
+    votes, expected = DAMAGES[name]
+    with pytest.raises(DataFileError, match=expected) as caught:
+        load(write_conqa(tmp_path, votes))
+    assert "\n" not in str(caught.value) and "restore" in str(caught.value)
+
+
+CUTS = {
+    "cut": (lambda text: text[:-9], r"mturk\.json, line 1, column \d+: no valid JSON"),
+    "nan": (lambda text: text.replace("[3, 0, 0]", "[NaN, 0, 0]"), "NaN is no JSON number"),
+    "twice": (lambda text: text.replace('"12"', '"11"'), "key '11' stands twice"),
+    "empty": (lambda text: "", r"mturk\.json, line 1, column 1"),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_damaged_json(tmp_path, name):
+    change, expected = CUTS[name]
+    path = write_conqa(tmp_path) / "mturk.json"
+    path.write_text(change(path.read_text()))
+    with pytest.raises(DataFileError, match=expected):
+        load(tmp_path)
+
+
+def test_damaged_candidates(tmp_path):
+    path = write_conqa(tmp_path) / "vg_subset.txt"
+    path.write_text("11\nx12\n")
+    with pytest.raises(DataFileError, match=r"vg_subset\.txt, line 2: 'x12'"):
+        load(tmp_path, "conqa-candidates")
+    path.write_text("11\n12\n11\n")
+    with pytest.raises(DataFileError, match=r"line 3: the image id 11 also stands in line 1"):
+        load(tmp_path, "conqa-candidates")
+
+
+def test_missing_file(tmp_path):
+    (write_conqa(tmp_path) / "mturk.json").unlink()
+    with pytest.raises(MissingFileError, match=r"mturk\.json"):
+        load(tmp_path)
+
+
+PINNED = {
+    "conceptual": [
+        (1, "working class life", 9, 100, 41),
+        (15, "culturally diverse party", 7, 100, 24),
+        (81, "terror of the unknown", 7, 100, 7),
+    ],
+    "descriptive": [
+        (0, "people chopping vegetables", 5, None, 20),
+        (24, "family vacation", 14, None, 46),
+        (80, "sunsets over a city skyline", 10, None, 21),
+    ],
+}
+
+
+@pytest.mark.realdata
+def test_real_counts_and_pinned_records(real_data):
+    splits = load(real_data / "conqa")
+    assert {name: len(rows) for name, rows in splits.items()} == {
+        "conceptual": 50,
+        "descriptive": 30,
+    }
+    for name, expected in PINNED.items():
+        for index, (query_id, query, seeds, _, relevant) in zip((0, 9, -1), expected, strict=True):
+            row = splits[name][index]
+            assert (row["query_id"], row["query"]) == (query_id, query)
+            assert (len(row["seeds"]), sum(row["judgments"]["label"])) == (seeds, relevant)
+    rows = [row for part in splits.values() for row in part]
+    assert sum(len(row["query"].split()) for row in rows) / 80 == 3.375
+    assert sum(len(row["judgments"]["label"]) for row in rows) / 80 == pytest.approx(105.1, abs=0.1)
+    assert sum(sum(row["judgments"]["label"]) for row in rows) / 80 == pytest.approx(22.5, abs=0.1)
+    assert all(len(row["rephrasings"]) == 10 for row in rows)
+
+
+@pytest.mark.realdata
+def test_real_candidates(real_data):
+    ids = load(real_data / "conqa", "conqa-candidates", split="candidates")["image_id"][:]
+    assert (len(ids), ids[0], ids[9], ids[-1]) == (43413, 61512, 61533, 2417994)
+    judged = json.loads((real_data / "conqa" / "mturk.json").read_text())
+    assert {int(image) for votes in judged.values() for image in votes} <= set(ids)

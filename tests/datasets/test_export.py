@@ -1,0 +1,166 @@
+"""Exported folders: plain `load_dataset` gives the same rows, cards and Croissant hold true."""
+
+import json
+import re
+import sys
+
+import pytest
+import yaml
+from datasets import Features, Image, load_dataset
+from support.benchmark_folders import write_conqa, write_gimbrr, write_richhf, write_vistar
+from support.pqpp_folders import write_v1_0
+from support.processes import run
+
+from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.export import export, family_of, template_of
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+EXPORTS = {
+    "sample": (["sample"], lambda folder: None),
+    "pqpp": (["pqpp-v1.0"], write_v1_0),
+    "conqa": (["conqa", "conqa-candidates"], write_conqa),
+    "gimbrr": (["gimbrr", "gimbrr-annotations"], write_gimbrr),
+    "richhf": (["richhf"], write_richhf),
+    "vistar": (["vistar"], write_vistar),
+}
+
+
+@pytest.fixture(params=EXPORTS)
+def exported(request, tmp_path):
+    configs, write = EXPORTS[request.param]
+    data = write(tmp_path / "data")
+    rows = export(configs, tmp_path / "out", data and str(data))
+    return request.param, tmp_path / "out", data, rows
+
+
+def undecoded(rows):
+    for name, feature in rows.features.items():
+        if isinstance(feature, Image):
+            rows = rows.cast_column(name, Image(decode=False))
+    return list(rows)
+
+
+def test_plain_load_gives_the_same_rows(exported):
+    _, folder, data, rows = exported
+    for config in {config for config, _ in rows}:
+        ours = load_dataset("pqpp", config, data_dir=data and str(data))
+        plain = load_dataset(str(folder), config)
+        assert set(plain) == set(ours)
+        for split, part in ours.items():
+            assert plain[split].features == part.features
+            assert len(part) == rows[config, split]
+            streamed = load_dataset(str(folder), config, split=split, streaming=True)
+            assert undecoded(plain[split]) == undecoded(part) == undecoded(streamed)
+
+
+def test_card(exported):
+    family, folder, _, rows = exported
+    text = (folder / "README.md").read_text()
+    metadata = yaml.safe_load(text.split("---")[1])
+    assert metadata["license"] and metadata["pretty_name"]
+    named = [(c["config_name"], f["split"]) for c in metadata["configs"] for f in c["data_files"]]
+    assert named == list(rows)
+    for config, split in rows:
+        assert f"| `{config}` | {BENCHMARKS[config].version} | `{split}` | " in text
+        for column in BENCHMARKS[config].features({}):
+            assert re.search(rf"`{column}[`.]", text), (config, column)
+    assert "Known quirks" in text and "{{ " not in text and "{%" not in text
+    citation = BENCHMARKS[next(iter(rows))[0]].citation
+    assert citation in text and (citation or family == "sample")
+
+
+def test_croissant_is_valid_and_reads(exported):
+    mlcroissant = pytest.importorskip("mlcroissant")
+    _, folder, _, rows = exported
+    found = mlcroissant.Dataset(folder / "croissant.json")
+    assert not found.metadata.ctx.issues.errors and not found.metadata.ctx.issues.warnings
+    assert {record_set.id for record_set in found.metadata.record_sets} == {
+        f"{config}/{split}" for config, split in rows
+    }
+    for (config, split), count in rows.items():
+        assert len(list(found.records(f"{config}/{split}"))) == count
+
+
+def test_without_this_package(tmp_path):
+    export(["sample"], tmp_path / "out")
+    code = (
+        "import sys, datasets\n"
+        "sys.modules['pqpp_datasets'] = None\n"
+        f"print(datasets.load_dataset({str(tmp_path / 'out')!r})['train'].num_rows)"
+    )
+    done = run([sys.executable, "-c", code], tmp_path, PQPP_NO_AUTOLOAD="1", PYTHONPATH="")
+    assert done.stdout.strip() == "240", done.stderr
+
+
+def test_default_is_the_first_one_named(tmp_path):
+    data = write_conqa(tmp_path / "data")
+    export(["conqa-candidates", "conqa"], tmp_path / "out", str(data))
+    assert list(load_dataset(str(tmp_path / "out"))) == ["candidates"]
+
+
+def test_options_and_their_refusal(tmp_path):
+    data = str(write_conqa(tmp_path / "data"))
+    configs = ["conqa", "conqa-candidates"]
+    export(configs, tmp_path / "out", data, {"relevance_rule": "any"})
+    rows = load_dataset(str(tmp_path / "out"), "conqa", split="conceptual")
+    assert rows[0]["judgments"]["label"] == [1, 1, 1, 0]
+    with pytest.raises(OptionError, match="image_dir=: not taken by conqa, conqa-candidates"):
+        export(configs, tmp_path / "out", data, {"image_dir": "x"})
+    with pytest.raises(OptionError, match="configurations of one benchmark"):
+        export(["conqa", "sample"], tmp_path / "out", data)
+    with pytest.raises(OptionError, match="no such configuration"):
+        export(["nope"], tmp_path / "out")
+
+
+def test_failed_export_leaves_the_old_one(tmp_path):
+    data = write_conqa(tmp_path / "data")
+    export(["conqa"], tmp_path / "out", str(data))
+    (data / "mturk.json").write_text("{")
+    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    with pytest.raises(DataFileError):
+        export(["conqa"], tmp_path / "out", str(data))
+    assert before == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "data", "out"]
+
+
+def test_large_splits_are_cut(tmp_path, monkeypatch):
+    import pqpp_datasets.parquet_folder as parquet_folder
+
+    original = parquet_folder.write_split
+    monkeypatch.setattr(
+        parquet_folder, "write_split", lambda *arguments: original(*arguments, shard_bytes=1)
+    )
+    monkeypatch.setattr("pqpp_datasets.export._ROWS_AT_A_TIME", 100)
+    export(["sample"], tmp_path / "out")
+    names = sorted(p.name for p in (tmp_path / "out/data/sample").glob("train-*"))
+    assert names == [f"train-0000{n}-of-00003.parquet" for n in range(3)]
+    rows = load_dataset(str(tmp_path / "out"), split="train")
+    assert rows[:] == load_dataset("pqpp", "sample", split="train")[:]
+    described = json.loads((tmp_path / "out/croissant.json").read_text())
+    assert "sample/train/2" in {entry["@id"] for entry in described["recordSet"]}
+
+
+def test_every_family_has_a_card_with_its_columns():
+    for config, benchmark in BENCHMARKS.items():
+        text = template_of(family_of(config))
+        assert f'"{config}" in configs' in text
+        assert isinstance(benchmark.features({}), Features)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("config", ["pqpp", "pqpp-v1.0", "pqpp-relevance"])
+def test_real_pqpp(real_data, tmp_path, config):
+    release = "v1.1" if config == "pqpp" else "v1.0"
+    data = str(real_data / "pqpp" / release)
+    rows = export([config], tmp_path / "out", data)
+    ours, plain = load_dataset("pqpp", config, data_dir=data), load_dataset(str(tmp_path / "out"))
+    assert {split: part.num_rows for split, part in plain.items()} == {
+        split: count for (_, split), count in rows.items()
+    }
+    assert plain["validation"].data.table.equals(ours["validation"].data.table.combine_chunks())

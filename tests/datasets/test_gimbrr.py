@@ -1,0 +1,154 @@
+"""GIMBRR: prompts with their labels, annotations one split a model, quirks kept."""
+
+import pytest
+from datasets import load_dataset
+from support.benchmark_folders import write_gimbrr
+
+from pqpp_datasets.errors import DataFileError, MissingFileError
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def load(folder, name="gimbrr", **options):
+    return load_dataset("pqpp", name, data_dir=str(folder), **options)
+
+
+def test_prompts(tmp_path):
+    rows = load(write_gimbrr(tmp_path), split="test")
+    assert rows[0] == {
+        "prompt_id": 1,
+        "prompt": "5 apples",
+        "task": "Counting",
+        "representations": ["apple"],
+        "task_specific_label": "5",
+        "auto_assessment": True,
+        "linked_prompts": [3],
+        "img2img_instructions": None,
+        "object_num": 2,
+        "extra_characteristic": False,
+        "num_features": None,
+        "common": None,
+        "num_objects": None,
+    }
+    assert rows[1]["prompt"] == "Cow, unicycle "  # published so
+    assert rows[1]["representations"] == ["cow", "unicycle"]
+    assert rows["linked_prompts"][:] == [[3], [3, 4], [], []]
+    assert rows["img2img_instructions"][3] == "a.jpeg on b.jpeg"
+    assert rows["common"][1] is True
+
+
+def test_annotations_are_joined_and_quirks_kept(tmp_path):
+    rows = load(write_gimbrr(tmp_path, place="annotations"), "gimbrr-annotations")
+    assert {name: len(part) for name, part in rows.items()} == {
+        "dalle2": 2,
+        "midjourney": 1,
+        "sd2.1": 1,
+        "sd1.5": 2,
+    }
+    assert rows["sd1.5"]["matched"][:] == [True, False]
+    assert rows["sd1.5"]["duplicated"][:] == [True, True]
+    second = rows["dalle2"][1]
+    assert (second["prompt"], second["annotated_prompt"]) == ("Cow, unicycle ", "Pig, unicycle")
+    assert (second["task"], second["linked_prompts"]) == ("Multiple objects", [3, 4])
+    assert not second["duplicated"]
+
+
+def test_streaming_and_num_proc(tmp_path):
+    folder = write_gimbrr(tmp_path)
+    rows = load(folder, "gimbrr-annotations", num_proc=2, split="sd1.5")
+    assert list(load(folder, "gimbrr-annotations", streaming=True, split="sd1.5")) == list(rows)
+
+
+DAMAGES = {
+    "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column Algorithm is 'XX'"),
+    "no answer": ("gimbrr-annotations", "False,v2,MJ", "maybe,v2,MJ", "line 6: column annotation"),
+    "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", "the prompt 77 is not in"),
+    "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 is linked to 9"),
+    "link that is no number": ("gimbrr", '"3,4"', '"3,x"', "Linked_prompts of the prompt 2"),
+    "id twice": ("gimbrr", "2,3,apple", "2,1,apple", "the prompt 1 stands twice"),
+    "half an object": ("gimbrr", "1,2.0,False", "1,2.5,False", "prompt 1: 2.5 came, a whole"),
+    "no extras": ("gimbrr", "1,2.0,False", "7,2.0,False", "no row of the prompt 1"),
+    "empty prompt": ("gimbrr", "5 apples", "", "line 2: column Prompt"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_gives_file_and_place(tmp_path, name):
+    config, before, after, expected = DAMAGES[name]
+    changed = 0
+    for path in write_gimbrr(tmp_path).rglob("*.csv"):
+        text = path.read_text()
+        changed += before in text
+        path.write_text(text.replace(before, after, 1))
+    assert changed
+    with pytest.raises(DataFileError, match=expected) as caught:
+        load(tmp_path, config)
+    assert "\n" not in str(caught.value) and ".csv" in str(caught.value)
+
+
+def test_missing_file(tmp_path):
+    (write_gimbrr(tmp_path) / "data" / "Prompt_dir_230228.csv").unlink()
+    with pytest.raises(MissingFileError, match=r"Prompt_dir_230228\.csv"):
+        load(tmp_path, "gimbrr-annotations")
+
+
+PINNED = {
+    "dalle2": [(1701, True, "a book"), (1707, True, "a remote"), (1443, False, None)],
+    "midjourney": [
+        (1813, True, "toothbrush"),
+        (1714, False, "a toothbrush"),
+        (391, False, "Beaver kicking a doll"),
+    ],
+    "sd2.1": [(1710, True, "a surfboard"), (1707, True, "a remote"), (1500, False, None)],
+    "sd1.5": [(1811, True, "lamp"), (1758, True, "an umbrella"), (1498, False, None)],
+}
+# Overall rates without the `Controlled` tasks, as the authors' repository has them.
+RATES = {"dalle2": 0.5474, "midjourney": 0.4644, "sd2.1": 0.3433, "sd1.5": 0.3508}
+# Of the texts that changed in the directory, as annotated and as they are now.
+CHANGED = {
+    "dalle2": ("three hats and six shoes", "two hats and eight shoes"),
+    "sd2.1": ("three surfboards and six cows", "eight surfboards and two cows"),
+    "sd1.5": ("three birds and six umbrellas", "eight birds and two umbrellas"),
+}
+
+
+@pytest.mark.realdata
+def test_real_annotations(real_data):
+    splits = load(real_data / "gimbrr", "gimbrr-annotations")
+    assert list(splits) == list(PINNED)
+    for name, rows in splits.items():
+        assert len(rows) == 2102
+        for index, (prompt_id, matched, prompt) in zip((0, 9, -1), PINNED[name], strict=True):
+            row = rows[index]
+            assert (row["prompt_id"], row["matched"]) == (prompt_id, matched)
+            texts = (row["annotated_prompt"], row["prompt"])
+            assert texts == ((prompt, prompt) if prompt else CHANGED[name])
+        rated = [r["matched"] for r in rows if not r["task"].startswith("Controlled")]
+        assert sum(rated) / len(rated) == pytest.approx(RATES[name], abs=5e-5)
+        assert sum(rows["duplicated"]) == (32 if name == "sd1.5" else 0)
+    differ = [r["prompt"] != r["annotated_prompt"] for rows in splits.values() for r in rows]
+    assert sum(differ) == 392
+
+
+@pytest.mark.realdata
+def test_real_prompts(real_data):
+    rows = load(real_data / "gimbrr", split="test")
+    assert len(rows) == 2302
+    assert sum(task.startswith("img2img") for task in rows["task"]) == 200
+    assert len(set(rows["task"])) == 19
+    assert sum(map(len, rows["linked_prompts"])) == 2551
+    first, tenth, last = rows[0], rows[9], rows[-1]
+    assert first["prompt"] == "A sweet strawberry or a sour lemon- only render sweet things"
+    assert (first["task_specific_label"], first["linked_prompts"]) == ("lemon", [1801])
+    assert (tenth["prompt_id"], tenth["prompt"]) == (
+        10,
+        "A jar or a squirrel- only render containers",
+    )
+    assert (last["prompt_id"], last["prompt"], last["task"]) == (
+        2302,
+        "paper clip",
+        "Single object",
+    )

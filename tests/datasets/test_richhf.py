@@ -1,0 +1,212 @@
+"""RichHF-18K: records in the published format, with and without Pick-a-Pic."""
+
+import io
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import Image, load_dataset
+from support.benchmark_folders import heatmap, richhf_rows, write_richhf
+
+from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.richhf import prompt_tokens, record_of, write_split
+from pqpp_datasets.tfrecord import encode_example, parse_example, write_records
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def load(folder, **options):
+    return load_dataset("pqpp", "richhf", data_dir=str(folder), **options)
+
+
+def test_row(tmp_path):
+    rows = load(write_richhf(tmp_path))
+    assert {name: len(part) for name, part in rows.items()} == {
+        "train": 4,
+        "validation": 4,
+        "test": 4,
+    }
+    row = rows["validation"][1]
+    assert (row["uid"], row["filename"]) == ("uid-1", "train/uid-1.png")
+    scores = [row[name] for name in ("plausibility", "alignment", "aesthetics", "overall")]
+    assert scores == [0.25, 0.5, 0.75, 1.0]
+    assert row["token_labels"] == [1, 0]
+    assert row["implausibility_map"].mode == "L"
+    expected = np.asarray(open_image(heatmap(1)))
+    assert np.array_equal(np.asarray(row["implausibility_map"]), expected)
+    assert "prompt" not in row
+
+
+def open_image(encoded):
+    from PIL import Image as Pillow
+
+    return Pillow.open(io.BytesIO(encoded))
+
+
+def test_records_written_again_are_the_same_bytes(tmp_path):
+    path = write_richhf(tmp_path / "first", count=7) / "train.tfrecord"
+    rows = load(path.parent, split="train")
+    for name in ("implausibility_map", "misalignment_map"):
+        rows = rows.cast_column(name, Image(decode=False))
+    write_split(tmp_path / "again.tfrecord", rows)
+    assert (tmp_path / "again.tfrecord").read_bytes() == path.read_bytes()
+
+
+def test_streaming_num_proc_and_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("pqpp_datasets.richhf._RECORDS_IN_PART", 3)
+    folder = write_richhf(tmp_path, count=10, splits=("train",))
+    rows = load(folder, split="train", num_proc=2)
+    assert rows["uid"][:] == [f"uid-{n}" for n in range(10)]
+    stream = load(folder, split="train", streaming=True)
+    assert stream.num_shards == 4
+    assert [row["uid"] for row in stream] == rows["uid"][:]
+    monkeypatch.setattr("pqpp_datasets.richhf.read_parts", None)
+    assert load(folder, split="train")["uid"][:] == rows["uid"][:]
+
+
+def test_tables_are_small(tmp_path, monkeypatch):
+    monkeypatch.setattr("pqpp_datasets.richhf._RECORDS_IN_TABLE", 4)
+    assert load(write_richhf(tmp_path, count=10), split="train").num_rows == 10
+
+
+def rewritten(folder, change):
+    row = richhf_rows(3)
+    features = parse_example(record_of(row[1]))
+    change(features)
+    records = [record_of(row[0]), encode_example(features), record_of(row[2])]
+    write_records(folder / "train.tfrecord", records)
+    return folder, len(records[0]) + 16
+
+
+WRONG = {
+    "a wrong key": (lambda f: f.__setitem__("plaus", f.pop("artifact_score")), "no feature artif"),
+    "two scores": (lambda f: f["overall_score"].append(0.5), r"overall_score holds 2 value"),
+    "score too high": (lambda f: f["overall_score"].__setitem__(0, 1.5), "overall_score is 1.5, 0"),
+    "score is NaN": (lambda f: f["overall_score"].__setitem__(0, float("nan")), "is nan, 0 to 1"),
+    "score as text": (lambda f: f.__setitem__("overall_score", [b"1"]), "type float is needed"),
+    "no image": (lambda f: f.__setitem__("artifact_map", [b"<html>"]), "artifact_map is no image"),
+    "a label 2": (
+        lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]),
+        "label holds '2', 0 and 1",
+    ),
+    "not UTF-8": (lambda f: f.__setitem__("filename", [b"\xff"]), "filename is not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("streaming", [False, True])
+def test_wrong_record_gives_number_and_offset(tmp_path, name, streaming):
+    change, expected = WRONG[name]
+    folder, offset = rewritten(tmp_path, change)
+    with pytest.raises(
+        DataFileError, match=rf"record 1 at offset {offset}: .*{expected}"
+    ) as caught:
+        list(load(folder, split="train", streaming=streaming))
+    assert "\n" not in str(caught.value)
+
+
+def test_flipped_bit_and_cut_file(tmp_path):
+    path = write_richhf(tmp_path, splits=("train",)) / "train.tfrecord"
+    data = path.read_bytes()
+    path.write_bytes(data[:600] + bytes([data[600] ^ 1]) + data[601:])
+    with pytest.raises(DataFileError, match=r"record \d at offset \d+: the data do not match"):
+        load(tmp_path)
+    path.write_bytes(data[:-5])
+    with pytest.raises(DataFileError, match=r"record 3 at offset \d+: the file is cut"):
+        load(tmp_path)
+    path.write_bytes(encode_example({"no": [b"record"]}))
+    with pytest.raises(DataFileError, match="record 0 at offset 0: the length does not match"):
+        load(tmp_path)
+
+
+def test_record_that_is_no_example(tmp_path):
+    write_records(tmp_path / "train.tfrecord", [b"\x0a\x7f"])
+    with pytest.raises(DataFileError, match=r"record 0 at offset 0: no tf\.train\.Example"):
+        load(tmp_path)
+
+
+def test_split_rule():
+    assert prompt_tokens('a;b:c!d?e.f,g "h"  i\tj\n') == list("abcdefghij")
+    assert prompt_tokens("it's a mid-night dog's") == ["it's", "a", "mid-night", "dog's"]
+    assert prompt_tokens(" ,. ") == []
+
+
+def write_pickapic(folder, images=True):
+    folder.mkdir()
+    rows = {
+        "caption": ["a cat, alone", "two words"],
+        "image_0_uid": ["uid-1", "other"],
+        "image_1_uid": ["none", "uid-2"],
+    }
+    if images:
+        rows |= {"jpg_0": [heatmap(21), b"unread"], "jpg_1": [b"unread", heatmap(22)]}
+    pq.write_table(pa.table(rows), folder / "train-00000.parquet", row_group_size=1)
+    return folder
+
+
+def test_prompts_and_images_by_uid(tmp_path):
+    pickapic = write_pickapic(tmp_path / "pick")
+    rows = load(write_richhf(tmp_path / "rich"), pickapic_dir=str(pickapic), split="train")
+    assert rows["prompt"][:] == [None, "a cat, alone", "two words", None]
+    assert rows["tokens"][1:3] == [["a", "cat", "alone"], ["two", "words"]]
+    assert rows["token_labels"][1:3] == [[1, 0], [1, 0, 1]]
+    assert rows["labels_match"][:] == [None, False, False, None]  # kept, and flagged
+    assert np.array_equal(np.asarray(rows[2]["image"]), np.asarray(open_image(heatmap(22))))
+    assert rows[0]["image"] is None
+
+
+def test_prompts_without_images(tmp_path):
+    pickapic = write_pickapic(tmp_path / "pick", images=False)
+    folder = write_richhf(tmp_path / "rich")
+    rows = list(load(folder, pickapic_dir=str(pickapic), split="train", streaming=True))
+    assert [row["prompt"] for row in rows][1:3] == ["a cat, alone", "two words"]
+    assert [row["image"] for row in rows] == [None] * 4
+
+
+def test_damaged_pickapic(tmp_path):
+    folder = write_richhf(tmp_path / "rich")
+    with pytest.raises(MissingFileError, match="no Parquet file is here"):
+        load(folder, pickapic_dir=str(tmp_path / "absent"))
+    pickapic = write_pickapic(tmp_path / "pick")
+    (pickapic / "bad.parquet").write_bytes(b"PAR1 not really")
+    with pytest.raises(DataFileError, match=r"bad\.parquet: no readable Parquet"):
+        load(folder, pickapic_dir=str(pickapic))
+    pq.write_table(pa.table({"text": ["a"]}), pickapic / "bad.parquet")
+    with pytest.raises(DataFileError, match=r"bad\.parquet: no column caption"):
+        load(folder, pickapic_dir=str(pickapic))
+
+
+@pytest.mark.slow
+def test_speed_with_both_maps_decoded(tmp_path):
+    rows = load(write_richhf(tmp_path, count=2000, splits=("train",), size=512), split="train")
+    start = time.process_time()
+    for row in rows:
+        assert np.asarray(row["implausibility_map"]).shape == (512, 512)
+        assert np.asarray(row["misalignment_map"]).shape == (512, 512)
+    assert 2000 / (time.process_time() - start) > 300
+
+
+def test_point_annotations_become_a_record(tmp_path):
+    from pqpp_datasets.richhf_annotations import row_of_annotations
+
+    one = {"plausibility": 1, "alignment": 5, "aesthetics": 3, "overall": 2}
+    one |= {"token_labels": [0, 1, 1], "implausibility_points": [[50, 50]]}
+    two = {**one, "plausibility": 2, "token_labels": [0, 0, 1], "misalignment_points": [[0, 99]]}
+    three = {**two, "token_labels": [1, 0, 1], "implausibility_points": []}
+    row = row_of_annotations("train/abc.png", [one, two, three], 100, 100)
+    write_split(tmp_path / "train.tfrecord", [row])
+    read = load(tmp_path, split="train")[0]
+    assert read["uid"] == "abc" and read["token_labels"] == [0, 0, 1]
+    assert read["plausibility"] == pytest.approx((5 / 3 - 1) / 4)
+    implausible = np.asarray(read["implausibility_map"])
+    assert implausible[50, 50] == implausible[50, 55] == 170 and implausible[50, 56] == 0
+    assert np.asarray(read["misalignment_map"])[0, 99] == 170
+    with pytest.raises(DataFileError, match=r"abc: overall is None, 1 to 5"):
+        row_of_annotations("abc", [{**one, "overall": None}], 9, 9)
+    with pytest.raises(DataFileError, match="no annotation"):
+        row_of_annotations("abc", [], 9, 9)

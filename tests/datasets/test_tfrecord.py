@@ -1,0 +1,115 @@
+"""TFRecord files: written and read back bit for bit, every fault named with record and offset."""
+
+import contextlib
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.tfrecord import (
+    encode_example,
+    parse_example,
+    read_records,
+    spans,
+    write_records,
+)
+
+CONTENTS = [b"one", b"", b"three" * 1000, b"\x00\xff"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_records(tmp_path / "some.tfrecord", CONTENTS)
+    return tmp_path / "some.tfrecord"
+
+
+def test_round_trip(path):
+    records = list(read_records(path))
+    assert [record.data for record in records] == CONTENTS
+    assert [record.number for record in records] == [0, 1, 2, 3]
+    assert [record.offset for record in records] == [0, 19, 35, 5051]
+
+
+def test_bytes_of_the_format(tmp_path):
+    # A record as TensorFlow 2 writes it: io.TFRecordWriter(path).write(b"abc").
+    write_records(tmp_path / "abc", [b"abc"])
+    written = (tmp_path / "abc").read_bytes()
+    assert written[:8] == struct.pack("<Q", 3) and written[12:15] == b"abc" and len(written) == 19
+    # CRC-32C of "123456789" is 0xE3069283 (RFC 3720's polynomial); masked as the format says.
+    write_records(tmp_path / "digits", [b"123456789"])
+    crc = 0xE3069283
+    masked = (((crc >> 15) | (crc << 17)) + 0xA282EAD8) % 2**32
+    assert (tmp_path / "digits").read_bytes()[-4:] == struct.pack("<I", masked)
+
+
+def test_spans_cover_the_file(path):
+    cut = spans(path, 3)
+    assert [(span.first, span.start, span.stop) for span in cut] == [(0, 0, 5051), (3, 5051, 5069)]
+    assert [r.data for span in cut for r in read_records(path, span)] == CONTENTS
+    assert [r.number for r in read_records(path, cut[1])] == [3]
+
+
+@pytest.mark.parametrize("offset", [0, 9, 20, 36, 47, 60, 5050, 5052, 5063, 5066])
+def test_flipped_bit_anywhere(path, offset):
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 16
+    path.write_bytes(data)
+    record = sum(offset >= start for start in (19, 35, 5051))
+    start = (0, 19, 35, 5051)[record]
+    with pytest.raises(DataFileError, match=rf"record {record} at offset {start}: .*restore"):
+        list(read_records(path))
+
+
+@pytest.mark.parametrize(("kept", "record"), [(5, 0), (18, 0), (25, 1), (5000, 2), (5068, 3)])
+def test_cut_file(path, kept, record):
+    path.write_bytes(path.read_bytes()[:kept])
+    for read in (lambda: spans(path, 2), lambda: list(read_records(path))):
+        with pytest.raises(DataFileError, match=rf"record {record} at offset \d+: .*cut at {kept}"):
+            read()
+
+
+def test_other_files(tmp_path):
+    with pytest.raises(MissingFileError, match="no such file"):
+        list(read_records(tmp_path / "absent"))
+    (tmp_path / "empty").touch()
+    with pytest.raises(DataFileError, match="record 0 at offset 0: the file is empty"):
+        list(read_records(tmp_path / "empty"))
+    (tmp_path / "pointer").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n")
+    with pytest.raises(DataFileError, match=r"Git LFS pointer.*git lfs pull"):
+        spans(tmp_path / "pointer", 10)
+
+
+FLOATS = st.floats(width=32, allow_nan=False)
+VALUES = st.one_of(
+    st.lists(st.binary(max_size=300)),
+    st.lists(FLOATS, min_size=1),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1),
+)
+
+
+@given(st.dictionaries(st.text(max_size=10), VALUES, max_size=6))
+def test_example_round_trip(features):
+    encoded = encode_example(features)
+    assert parse_example(encoded) == features
+    assert encode_example(parse_example(encoded)) == encoded
+
+
+@given(st.binary(max_size=200))
+def test_other_bytes_are_refused_or_read_but_never_crash(data):
+    with contextlib.suppress(ValueError):
+        parse_example(data)
+
+
+def test_unpacked_lists_are_read_too():
+    one = struct.pack("<f", 0.5)
+    feature = b"\x12\x0a" + (b"\x0d" + one) * 2  # float_list with two unpacked values
+    entry = b"\x0a\x01a\x12" + bytes([len(feature)]) + feature
+    features = b"\x0a" + bytes([len(entry)]) + entry
+    assert parse_example(b"\x0a" + bytes([len(features)]) + features) == {"a": [0.5, 0.5]}
+
+
+def test_mixed_lists_are_refused():
+    with pytest.raises(TypeError, match="score: one of bytes, float and int"):
+        encode_example({"score": [1, 0.5]})

@@ -1,0 +1,199 @@
+"""VISTAR: structured prompts read and written exactly, questionnaires held to their schema."""
+
+import json
+
+import pytest
+from datasets import load_dataset
+from hypothesis import given
+from hypothesis import strategies as st
+from support.benchmark_folders import QUESTIONNAIRE, VISTAR_PROMPTS, write_vistar
+
+from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.structured_prompt import (
+    PromptSyntaxError,
+    StructuredPrompt,
+    parse_prompt,
+    write_prompt,
+)
+from pqpp_datasets.vistar import validate_questionnaire
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def load(folder, **options):
+    return load_dataset("pqpp", "vistar", data_dir=str(folder), **options)
+
+
+def test_rows(tmp_path):
+    rows = load(write_vistar(tmp_path))
+    first, second = rows["core"]
+    assert first == {
+        "prompt_id": "core-0",
+        "structured_prompt": VISTAR_PROMPTS["core"][0],
+        "role": "GD",
+        "angle": "TR",
+        "prompt": 'A poster that says "Go"',
+        "parameters": {"key": ["font"], "value": ["Futura"]},
+        "questionnaire": None,
+    }
+    assert second["questionnaire"]["level"] == ["L1", "L2", "L3", "L4"]
+    assert second["questionnaire"]["level_weight"] == [0.1, 0.2, 0.3, 0.4]
+    assert second["questionnaire"]["positive"][0] == "Is there a girl?"
+    assert rows["hard"][0]["parameters"] == {"key": ["a", "b"], "value": ["1", "2"]}
+    assert rows["hard"][0]["structured_prompt"] == VISTAR_PROMPTS["hard"][0]
+
+
+def test_streaming(tmp_path):
+    folder = write_vistar(tmp_path)
+    streamed = list(load(folder, split="core", streaming=True))
+    assert streamed == list(load(folder, split="core", num_proc=2))
+
+
+def test_nothing_is_published(monkeypatch):
+    with pytest.raises(
+        MissingFileError, match=r"no file of this benchmark is published.*core\.txt"
+    ):
+        load_dataset("pqpp", "vistar")
+
+
+EXACT = [
+    "[GD|TR] A poster",
+    "[GD|TR]A poster",
+    '  [ GD | TR ]  two  words\t{ a = "1" , b="2" }{c=""}  ',
+    '[Graphic Designer|Text Rendering] a [x] | "quoted" \\ text {k.1-x="a \\"b\\" \\\\ c {d}"}',
+    '[导演|光] 一只猫 {灯="x"}'.replace("灯", "key"),
+    "[GD|TR] two\nlines",
+]
+
+
+@pytest.mark.parametrize("text", EXACT)
+def test_written_as_it_was_read(text):
+    assert write_prompt(parse_prompt(text)) == text
+
+
+NAMES = st.text(st.characters(exclude_characters="[]{}|"), min_size=1).filter(
+    lambda s: s == s.strip() and s.strip() and "\n" not in s
+)
+TEXTS = st.text(st.characters(exclude_characters="{}"), min_size=1).filter(
+    lambda s: s == s.strip() and s.strip()
+)
+KEYS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]*", fullmatch=True)
+VALUES = st.text().filter(lambda s: "\n" not in s)
+
+
+@given(NAMES, NAMES, TEXTS, st.lists(st.tuples(KEYS, VALUES), max_size=4))
+def test_read_as_it_was_written(role, angle, text, pairs):
+    prompt = StructuredPrompt(role, angle, text, tuple(pairs))
+    written = write_prompt(prompt)
+    assert parse_prompt(written) == prompt
+    assert write_prompt(parse_prompt(written)) == written
+
+
+FAULTS = {
+    "": (1, 1, r"the end came, \[ is"),
+    "A poster": (1, 1, r"'A poster' came, \[ is"),
+    "[GD TR] a": (1, 7, r"\| is allowed"),
+    "[|TR] a": (1, 2, "a role is allowed"),
+    "[GD|TR]": (1, 8, "the end came, the text"),
+    "[GD|TR] a {font=Futura}": (1, 17, "a value in double quotes"),
+    '[GD|TR] a\nb {font="Fu': (2, 9, "a value in double quotes"),
+    "[GD|TR] a } b": (1, 11, r"\{"),
+    '[GD|TR] a {f="x"} more': (1, 19, "'more' came"),
+    '[GD|TR] a {f="x" g="y"}': (1, 18, ", or }"),
+    '[GD|TR] a {f="\\n"}': (1, 14, "a value"),
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_syntax_error_has_line_and_column(text):
+    line, column, expected = FAULTS[text]
+    with pytest.raises(PromptSyntaxError, match=expected) as caught:
+        parse_prompt(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        StructuredPrompt("G]D", "TR", "a"),
+        StructuredPrompt("GD", "TR", "a {b}"),
+        StructuredPrompt("GD", "TR", " a"),
+        StructuredPrompt("GD", "TR", ""),
+        StructuredPrompt("GD", "TR", "a", (("two words", "x"),)),
+        StructuredPrompt("GD", "TR", "a", (("k", "two\nlines"),)),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_written(prompt):
+    with pytest.raises(DataFileError, match=r"cannot be written|would be read as"):
+        write_prompt(prompt)
+
+
+def test_fault_in_a_file_names_file_line_and_column(tmp_path):
+    path = write_vistar(tmp_path) / "core.txt"
+    path.write_text("[GD|TR] good\n[GD|TR bad\n")
+    with pytest.raises(DataFileError, match=r"core\.txt, line 2, column 11: the end came"):
+        load(tmp_path)
+    path.write_text("[GD|TR] good\n\n")
+    with pytest.raises(DataFileError, match=r"core\.txt, line 2, column 1"):
+        load(tmp_path)
+    path.write_bytes(b"[GD|TR] good\n\xff\n")
+    with pytest.raises(DataFileError, match=r"core\.txt, line 2: not UTF-8"):
+        load(tmp_path)
+
+
+def changed(change):
+    questionnaire = json.loads(json.dumps(QUESTIONNAIRE))
+    change(questionnaire)
+    return questionnaire
+
+
+WRONG = {
+    "a level less": (lambda q: q.pop("L2"), "'L2' is a required property"),
+    "a level more": (lambda q: q.__setitem__("L5", q["L1"]), "'L5' was unexpected"),
+    "level weights": (lambda q: q["L4"].__setitem__("level_weight", 0.5), "sums to 1.1, 1 is"),
+    "question weights": (
+        lambda q: q["L3"]["questions"][0].__setitem__("question_weight", 0.9),
+        "question_weight in L3 sums to 0.9",
+    ),
+    "no questions": (lambda q: q["L1"].__setitem__("questions", []), r"\['L1'\]\['questions'\]"),
+    "no N": (lambda q: q["L1"]["questions"][0].pop("N"), "'N' is a required property"),
+    "blank P": (lambda q: q["L1"]["questions"][0].__setitem__("P", " "), r"\['P'\]: ' ' does not"),
+    "negative": (lambda q: q["L1"].__setitem__("level_weight", -1), "less than the minimum"),
+    "a node twice": (
+        lambda q: q["L1"].__setitem__(
+            "questions", [{**q["L1"]["questions"][0], "question_weight": 0.5}] * 2
+        ),
+        "the node 'girl' stands 2 times",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_questionnaire_names_the_place(tmp_path, name):
+    change, expected = WRONG[name]
+    questionnaire = changed(change)
+    with pytest.raises(DataFileError, match=expected):
+        validate_questionnaire(questionnaire)
+    line = json.dumps({"prompt_index": 0, "questionnaire": questionnaire})
+    (write_vistar(tmp_path) / "core_questionnaires.jsonl").write_text(line)
+    with pytest.raises(DataFileError, match=rf"core_questionnaires\.jsonl, line 1: .*{expected}"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["{}"], "line 1: an object with prompt_index"),
+        (['{"prompt_index": 2, "questionnaire": {}}'], "prompt_index is 2, a number from 0 to 1"),
+        (['{"prompt_index": true, "questionnaire": {}}'], "prompt_index is True"),
+        (["{"], r"line 1, column \d+: no valid JSON"),
+        ([json.dumps({"prompt_index": 0, "questionnaire": QUESTIONNAIRE})] * 2, "line 2: prompt_i"),
+    ],
+)
+def test_wrong_line_of_questionnaires(tmp_path, lines, expected):
+    (write_vistar(tmp_path) / "core_questionnaires.jsonl").write_text("\n".join(lines))
+    with pytest.raises(DataFileError, match=expected):
+        load(tmp_path)
