@@ -2,9 +2,9 @@
 
 Source: PQPP paper, section 3.1 ("Control and calibration", "Annotation process"). An annotator is
 admitted who agrees with each member of the control group by a Cohen's kappa of at least `min_kappa`
-on the images that both judged, and who found more than `min_reference_share` of the reference images
-highly relevant. The text has lost the paper's thresholds; .41 (the least kappa that is called
-moderate) and .5 are ours, as in the `hbpp` metric.
+on the images that both judged, and who found more than `min_reference_share` of the reference
+images highly relevant. The text has lost the paper's thresholds; .41 (the least kappa that is
+called moderate) and .5 are ours, as in the `hbpp` metric.
 """
 
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ def judge_annotators(
 
 
 def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return how many control images each annotator judged, and the kappas with the control group."""
+    """Return how many control images each annotator judged, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.zeros(int(votes.item.max()) + 1, bool)
@@ -190,5 +190,6 @@ def _places(votes: Votes, annotators: list[Annotator]) -> np.ndarray:
 
 def _depths(groups: np.ndarray) -> np.ndarray:
     """Count 0, 1, 2, ... in each run of equal values."""
-    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if len(groups) else np.array([], int)
+    changes = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.array([], bool)
+    starts = np.flatnonzero(changes)
     return np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))

@@ -84,10 +84,10 @@ def build_benchmark(
     relevance: str | Path | None = None,
     options: BuildOptions | None = None,
 ) -> Built:
-    """Build a benchmark from judgments of generated images, from retrieval runs, or from both.
+    r"""Build a benchmark from judgments of generated images, from retrieval runs, or from both.
 
-    A target column is `<model>_hbpp`, `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models,
-    null where one of them is.
+    A target column is `<model>_hbpp`, `<model>_p<k>` or `<model>_rr`, and `mean_...` over the
+    models, null where one of them is.
 
     Args:
         judgments: As for `read_generation`.
@@ -101,7 +101,7 @@ def build_benchmark(
     Example:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "judgments.csv"
-        >>> _ = path.write_text("prompt,image,model,annotator,label\\nA cat.,1.png,sdxl,ann,2\\n")
+        >>> _ = path.write_text("prompt,image,model,annotator,label\nA cat.,1.png,sdxl,ann,2\n")
         >>> built = build_benchmark(path)
         >>> built.splits["train"]["sdxl_hbpp"].to_pylist()
         [2.0]

@@ -110,8 +110,8 @@ def _refuse_two_roles(path: Path, votes: Votes) -> None:
     if len(both):
         row = int(np.argmax((votes.annotator == both[0]) & ~votes.control)) + 1
         raise DataFileError(
-            f"{path}, row {row}: {votes.names[both[0]]!r:.60} is in the control group in other rows "
-            "and not here; set control in all rows of a member"
+            f"{path}, row {row}: {votes.names[both[0]]!r:.60} is in the control group in other "
+            "rows and not here; set control in all rows of a member"
         )
 
 

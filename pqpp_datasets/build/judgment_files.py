@@ -39,7 +39,7 @@ class Coded:
 
 
 def read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict:
-    """Read columns of a file, each as text.
+    r"""Read columns of a file, each as text.
 
     Args:
         path: A `.csv`, `.parquet` or `.jsonl` file.
@@ -56,7 +56,7 @@ def read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()
     Example:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
-        >>> _ = path.write_text("prompt,label\\nA cat.,2\\nA dog.,2\\n")
+        >>> _ = path.write_text("prompt,label\nA cat.,2\nA dog.,2\n")
         >>> column = read_columns(path, ["prompt", "label"])["label"]
         >>> column.codes.tolist(), column.names
         ([0, 0], ['2'])

@@ -40,7 +40,8 @@ class Prompts:
         numbers = np.empty(len(first), np.int64)
         for code in np.argsort(first):
             row = first[code]
-            key = (source.names[source.codes[row]] or DEFAULT_SOURCE, prompt.names[prompt.codes[row]])
+            place = source.names[source.codes[row]] or DEFAULT_SOURCE
+            key = (place, prompt.names[prompt.codes[row]])
             if key not in self._numbers:
                 self._numbers[key] = len(self.keys)
                 self.keys.append(key)
