@@ -127,6 +127,7 @@ def load_predictors(names: list[str] | None, split: str) -> dict[str, object]:
     )
 
     loaded: dict[str, Predictor] = {}
+    left_out: dict[str, list[str]] = {}
     for name in expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"]):
         try:
             predictor = Predictor.from_pretrained(name)
@@ -134,7 +135,7 @@ def load_predictors(names: list[str] | None, split: str) -> dict[str, object]:
         except MissingResourceError as error:
             if names:
                 raise
-            print(f"pqpp: note: without {name}: {error}", file=sys.stderr)
+            left_out.setdefault(str(error), []).append(name)
             continue
         if predictor.supervised and split == "train":
             if names:
@@ -145,6 +146,8 @@ def load_predictors(names: list[str] | None, split: str) -> dict[str, object]:
             print(f"pqpp: note: without {name}: it was fitted to train", file=sys.stderr)
             continue
         loaded[name] = predictor
+    for reason, without in left_out.items():
+        print(f"pqpp: note: without {', '.join(without)}: {reason}", file=sys.stderr)
     if not loaded:
         raise CommandError("none of the default predictors can run here; name one by --predictors")
     return loaded

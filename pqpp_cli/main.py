@@ -18,6 +18,7 @@ _COMMANDS = (
     "models",
     "build",
     "select",
+    "feedback",
     "autoload",
 )
 
@@ -44,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
         ...       "--format", "json"])  # doctest: +SKIP
     """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
+            stream.reconfigure(errors="replace")
     parser = build_parser()
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete

@@ -30,9 +30,9 @@ def read_inputs(
         CommandError: If an input is missing or unknown, or a file does not hold it.
     """
     unknown = [name for name in files if name not in names]
-    missing = [name for name in names if name not in files]
-    if unknown or missing:
-        what = f"{unknown[0]} is no input" if unknown else f"{missing[0]} is missing"
+    lacking = [name for name in names if name not in files]
+    if unknown or lacking:
+        what = f"{unknown[0]} is no input" if unknown else f"{lacking[0]} is missing"
         given = " ".join(_spelled(name) for name in names)
         raise CommandError(f"{metric}: {what}; give {given}")
     suffixes = {Path(_split(text)[0]).suffix.lower() for text in files.values()}
@@ -118,7 +118,9 @@ def _read_table(path: str, suffix: str):
 
     try:
         if suffix in (".csv", ".tsv"):
-            return pd.read_csv(path, sep="," if suffix == ".csv" else "\t")
+            separator = "," if suffix == ".csv" else "\t"
+            # A blank line is a row without a value, not no row: pairs must stay pairs.
+            return pd.read_csv(path, sep=separator, skip_blank_lines=False)
         if suffix == ".parquet":
             return pd.read_parquet(path)
         text = Path(path).read_text("utf-8-sig")
@@ -127,7 +129,7 @@ def _read_table(path: str, suffix: str):
             if suffix == ".jsonl"
             else json.loads(text)
         )
-    except (ValueError, pd.errors.ParserError) as error:
+    except (ValueError, RecursionError, pd.errors.ParserError) as error:
         raise CommandError(f"{path}: not readable as {suffix[1:]} ({error}); correct it") from None
     if not isinstance(records, list) or not records:
         raise CommandError(f"{path}: a list of values or of objects is needed")

@@ -153,11 +153,22 @@ def _value(text: str):
         return text
 
 
+def _without_nan(value):
+    """Replace what JSON has no word for, an undefined value, by null."""
+    import math
+
+    if isinstance(value, dict):
+        return {key: _without_nan(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _formatted(style: str, results: dict) -> str:
     import json
 
     if style == "json":
-        return json.dumps(results, indent=1, default=float)
+        return json.dumps(_without_nan(results), indent=1, default=float)
     from tabulate import tabulate
 
     single = [(key, value) for key, value in results.items() if not isinstance(value, list | dict)]

@@ -64,6 +64,9 @@ def _prompts(options: argparse.Namespace) -> list[str]:
 
     if options.prompts and options.file:
         raise CommandError("prompts came both as words and by --file; give one of the two")
+    for prompt in options.prompts:
+        if not prompt.isprintable() and any("\ud800" <= c <= "\udfff" for c in prompt):
+            raise CommandError(f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a --file")
     if options.prompts:
         return options.prompts
     if options.file:

@@ -29,7 +29,7 @@ def read_prompts(path: str, column: str = "prompt") -> list[str]:
         ['a red cat']
     """
     if path == "-":
-        return _lines(sys.stdin.read())
+        return _standard_input()
     file = Path(path)
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
@@ -51,8 +51,20 @@ def read_prompts(path: str, column: str = "prompt") -> list[str]:
     return prompts
 
 
+def _standard_input() -> list[str]:
+    # The bytes themselves: the terminal's encoding says nothing of a file that is piped in.
+    try:
+        prompts = _lines(sys.stdin.buffer.read().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise CommandError(f"standard input: not UTF-8 at byte {error.start}; convert it") from None
+    if not prompts:
+        raise CommandError("standard input: no prompt came; pipe in one a line, or name a --file")
+    return prompts
+
+
 def _lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.strip()]
+    # Only a newline ends a prompt; form feeds and the like may stand in one.
+    return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
 
 
 def _text(file: Path, column: str) -> list[str]:
@@ -62,11 +74,16 @@ def _text(file: Path, column: str) -> list[str]:
 def _separated_by(delimiter: str) -> Callable[[Path, str], Iterator[str]]:
     def read(file: Path, column: str) -> Iterator[str]:
         reader = csv.DictReader(
-            io.StringIO(file.read_text("utf-8-sig"), newline=""), delimiter=delimiter
+            io.StringIO(file.read_text("utf-8-sig"), newline=""), delimiter=delimiter, strict=True
         )
         _require(file, column, reader.fieldnames or ())
         try:
             for row in reader:
+                if None in row or None in row.values():
+                    raise CommandError(
+                        f"{file}, line {reader.line_num}: another number of cells than the header "
+                        "has; quote prompts that hold the separator"
+                    )
                 yield row[column]
         except csv.Error as error:
             raise CommandError(f"{file}, line {reader.line_num}: {error}; correct it") from None
@@ -77,7 +94,7 @@ def _separated_by(delimiter: str) -> Callable[[Path, str], Iterator[str]]:
 def _json(file: Path, column: str) -> Iterator[str]:
     try:
         records = json.loads(file.read_text("utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CommandError(f"{file}: not JSON ({error}); correct it") from None
     if not isinstance(records, list):
         raise CommandError(f"{file}: a list is needed, of texts or of objects with {column!r}")
@@ -86,12 +103,12 @@ def _json(file: Path, column: str) -> Iterator[str]:
 
 
 def _jsonl(file: Path, column: str) -> Iterator[str]:
-    for number, line in enumerate(file.read_text("utf-8-sig").splitlines(), 1):
+    for number, line in enumerate(file.read_text("utf-8-sig").split("\n"), 1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CommandError(f"{file}, line {number}: not JSON ({error}); correct it") from None
         yield _of_record(f"{file}, line {number}", record, column)
 

@@ -22,6 +22,7 @@ class Benchmark:
         folders: The folders below `PQPP_DATA_DIR` that may hold it, the best first; the first one
             is also what is downloaded. Empty for a benchmark that needs no files.
         files: The published files that a split needs, as paths below its folder.
+        optional_files: Published files that add to the rows where they are there.
         options: The load options that it takes beside `data_dir`. Each has a function of its value
             that refuses a bad one and returns what stands for it in the cache key.
         parts: Cuts a split into a list of parts that processes may share; called as `read` is.
@@ -40,6 +41,7 @@ class Benchmark:
     read: Callable[[Path | None, str, Mapping[str, object]], pa.Table] | None = None
     folders: tuple[str, ...] = ()
     files: Callable[[Path | None, str], tuple[str, ...]] = field(default=lambda folder, split: ())
+    optional_files: tuple[str, ...] = ()
     options: Mapping[str, Callable[[object], str]] = field(default_factory=dict)
     parts: Callable[[Path, str, Mapping[str, object]], list] | None = None
     read_parts: Callable[[Path, str, Mapping[str, object], list], Iterator[pa.Table]] | None = None

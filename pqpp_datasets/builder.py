@@ -12,10 +12,10 @@ from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError, MissingFileError, OptionError
 from pqpp_datasets.location import (
     available_splits,
+    compare_with_published,
     fingerprint,
     local_folder,
     missing_files,
-    warn_of_other_bytes,
 )
 from pqpp_datasets.pqpp import require_layout
 from pqpp_datasets.sources import release
@@ -47,6 +47,10 @@ class PqppConfig(datasets.BuilderConfig):
             f.name for f in fields(datasets.BuilderConfig)
         }
         given = {name: getattr(self, name) for name in sorted(own) if getattr(self, name)}
+        if self.data_dir and not self.benchmark.folders:
+            raise OptionError(
+                f"data_dir= is not taken by the configuration {self.name!r}, which needs no files"
+            )
         for name in given:
             if name not in self.benchmark.options:
                 takers = [b.name for b in BENCHMARKS.values() if name in b.options]
@@ -131,7 +135,8 @@ class Pqpp(datasets.ArrowBasedBuilder):
         if folder is None:
             self._require_published(benchmark)
             config = dl_manager.download_config
-            paths = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
+            needed = {p for s in benchmark.splits for p in benchmark.files(None, s)}
+            paths = sorted(needed | set(benchmark.optional_files))
             return download_release(
                 release(benchmark.folders[0]),
                 paths,
@@ -140,7 +145,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
             )
         if benchmark.name in ("pqpp", "pqpp-v1.0"):
             require_layout(folder, benchmark.name)
-        warn_of_other_bytes(benchmark, folder)
+        compare_with_published(benchmark, folder)
         return folder
 
     def _require_published(self, benchmark: Benchmark) -> None:

@@ -71,14 +71,28 @@ def _bring(source: Source, folder: Path, force: bool) -> None:
     found = sha256_of(partial)
     if expected and found != expected:
         partial.unlink()
-        origin = "published" if source.sha256 else "recorded at the first download"
+        recorded = f"recorded at the first download, in {folder / 'lock.json'}"
+        origin = "published" if source.sha256 else recorded
         raise DownloadError(
             f"{source.url}: sha256 {found} came, {expected} is {origin}; "
             "try again, or give the folder of a copy that you trust as data_dir="
         )
     if source.sha256 is None:
+        _refuse_page(source, partial)
         _write_lock(folder, {**locked, source.path: found})
     partial.replace(target)
+
+
+def _refuse_page(source: Source, partial: Path) -> None:
+    # A login page of a network would otherwise be recorded as the file for good.
+    with partial.open("rb") as file:
+        begins_like_a_page = file.read(64).lstrip().startswith(b"<")
+    if begins_like_a_page:
+        partial.unlink()
+        raise DownloadError(
+            f"{source.url}: a web page came instead of the file; check the network, or give a "
+            "folder with the files as data_dir="
+        )
 
 
 def _download_with_retries(source: Source, partial: Path) -> None:

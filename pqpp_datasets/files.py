@@ -27,6 +27,17 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def _new_file_beside(path: Path) -> Path:
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+        )
+    except OSError as error:  # name the file that was asked for, not the temporary one
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    os.close(handle)
+    return Path(name)
+
+
 @contextlib.contextmanager
 def written_beside(path: Path) -> Iterator[Path]:
     """Give a temporary path in the same folder and rename it to `path` when all went well.
@@ -42,10 +53,12 @@ def written_beside(path: Path) -> Iterator[Path]:
         'whole'
     """
     path = Path(path)
+    path = path.resolve() if path.is_symlink() else path  # the link stays, its target changes
+    if path.exists() and not path.is_file():
+        yield path  # a pipe or a device can't be replaced, only written to
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    beside = Path(name)
+    beside = _new_file_beside(path)
     try:
         yield beside
         # mkstemp makes private files; what is written here is meant to be read like any other.

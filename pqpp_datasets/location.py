@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pqpp_datasets.benchmark import Benchmark
-from pqpp_datasets.errors import MissingFileError
+from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.files import sha256_of
-from pqpp_datasets.sources import release
+from pqpp_datasets.sources import HEAD_BYTES, release
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +49,10 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
         )
     folders = [Path(root).absolute() / name for name in benchmark.folders]
     folders = [folder for folder in folders if folder.is_dir()]
+    if not folders:
+        logger.warning(
+            "%s=%s has no folder %s; downloading", ENVIRONMENT_VARIABLE, root, benchmark.folders[0]
+        )
     whole = (
         folder
         for folder in folders
@@ -93,15 +97,38 @@ def fingerprint(benchmark: Benchmark, folder: Path) -> str:
     return digest.hexdigest()
 
 
-def warn_of_other_bytes(benchmark: Benchmark, folder: Path) -> None:
-    """Warn once for each file whose bytes are known to differ from the published ones."""
+def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
+    """Look at each file whose published bytes are known: warn of others, refuse a cut copy.
+
+    A file that begins like the published one and is shorter was cut off, maybe at the end of a
+    line, where no reader would notice. Any other file may be somebody's own data in the same form.
+
+    Args:
+        benchmark: The configuration.
+        folder: The folder that its files are read from.
+
+    Raises:
+        DataFileError: If a file is a truncated copy of the published one.
+    """
     published = release(benchmark.folders[0])
     for path in sorted(_needed(benchmark, folder)):
         source, file = published.file(path), folder / path
-        if source and source.sha256 and file.is_file() and sha256_of(file) != source.sha256:
-            logger.warning("%s is not the published file (sha256 differs); read as it is", file)
+        if not (source and source.sha256 and file.is_file()) or sha256_of(file) == source.sha256:
+            continue
+        size = file.stat().st_size
+        if source.head_sha256 and size < source.bytes and _head(file) == source.head_sha256:
+            raise DataFileError(
+                f"{file}, after byte {size}: truncated, the published file has {source.bytes} "
+                "bytes; restore the file as published"
+            )
+        logger.warning("%s is not the published file (sha256 differs); read as it is", file)
+
+
+def _head(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.sha256(opened.read(HEAD_BYTES)).hexdigest()
 
 
 def _needed(benchmark: Benchmark, folder: Path) -> set[str]:
     per_split: Iterable[tuple[str, ...]] = (benchmark.files(folder, s) for s in benchmark.splits)
-    return {path for paths in per_split for path in paths}
+    return {path for paths in per_split for path in paths} | set(benchmark.optional_files)

@@ -323,6 +323,7 @@ BENCHMARKS = (
         version="1.1.0",
         folders=("pqpp/v1.1",),
         files=files_v1_1,
+        optional_files=(_DRAWBENCH,),
         read=read_v1_1,
         **_COMMON,
     ),

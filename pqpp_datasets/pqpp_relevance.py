@@ -9,7 +9,6 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -99,7 +98,7 @@ def _lists_of(path: Path, modified: int) -> list[list[int]]:
     found = read_pickle(path)
     if isinstance(found, Mapping):
         found = [found[key] for key in sorted(found)] if _counts_up(found) else None
-    if not isinstance(found, list | tuple | np.ndarray):
+    if not isinstance(found, list | tuple):
         raise DataFileError(f"{path}: no list with one entry a query; {REMEDY}")
     return [_image_ids(path, number, entry) for number, entry in enumerate(found)]
 

@@ -1,13 +1,19 @@
 """Reading a published pickle without executing anything that stands in it.
 
 A pickle may name any function to be called while it is read. This unpickler knows containers,
-numbers, texts and numpy arrays of numbers by name and refuses every other name before it is looked
-up, so that a foreign file can at most be wrong, never dangerous.
+numbers and texts by name and refuses every other name before it is looked up, so that a foreign
+file can at most be wrong, never dangerous. numpy itself is not safe against a forged state (a dtype
+may point anywhere), so numpy's names stand for classes of ours: an array of numbers comes back as
+a list, built from its bytes and a type such as `i8`.
 """
 
 import io
+import math
 import pickle
+import re
 from pathlib import Path
+
+import numpy as np
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
 
@@ -23,10 +29,72 @@ _ALLOWED = {
     ("builtins", "str"),
     ("collections", "OrderedDict"),
     ("collections", "defaultdict"),
-    ("numpy", "ndarray"),
-    ("numpy", "dtype"),
-    *((module, name) for module in _NUMPY_MODULES for name in ("_reconstruct", "scalar")),
-    *((module, "_frombuffer") for module in ("numpy.core.numeric", "numpy._core.numeric")),
+}
+
+
+class _Dtype:
+    """A type of numbers, as a pickled numpy dtype names it."""
+
+    def __init__(self, text, *flags):
+        text = text.decode("latin1") if isinstance(text, bytes) else text
+        if not isinstance(text, str) or not re.fullmatch(r"[biuf][1248]", text):
+            raise pickle.UnpicklingError(f"it holds an array of {text!r:.40}, numbers are allowed")
+        self.text, self.order = text, "="
+
+    def __setstate__(self, state):
+        if not (isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">", "|", "=")):
+            raise pickle.UnpicklingError("it holds a forged type of numbers")
+        self.order = state[1]
+
+    def read(self, content, shape) -> list:
+        """Return the numbers of some bytes as nested lists."""
+        numbers = np.frombuffer(content, np.dtype(self.order + self.text))
+        if not all(isinstance(n, int) and n >= 0 for n in shape) or math.prod(shape) != len(
+            numbers
+        ):
+            raise pickle.UnpicklingError(f"it holds {len(numbers)} numbers for the shape {shape}")
+        return numbers.reshape(shape).tolist()
+
+
+class _Array(list):
+    """An array while it is read: numpy's own would trust the state that the file gives."""
+
+    def __setstate__(self, state):
+        _, shape, dtype, fortran, content = state
+        if fortran and len(shape) > 1:
+            raise pickle.UnpicklingError("it holds an array in column order, which is not read")
+        self[:] = _typed(dtype).read(content, shape)
+
+
+class _ArrayType:
+    """Stands for `numpy.ndarray`, which a pickle names but never calls."""
+
+
+def _typed(dtype) -> _Dtype:
+    if not isinstance(dtype, _Dtype):
+        raise pickle.UnpicklingError("it holds an array without a type of numbers")
+    return dtype
+
+
+def _reconstruct(*_) -> _Array:
+    return _Array()
+
+
+def _scalar(dtype, content):
+    return _typed(dtype).read(content, ())
+
+
+def _from_buffer(content, dtype, shape, order) -> list:
+    return _typed(dtype).read(bytes(content), shape)
+
+
+_NUMPY = {
+    ("numpy", "ndarray"): _ArrayType,
+    ("numpy", "dtype"): _Dtype,
+    **{(module, "_reconstruct"): _reconstruct for module in _NUMPY_MODULES},
+    **{(module, "scalar"): _scalar for module in _NUMPY_MODULES},
+    ("numpy.core.numeric", "_frombuffer"): _from_buffer,
+    ("numpy._core.numeric", "_frombuffer"): _from_buffer,
 }
 
 
@@ -35,9 +103,11 @@ class _RestrictedUnpickler(pickle.Unpickler):
         module = "builtins" if module == "__builtin__" else module  # as protocols 0 to 2 say it
         if (module, name) == ("_codecs", "encode"):  # how these protocols carry an array's bytes
             return _encode_latin1
+        if (module, name) in _NUMPY:
+            return _NUMPY[module, name]
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(f"it wants to call {module}.{name}, which is not allowed")
-        return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+        return super().find_class(module, name)
 
     def persistent_load(self, pid):
         raise pickle.UnpicklingError("it refers to objects outside the file")
@@ -50,7 +120,7 @@ def _encode_latin1(text: str, encoding: str) -> bytes:
 
 
 def read_pickle(path: Path) -> object:
-    """Read a pickle of plain containers, numbers, texts and numeric arrays.
+    """Read a pickle of plain containers, numbers, texts and numeric arrays (as lists).
 
     Args:
         path: The file.

@@ -5,6 +5,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+HEAD_BYTES = 1024
+
 
 @dataclass(frozen=True)
 class Source:
@@ -15,12 +17,14 @@ class Source:
         url: The address, pinned to a commit.
         bytes: Its size, or None where no copy could be measured.
         sha256: Its digest, or None: then the digest of the first download is recorded and verified.
+        head_sha256: The digest of its first `HEAD_BYTES` bytes, where known.
     """
 
     path: str
     url: str
     bytes: int | None
     sha256: str | None
+    head_sha256: str | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scipy import stats
 from support.pqpp_folders import write_v1_1
 from support.processes import run_pqpp
 
-from pqpp_models.protocol import Predictions, evaluate_predictions, mean_over_targets
+from pqpp_models.protocol import Predictions, evaluate_predictions, mark, mean_over_targets
 from pqpp_models.published import published_results
 from pqpp_models.result_tables import format_results
 
@@ -142,8 +142,13 @@ def test_latex_is_well_formed(tmp_path, home):
 
 
 def test_report_is_one_file_with_pictures(tmp_path, home):
-    bench(*SAMPLE, "--report", "report.html", cwd=tmp_path, home=home)
+    arguments = (*SAMPLE, "--report", "report.html", "--format", "json")
+    rows = json.loads(bench(*arguments, cwd=tmp_path, home=home))["rows"]
     page = (tmp_path / "report.html").read_text()
+    for row in rows:
+        assert f"<td>{row['pearson']:.3f}{mark(row['pearson_p'])}</td>" in page
+        assert f"<td>{row['kendall']:.3f}{mark(row['kendall_p'])}</td>" in page
+    assert all("<td>lexical</td>" in part for part in page.split("<h2>")[1:4])
     assert page.count("data:image/png;base64,") == 1 and "Generated data." in page
     assert "finetuned_bert" in page and "http" not in re.sub(r"base64,[^\"]*", "", page)
     again = tmp_path / "again"
@@ -297,3 +302,26 @@ def test_baseline_agrees_with_an_outside_test():
 def test_baseline_that_is_not_there(tmp_path, home):
     done = run_pqpp("bench", *SAMPLE, "--baseline", "n_words", cwd=tmp_path, **home)
     assert done.returncode == 2 and "'n_words' is not among the predictors lexical" in done.stderr
+
+
+def test_pictures_show_the_points_and_the_means():
+    from pqpp_models.report import scatter_figure
+
+    one, references = said(n=200)
+    results = evaluate_predictions([one], references, "pqpp", "test")
+    first, second, *_ = scatter_figure(one, references, results).axes
+    points = first.collections[0].get_offsets()
+    assert np.allclose(points, np.column_stack([one.values[:, 0], references["mean_hbpp"]]))
+    assert len(second.collections[0].get_offsets()) == 160  # nulls are no points
+    order = np.argsort(one.values[:, 0], kind="stable")
+    means = np.array(references["mean_hbpp"])[order].reshape(10, 20).mean(axis=1)
+    assert np.allclose(first.lines[0].get_ydata(), means)
+
+
+def test_easiest_and_hardest_prompts():
+    from pqpp_models.report import extreme_prompts
+
+    one = Predictions("p", ("mean_rr",), np.array([[0.1], [0.9], [0.5], [0.7]]))
+    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), count=2)
+    assert found["easiest"] == [("b", "0.900", "1.000"), ("d", "0.700", "0.400")]
+    assert found["hardest"] == [("a", "0.100", "0.200"), ("d", "0.700", "0.400")]

@@ -113,3 +113,20 @@ def test_bad_input_is_one_line_and_two(tmp_path, home, arguments, expected):
     done = run_pqpp("metrics", "compute", *arguments, cwd=tmp_path, **home)
     assert done.returncode == 2 and expected in done.stderr, done.stderr
     assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+
+
+def test_blank_lines_keep_pairs_apart(tmp_path, home):
+    (tmp_path / "p.csv").write_text("p\n1\n\n3\n4\n")
+    (tmp_path / "r.csv").write_text("r\n1\n2\n\n4\n")
+    files = ("--predictions", "p.csv", "--references", "r.csv")
+    done = run_pqpp("metrics", "compute", "pearson_qpp", *files, cwd=tmp_path, **home)
+    assert done.returncode == 2 and "predictions" in done.stderr
+
+
+def test_undefined_values_are_null_in_json(compute, tmp_path):
+    (tmp_path / "p.csv").write_text("p\n1\n1\n1\n")
+    (tmp_path / "r.csv").write_text("r\n1\n2\n3\n")
+    assert (
+        compute("pearson_qpp", "--predictions", "p.csv", "--references", "r.csv")["pearson_qpp"]
+        is None
+    )

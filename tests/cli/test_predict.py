@@ -125,21 +125,42 @@ def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
         (["--file", "cut.parquet"], "not Parquet"),
         (["--file", "latin.txt"], "not UTF-8 at byte 2"),
         (["--file", "."], "this is a folder"),
+        (["--file", "surplus.csv"], "surplus.csv, line 3: another number of cells"),
+        (["--file", "open.csv"], "open.csv, line"),
+        (["--file", "deep.json"], "not JSON"),
         (["a cat", "--format", "xml"], "invalid choice: 'xml'"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
     (tmp_path / "other.csv").write_text("id,caption\n1,a cat\n")
+    (tmp_path / "surplus.csv").write_text("id,prompt\n1,a cat\n2,a dog, running\n")
+    (tmp_path / "open.csv").write_text('id,prompt\n1,"a cat\n2,a dog\n')
+    (tmp_path / "deep.json").write_text("[" * 100_000)
     (tmp_path / "broken.jsonl").write_text('"a cat"\n{"prompt": \n')
     (tmp_path / "number.json").write_text('["a cat", {"prompt": 7}]')
     (tmp_path / "cut.parquet").write_bytes(b"PAR1")
     (tmp_path / "latin.txt").write_bytes(b"a \xe9")
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
-    assert done.returncode == (0 if not arguments else 2), done.stderr
-    if arguments:
-        assert expected in done.stderr and "Traceback" not in done.stderr
-        if "usage" not in done.stderr:
-            assert done.stderr.count("\n") == 1 and done.stdout == ""
+    assert done.returncode == 2 and expected in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and done.stdout == ""
+    if "usage" not in done.stderr:
+        assert done.stderr.count("\n") == 1
+
+
+def test_only_a_newline_ends_a_prompt(tmp_path):
+    odd = "a cat\u2028on a\x0cmat"
+    (tmp_path / "p.jsonl").write_text(json.dumps({"prompt": odd}, ensure_ascii=False), "utf-8")
+    (tmp_path / "p.txt").write_text(f"{odd}\r\na dog\n", "utf-8")
+    for name, expected in (("p.jsonl", [odd]), ("p.txt", [odd, "a dog"])):
+        done = run_pqpp("predict", "--file", name, "--format", "json", cwd=tmp_path)
+        assert [record["prompt"] for record in json.loads(done.stdout)] == expected
+
+
+def test_terminal_without_unicode(tmp_path):
+    done = run_pqpp(
+        "predict", "--format", "csv", cwd=tmp_path, stdin="K\u00e4fer\n", PYTHONIOENCODING="ascii"
+    )
+    assert done.returncode == 0 and done.stdout.splitlines()[1].startswith("K?fer,")
 
 
 def test_nothing_heavy_is_imported(tmp_path):

@@ -105,9 +105,17 @@ def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
     bring(server, tmp_path, sha256=None, size=None)
     assert len(server.requests) == 1
     server.files["/a.csv"] = b"another file"
-    with pytest.raises(DownloadError, match="recorded at the first download"):
+    with pytest.raises(DownloadError, match=r"recorded at the first download, in .*lock\.json"):
         bring(server, tmp_path, sha256=None, size=None, force=True)
     assert path.read_bytes() == BODY
+
+
+def test_a_page_of_a_network_is_not_recorded(server, tmp_path):
+    server.files["/a.csv"] = b"<!doctype html><title>Log in</title>"
+    with pytest.raises(DownloadError, match="a web page came"):
+        bring(server, tmp_path, sha256=None, size=None)
+    server.files["/a.csv"] = BODY
+    assert bring(server, tmp_path, sha256=None, size=None).read_bytes() == BODY
 
 
 def test_damaged_lock_file(server, tmp_path):

@@ -201,6 +201,35 @@ def test_an_older_cache_survives_a_damaged_folder(tmp_path):
     assert good[0]["prompt"] == "A cat."
 
 
+def test_category_added_later_is_seen(tmp_path):
+    folder = write_v1_1(tmp_path)
+    path = folder / "dataset/generative/drawbench/drawbench_split.csv"
+    text = path.read_text()
+    path.unlink()
+    assert load(data_dir=str(folder), split="train")["category"][:] == [None] * 5
+    path.write_text(text)
+    assert load(data_dir=str(folder), split="train")["category"][1] == "Colors"
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("lines", [500, 5999])
+def test_published_file_cut_at_a_line_is_refused_at_every_load(real_data, tmp_path, lines):
+    folder = tmp_path / "cut"
+    (folder / "dataset").mkdir(parents=True)
+    for name in ("train.csv", "validation.csv"):
+        whole = (real_data / "pqpp" / "v1.0" / "dataset" / name).read_bytes()
+        kept = whole if name == "validation.csv" else b"".join(whole.splitlines(True)[:lines])
+        (folder / "dataset" / name).write_bytes(kept)
+    for _ in range(2):
+        with pytest.raises(DataFileError, match=r"train\.csv, after byte \d+: truncated"):
+            load("pqpp-v1.0", data_dir=str(folder))
+
+
+def test_other_bytes_are_read_with_a_warning(tmp_path, caplog):
+    load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path)))
+    assert "train.csv is not the published file" in caplog.text
+
+
 # First, tenth and last row of each split: its identity, and one value of each task.
 PINNED = {
     ("pqpp-v1.0", "train"): {

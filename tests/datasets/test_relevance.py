@@ -125,7 +125,51 @@ def test_no_builtin_is_callable_but_containers(tmp_path, call):
 def test_plain_values_come_back(tmp_path, protocol):
     value = [{"a": [1, 2.5, "é", None, True], "b": {3}, "c": (4,)}, np.arange(3), np.int64(7)]
     found = read_pickle(write_pickle(tmp_path / "plain.pickle", value, protocol))
-    assert found[0] == value[0] and found[1].tolist() == [0, 1, 2] and found[2] == 7
+    assert found == [value[0], [0, 1, 2], 7]
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("dtype", ["<i8", ">i4", "f4", "u2", "?"])
+def test_arrays_come_back_as_lists(tmp_path, protocol, dtype):
+    value = np.array([[0, 1], [1, 0]]).astype(dtype)
+    assert read_pickle(write_pickle(tmp_path / "a.pickle", value, protocol)) == value.tolist()
+
+
+class ForgedDtype:
+    """A dtype whose state is what an attacker chose."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def __reduce__(self):
+        return np.dtype, ("i8", False, True), self.state
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([object], dtype=object),
+        np.array(["text"]),
+        np.zeros(1, dtype=[("a", "i8")]),
+        ForgedDtype((3, "|", None, ("x",), {"x": (1, 1 << 40)}, 8, 1, 63)),
+        ForgedDtype(("not", "an order")),
+        Evil(np.dtype("i8").newbyteorder, (">",)),
+    ],
+    ids=["objects", "texts", "structured", "forged fields", "forged order", "method"],
+)
+def test_numpy_never_sees_a_forged_state(tmp_path, value):
+    try:
+        found = read_pickle(write_pickle(tmp_path / "evil.pickle", value))
+    except DataFileError:
+        return
+    assert isinstance(found, int) or "Dtype" in type(found).__name__  # ours, not numpy's
+
+
+def test_array_with_too_few_bytes(tmp_path):
+    path = write_pickle(tmp_path / "a.pickle", np.arange(4, dtype="i8"), protocol=2)
+    path.write_bytes(path.read_bytes().replace(b"K\x04", b"K\x05"))
+    with pytest.raises(DataFileError, match="4 numbers for the shape"):
+        read_pickle(path)
 
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40])

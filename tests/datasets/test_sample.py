@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from datasets import load_dataset
 
+from pqpp_datasets.errors import OptionError
 from pqpp_datasets.pqpp import TARGETS
 
 
@@ -22,6 +23,11 @@ def test_sizes_and_marks(sample):
         assert set(split["source"]) == {"generated"}
         assert all(name.startswith("generated-") for name in split["prompt_id"])
     assert "GENERATED" in sample["train"].info.description
+
+
+def test_it_takes_no_folder(cache, tmp_path):
+    with pytest.raises(OptionError, match="data_dir= is not taken by the configuration 'sample'"):
+        load_dataset("pqpp", "sample", data_dir=str(tmp_path))
 
 
 def test_no_prompt_stands_in_two_splits(sample):
