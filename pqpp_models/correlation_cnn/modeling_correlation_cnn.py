@@ -1,0 +1,72 @@
+"""The correlation-based CNN of the PQPP paper (sections 5.2 and 11).
+
+Four blocks of convolution (3 x 3, stride 1, padding 1), ReLU and max-pooling (2 x 2, stride 2) with
+64, 128, 256 and 512 filters, a fully connected layer of 1,024 with ReLU, one output a target, mean
+squared error on performance scaled to 0 .. 1. The paper's text has lost the sizes of kernel and
+pooling; these are the usual ones. Pooling rounds up and the last map is pooled to a fixed size, so
+that a matrix of any size goes through: the paper's 4 x 4 would vanish in four plain poolings.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+from transformers import initialization as init
+
+from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
+from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
+
+
+class CorrelationCnnForPerformancePrediction(PreTrainedModel):
+    """A convolutional network on matrices of similarities.
+
+    Example:
+        >>> model = CorrelationCnnForPerformancePrediction(CorrelationCnnConfig(channels=2))
+        >>> model(torch.zeros(3, 2, 7, 7)).scores.shape
+        torch.Size([3, 1])
+    """
+
+    config_class = CorrelationCnnConfig
+    base_model_prefix = "cnn"
+    main_input_name = "similarities"
+
+    def __init__(self, config: CorrelationCnnConfig) -> None:
+        super().__init__(config)
+        sizes = [config.channels, *config.filters]
+        blocks: list[nn.Module] = []
+        for size, following in itertools.pairwise(sizes):
+            blocks += [
+                nn.Conv2d(size, following, kernel_size=3, stride=1, padding=1),
+                nn.ReLU(),
+                nn.MaxPool2d(kernel_size=2, stride=2, ceil_mode=True),
+            ]
+        self.blocks = nn.Sequential(*blocks, nn.AdaptiveMaxPool2d(config.pooled_size))
+        self.hidden = nn.Linear(sizes[-1] * config.pooled_size**2, config.hidden_size)
+        self.output = nn.Linear(config.hidden_size, len(config.targets))
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        # transformers' small normal weights would let the signal die out over four ReLU layers.
+        if isinstance(module, (nn.Conv2d, nn.Linear)):
+            init.kaiming_normal_(module.weight, nonlinearity="relu")
+            init.zeros_(module.bias)
+        if module is getattr(self, "output", None):
+            init.normal_(module.weight, std=0.01)
+
+    def forward(
+        self, similarities: torch.Tensor, labels: torch.Tensor | None = None, **_: Any
+    ) -> PerformanceOutput:
+        """Predict performance, scaled to 0 .. 1.
+
+        Args:
+            similarities: `(batch, channels, n, n)`, cosine similarities among the results.
+            labels: `(batch, targets)`, scaled to 0 .. 1, NaN where there is no value.
+        """
+        maps = self.blocks(similarities.to(self.dtype))
+        logits = self.output(torch.relu(self.hidden(maps.flatten(1))))
+        loss = None if labels is None else known_mean_squared_error(logits, labels)
+        return PerformanceOutput(loss=loss, scores=logits, logits=logits)

@@ -1,0 +1,84 @@
+"""`pipeline("prompt-performance-prediction", model=...)` for every neural predictor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformers.pipelines.base import Pipeline
+
+from pqpp_models.errors import PredictorError
+from pqpp_models.registry import predictor_class
+
+
+class PromptPerformancePredictionPipeline(Pipeline):
+    """Predicts how well prompts will do.
+
+    It takes a prompt or a list of them for a text predictor, a mapping with `prompt` and what else
+    the predictor needs (or a list of such mappings) for the others, and returns one mapping of
+    targets to values, or a list of them, in the targets' own units.
+    """
+
+    _load_processor = None
+    _load_tokenizer = None
+    _load_image_processor = False
+    _load_feature_extractor = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        kind = getattr(self.model.config, "predictor_type", None)
+        if kind is None:
+            raise PredictorError(
+                f"{type(self.model).__name__} is no performance predictor; give a folder or "
+                "repository with one, like those that the training scripts write"
+            )
+        self.predictor = predictor_class(kind)(
+            self.model,
+            self.processor if self.processor is not None else self.tokenizer,
+            device=self.device,
+            batch_size=self._batch_size or 64,
+        )
+
+    def __call__(
+        self, inputs: Any, targets: Any = None, batch_size: int | None = None, **kwargs: Any
+    ) -> Any:
+        """Predict for one input or many.
+
+        Args:
+            inputs: A prompt, a mapping, a list of either, or a dataset.
+            targets: Names of targets; all of the predictor's if left out.
+            batch_size: Rows that the model sees at once.
+            **kwargs: Not used; refused, so that a misspelled option is noticed.
+        """
+        if kwargs:
+            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}")
+        if batch_size is not None:
+            self.predictor.batch_size = batch_size
+        single = isinstance(inputs, (str, Mapping))
+        found = self._values([inputs] if single else inputs, targets)
+        return found[0] if single else found
+
+    def _values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
+        from pqpp_models.targets import resolve_targets
+
+        names = resolve_targets(targets, self.predictor.targets)
+        values = self.predictor.predict(rows, names)
+        return [dict(zip(names, row, strict=True)) for row in values.tolist()]
+
+    # The three steps of transformers' own loop, for those who call them one by one.
+
+    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
+        if kwargs:
+            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}")
+        return {}, {}, {}
+
+    def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
+        """Return the row as it is: the predictor prepares it."""
+        return {"row": input_}
+
+    def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {"values": self._values([input_tensors["row"]], None)[0]}
+
+    def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, float]:
+        """Return the values by target."""
+        return model_outputs["values"]

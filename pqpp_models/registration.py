@@ -1,0 +1,135 @@
+"""Makes transformers know the predictors: `AutoConfig`, `AutoModel` and the pipeline.
+
+Called when the modules of transformers appear, by `pqpp_autoload` or by `register`. Importing this
+module imports nothing; a model's own modules are imported when that model is asked for, since
+transformers' own imports are not to be made slower, nor entered in their middle.
+"""
+
+import importlib
+import threading
+
+TASK = "prompt-performance-prediction"
+FEEDBACK_TASK = "rich-human-feedback"
+
+# model_type -> module and class of the configuration, module and class of the model.
+MODELS = {
+    "bert_predictor": (
+        "pqpp_models.bert.configuration_bert_predictor:BertPredictorConfig",
+        "pqpp_models.bert.modeling_bert_predictor:BertForPerformancePrediction",
+    ),
+    "clip_predictor": (
+        "pqpp_models.clip.configuration_clip_predictor:ClipPredictorConfig",
+        "pqpp_models.clip.modeling_clip_predictor:ClipForPerformancePrediction",
+    ),
+    "correlation_cnn": (
+        "pqpp_models.correlation_cnn.configuration_correlation_cnn:CorrelationCnnConfig",
+        "pqpp_models.correlation_cnn.modeling_correlation_cnn:"
+        "CorrelationCnnForPerformancePrediction",
+    ),
+    "rahf": (
+        "pqpp_models.rahf.configuration_rahf:RahfConfig",
+        "pqpp_models.rahf.modeling_rahf:RahfForRichFeedback",
+    ),
+}
+
+_lock = threading.Lock()
+
+
+def register() -> None:
+    """Register with transformers, now or as soon as it is imported; idempotent.
+
+    Example:
+        >>> register()
+    """
+    import pqpp_autoload
+
+    for name in _PATCHES:
+        pqpp_autoload.when_imported(name, patch)
+
+
+def patch(module) -> None:
+    """Register what belongs to an imported module of transformers; idempotent.
+
+    Args:
+        module: One of the modules named in `_PATCHES`.
+    """
+    with _lock:
+        _PATCHES[module.__name__](module)
+
+
+def announce(config_class) -> None:
+    """Tell `AutoModel` which model a configuration belongs to; called where that is defined.
+
+    Args:
+        config_class: A configuration whose `model_type` is in `MODELS`.
+    """
+    import pqpp_autoload
+
+    def add(module):
+        model = _Deferred.of(MODELS[config_class.model_type][1])
+        module.MODEL_MAPPING.register(config_class, model, exist_ok=True)
+
+    pqpp_autoload.when_imported("transformers.models.auto.modeling_auto", add)
+
+
+def announce_processor(config_class, path) -> None:
+    """Tell `AutoProcessor` which processor a model has; called where its configuration is defined.
+
+    Args:
+        config_class: The model's configuration.
+        path: Module and class of the processor.
+    """
+    import pqpp_autoload
+
+    def add(module):
+        module.PROCESSOR_MAPPING.register(config_class, _Deferred.of(path), exist_ok=True)
+
+    pqpp_autoload.when_imported("transformers.models.auto.processing_auto", add)
+
+
+def _register_configs(module) -> None:
+    for model_type, (config, _) in MODELS.items():
+        module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
+
+
+def _register_pipeline(module) -> None:
+    from transformers import AutoModel
+
+    from pqpp_models.pipelines import PromptPerformancePredictionPipeline
+
+    if TASK not in module.PIPELINE_REGISTRY.supported_tasks:
+        module.PIPELINE_REGISTRY.register_pipeline(
+            TASK, PromptPerformancePredictionPipeline, pt_model=AutoModel, type="text"
+        )
+    if FEEDBACK_TASK not in module.PIPELINE_REGISTRY.supported_tasks:
+        module.PIPELINE_REGISTRY.register_pipeline(
+            FEEDBACK_TASK,
+            _Deferred.of("pqpp_models.rahf.pipeline:RichHumanFeedbackPipeline"),
+            pt_model=AutoModel,
+            type="multimodal",
+        )
+
+
+_PATCHES = {
+    "transformers.models.auto.configuration_auto": _register_configs,
+    "transformers.pipelines": _register_pipeline,
+}
+
+
+class _Deferred(type):
+    """Stands for a class until it is called or one of its attributes is asked for."""
+
+    @classmethod
+    def of(mcs, path):
+        return mcs(path.partition(":")[2], (), {"_pqpp_path": path})
+
+    def __getattr__(cls, name):
+        return getattr(_load(cls._pqpp_path), name)
+
+    def __call__(cls, *args, **kwargs):
+        return _load(cls._pqpp_path)(*args, **kwargs)
+
+
+def _load(path):
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)

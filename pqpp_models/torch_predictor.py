@@ -1,0 +1,228 @@
+"""What the neural predictors share: loading, saving, the device.
+
+The folder of such a predictor is also a checkpoint of transformers: `AutoModel.from_pretrained`
+reads it, and what that model's `save_pretrained` writes is read here.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors, write_checkpoint
+from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
+from pqpp_models.predictor import Predictor
+from pqpp_models.targets import resolve_targets
+
+if TYPE_CHECKING:
+    import os
+
+    import torch
+    from transformers import PreTrainedModel
+
+_REMEDY = "save or download the predictor again"
+
+
+class TorchPredictor(Predictor):
+    """A predictor around a transformers model.
+
+    Args:
+        model: the model; its configuration names the targets.
+        processor: its tokenizer or processor, ``None`` where it needs none.
+        details: what the configuration tells beside: how it was trained and what it scores.
+        device: where it runs; a GPU if there is one.
+        batch_size: rows that the model sees at once.
+    """
+
+    supervised = True
+    script: ClassVar[str]
+    """The training script that makes such a predictor."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        processor: Any = None,
+        details: Mapping[str, Any] | None = None,
+        device: str | torch.device | None = None,
+        batch_size: int = 64,
+    ) -> None:
+        import torch
+
+        self.model, self.processor = model.eval(), processor
+        self.targets = resolve_targets(model.config.targets)
+        self.details = dict(details or {})
+        self.batch_size = batch_size
+        self.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+    def to(self, device: str | torch.device) -> Self:
+        """Move the model to a device and return the predictor."""
+        self.model.to(device)
+        return self
+
+    @classmethod
+    @abstractmethod
+    def model_class(cls) -> type[PreTrainedModel]:
+        """Return the class of the model; imported at first use."""
+
+    @classmethod
+    def load_processor(cls, folder: Path, config: Any) -> Any:
+        """Return the tokenizer or processor saved in a folder; ``None`` if it needs none."""
+        return None
+
+    @classmethod
+    def from_shipped(cls, name: str) -> Self:
+        """Say where a predictor of this kind comes from: no weights are in the package."""
+        raise UnknownPredictorError(
+            f"no weights of {name!r} come with the package; train them by {cls.script}, or give a "
+            f"folder (./{name} for one of that name) or OWNER/REPOSITORY"
+        )
+
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the predictor of a folder whose files have been read.
+
+        Raises:
+            CheckpointError: the weights or the configuration do not fit each other.
+            MissingResourceError: torch or transformers is not installed.
+        """
+        model_class = _import_model(cls)
+        own = _model_config(folder, config, model_class)
+        model = _load_model(folder, model_class, own, tensors or _read_unhashed(folder))
+        try:
+            processor = cls.load_processor(folder, own)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(
+                f"{folder} has no usable tokenizer or processor ({type(error).__name__}); {_REMEDY}"
+            ) from None
+        return cls(model, processor, config.get("training"))
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        config = json.loads(self.model.config.to_json_string())
+        config["architectures"] = [type(self.model).__name__]
+        if self.details:
+            config["training"] = self.details
+        weights = self.model.state_dict()
+        return config, {k: v.detach().float().cpu().numpy() for k, v in weights.items()}
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
+        """Write model, tokenizer or processor, and model card to a folder.
+
+        Args:
+            folder: a new folder, an empty one, or one with an older checkpoint, which is
+                replaced whole or not at all.
+
+        Returns:
+            The folder.
+
+        Raises:
+            CheckpointError: the folder holds other things than a checkpoint.
+        """
+        config, tensors = self._state()
+        full = {**config, "predictor_type": self.name, "targets": list(self.targets)}
+        return write_checkpoint(folder, full, tensors, self._card(), self._processor_files())
+
+    def _processor_files(self) -> dict[str, bytes]:
+        if self.processor is None:
+            return {}
+        with tempfile.TemporaryDirectory() as beside:
+            self.processor.save_pretrained(beside)
+            found = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
+        return {name: content for name, content in found.items() if name in EXTRA_FILES}
+
+    def _card(self) -> str:
+        from pqpp_models.training.card import render_card
+
+        return render_card(self)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return self.model.device
+
+
+def _import_model(cls: type[TorchPredictor]) -> type[PreTrainedModel]:
+    try:
+        return cls.model_class()
+    except ImportError as error:
+        raise MissingResourceError(
+            f"the predictor {cls.name!r} needs {error.name}; install pqpp[models]"
+        ) from None
+
+
+def _model_config(folder: Path, config: Mapping[str, Any], model_class: Any) -> Any:
+    extra = {"training", "predictor_type", "format_version", "weights_sha256"}
+    fields = {name: value for name, value in config.items() if name not in extra}
+    expected = model_class.config_class.model_type
+    if fields.pop("model_type", expected) != expected:
+        raise CheckpointError(
+            f"{folder / CONFIG} is of model_type {config['model_type']!r}, not {expected!r}; "
+            "correct predictor_type, or load it with AutoModel"
+        )
+    try:
+        own = model_class.config_class(**fields)
+        resolve_targets(own.targets)
+    except Exception as error:
+        # Every model of transformers checks its fields in its own way, with its own exceptions.
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CheckpointError(f"{folder / CONFIG} is not usable ({reason}); {_REMEDY}") from None
+    return own
+
+
+def _load_model(folder: Path, model_class: Any, config: Any, tensors: Mapping[str, Any]) -> Any:
+    import torch
+
+    state = {name: torch.as_tensor(value) for name, value in tensors.items()}
+    for name, value in state.items():
+        if value.is_floating_point() and not torch.isfinite(value).all():
+            raise CheckpointError(
+                f"{folder / WEIGHTS}: {name!r} holds NaN or infinite values; {_REMEDY}"
+            )
+    model = model_class(config)
+    expected = model.state_dict()
+    wrong = [name for name in expected if name not in state]
+    wrong += [name for name in state if name not in expected]
+    wrong += [
+        name for name in expected if name in state and expected[name].shape != state[name].shape
+    ]
+    if wrong:
+        what = "lacks" if wrong[0] not in state else "has an unexpected"
+        if wrong[0] in state and wrong[0] in expected:
+            what = f"has {tuple(state[wrong[0]].shape)}, not {tuple(expected[wrong[0]].shape)}, as"
+        raise CheckpointError(
+            f"{folder / WEIGHTS} does not fit {CONFIG}: it {what} {wrong[0]!r}"
+            f"{f' and {len(wrong) - 1} more differ' if len(wrong) > 1 else ''}; {_REMEDY}"
+        )
+    model.load_state_dict(state)
+    return model
+
+
+def _read_unhashed(folder: Path) -> dict[str, Any]:
+    """Read weights that transformers wrote: without a hash in the configuration."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    path = folder / WEIGHTS
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"{path} is missing or not a readable safetensors file ({type(error).__name__}); "
+            f"give a folder with {CONFIG}, {WEIGHTS} and {CARD}"
+        ) from None
+
+
+def scores_to_array(scores: torch.Tensor) -> np.ndarray:
+    """Return scores as float64, whatever type and device they have.
+
+    Example:
+        >>> import torch
+        >>> scores_to_array(torch.tensor([[0.5]], dtype=torch.bfloat16)).tolist()
+        [[0.5]]
+    """
+    return scores.detach().float().cpu().numpy().astype(np.float64)

@@ -1,0 +1,123 @@
+"""The rows that a predictor is trained on, and the correlations that it is judged by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.targets import target_limits
+from pqpp_models.training.arguments import Recipe, RecipeError
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Prompts with their true performance.
+
+    Attributes:
+        prompts: The texts.
+        targets: `(rows, targets)` in the targets' own units, NaN where there is no value.
+        table: The dataset that they came from, for further columns.
+    """
+
+    prompts: list[str]
+    targets: NDArray[np.float64]
+    table: Any
+
+    def __len__(self) -> int:
+        return len(self.prompts)
+
+
+def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
+    """Load a split of the recipe's dataset.
+
+    Args:
+        recipe: Names the dataset, its configuration, its folder and the targets.
+        split: The split.
+        **options: Further options of `load_dataset`, like `image_dir`.
+
+    Raises:
+        RecipeError: A column is missing, a value is out of its target's range, or no row has one.
+    """
+    import datasets
+
+    import pqpp_datasets.registration
+
+    pqpp_datasets.registration.register()
+    if recipe.data_dir is not None:
+        options["data_dir"] = str(Path(recipe.data_dir).expanduser())
+    table = datasets.load_dataset(recipe.dataset, recipe.dataset_config, split=split, **options)
+    if split == recipe.train_split and recipe.max_train_rows is not None:
+        table = table.select(range(min(len(table), recipe.max_train_rows)))
+    missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
+    if missing:
+        raise RecipeError(
+            f"{recipe.dataset} ({split}) has no column {', '.join(missing)}; it has "
+            f"{', '.join(table.column_names)}"
+        )
+    return Rows(list(table["prompt"]), _targets(table, recipe.targets, split), table)
+
+
+def _targets(table: Any, names: Sequence[str], split: str) -> NDArray[np.float64]:
+    columns = [np.array(table[name], dtype=np.float64) for name in names]
+    values = np.column_stack(columns) if len(table) else np.empty((0, len(names)))
+    low, high = target_limits(names)
+    for column, name in enumerate(names):
+        one = values[:, column]
+        if np.isnan(one).all():
+            raise RecipeError(f"no row of {split} has a value of {name}; leave the target out")
+        if (one < low[column]).any() or (one > high[column]).any():
+            raise RecipeError(
+                f"{name} in {split} lies in {np.nanmin(one):g} .. {np.nanmax(one):g}; allowed is "
+                f"{low[column]:g} .. {high[column]:g}"
+            )
+    return values
+
+
+def fingerprint(rows: Rows) -> str:
+    """Return the SHA-256 of the prompts and their targets, in order.
+
+    Example:
+        >>> len(fingerprint(Rows(["a cat"], np.zeros((1, 1)), None)))
+        64
+    """
+    digest = hashlib.sha256()
+    for prompt in rows.prompts:
+        digest.update(prompt.encode("utf-8", "surrogatepass") + b"\0")
+    digest.update(np.ascontiguousarray(rows.targets, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def correlations(
+    predicted: NDArray[np.float64], true: NDArray[np.float64], targets: Sequence[str]
+) -> dict[str, float]:
+    """Return Pearson and Kendall of each target and their means.
+
+    A constant prediction has no correlation; it counts as 0 here, so that a comparison of epochs
+    is always defined.
+
+    Example:
+        >>> found = correlations(np.array([[1.0], [2.0]]), np.array([[0.5], [0.7]]), ["mean_rr"])
+        >>> found["kendall"], found["mean_rr_kendall"]
+        (1.0, 1.0)
+    """
+    from pqpp_metrics.functional import kendall_qpp, pearson_qpp
+
+    found: dict[str, float] = {}
+    for column, target in enumerate(targets):
+        known = ~np.isnan(true[:, column])
+        pair = predicted[known, column], true[known, column]
+        found[f"{target}_pearson"] = _number(pearson_qpp(*pair)["pearson_qpp"])
+        found[f"{target}_kendall"] = _number(kendall_qpp(*pair)["kendall_qpp"])
+    for kind in ("pearson", "kendall"):
+        found[kind] = float(np.mean([found[f"{target}_{kind}"] for target in targets]))
+    return found
+
+
+def _number(value: float) -> float:
+    return 0.0 if np.isnan(value) else float(value)

@@ -1,0 +1,76 @@
+"""Grid search over learning rates and weight decays, as in section 11 of the PQPP paper."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pqpp_models.training.arguments import AnyRecipe
+from pqpp_models.training.publish import push_if_wanted
+from pqpp_models.training.state import Progress, write_atomically
+
+RESULT = "result.json"
+
+
+def grid_search(
+    recipe: AnyRecipe, train_one: Callable[[AnyRecipe], Progress]
+) -> list[dict[str, Any]]:
+    """Train every cell of the grid and publish the best one in the recipe's folder.
+
+    A cell that is finished is not trained again, an interrupted one goes on from its checkpoint.
+
+    Args:
+        recipe: Its `grid_learning_rates` and `grid_weight_decays` are the grid.
+        train_one: Trains a recipe and saves its predictor in `model` in its `output_dir`.
+
+    Returns:
+        One mapping a cell with the two settings and the validation's metrics, the best first.
+    """
+    from accelerate import PartialState
+
+    state, folder = PartialState(), Path(recipe.output_dir)
+    cells = itertools.product(recipe.grid_learning_rates, recipe.grid_weight_decays)
+    found = [_cell(recipe, folder, rate, decay, train_one, state) for rate, decay in cells]
+    found.sort(key=lambda cell: -cell["kendall"])
+    if state.is_main_process:
+        write_atomically(folder / "grid.json", json.dumps(found, indent=1).encode())
+        _copy_whole(_folder_of(folder, found[0]) / "model", folder / "model")
+        push_if_wanted(folder / "model", recipe)
+    state.wait_for_everyone()
+    return found
+
+
+def _cell(recipe, folder, rate, decay, train_one, state) -> dict[str, Any]:
+    settings = {"learning_rate": rate, "weight_decay": decay}
+    place = _folder_of(folder, settings)
+    one = dataclasses.replace(
+        recipe, **settings, output_dir=str(place), grid=False, resume=True, push_to_hub=False
+    )
+    identity = json.loads(json.dumps(one.deciding()))
+    if (place / RESULT).is_file():
+        known = json.loads((place / RESULT).read_text(encoding="utf-8"))
+        if known["recipe"] == identity:
+            return {**settings, **known["metrics"]}
+    metrics = train_one(one).best or {}
+    if state.is_main_process:
+        content = json.dumps({"recipe": identity, "metrics": metrics})
+        write_atomically(place / RESULT, content.encode())
+        shutil.rmtree(place / "checkpoints", ignore_errors=True)
+    return {**settings, **metrics}
+
+
+def _folder_of(folder: Path, settings: dict[str, Any]) -> Path:
+    return folder / f"lr{settings['learning_rate']:g}-wd{settings['weight_decay']:g}"
+
+
+def _copy_whole(source: Path, place: Path) -> None:
+    beside = place.with_name(f".{place.name}.new")
+    shutil.rmtree(beside, ignore_errors=True)
+    shutil.copytree(source, beside)
+    shutil.rmtree(place, ignore_errors=True)
+    beside.rename(place)

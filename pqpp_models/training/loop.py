@@ -1,0 +1,309 @@
+"""The training loop, for any model whose output has a `loss`; Accelerate has the devices.
+
+A run that is killed at any moment and resumed ends with the weights of a run that was not: the
+order of the data is a function of seed and epoch, the dropout of seed, epoch, batch and process,
+and the rest (model, optimizer, loss scaler, history) is in the checkpoint.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator, skip_first_batches
+from accelerate.utils import (
+    DistributedDataParallelKwargs,
+    ProjectConfiguration,
+    gather_object,
+)
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+from tqdm.auto import tqdm
+
+from pqpp_models.training.arguments import Recipe
+from pqpp_models.training.batches import LengthSortedBatches
+from pqpp_models.training.state import Checkpoints, Progress, write_atomically
+
+BEST = "best.safetensors"
+
+
+@dataclass
+class Task:
+    """What is to be learned.
+
+    Attributes:
+        model: Takes a batch by keywords; its output has a `loss`.
+        examples: The training examples, whatever `collate` takes. One with a method `set_epoch`
+            is told each epoch's number before it begins, for what differs between epochs.
+        lengths: The length of each example, for batches of like length.
+        collate: Turns a list of examples into a batch of tensors.
+        evaluate: Takes the model and the accelerator, in every process; returns the validation's
+            metrics, `primary` among them, which decides when to stop.
+        head: Name of the new part, which may have a learning rate of its own.
+        identity: Fingerprints of the data, which a resumed run must share.
+        primary: Name of the metric, higher is better, by which the best epoch is chosen.
+        shown: Names of the metrics to print after an epoch.
+    """
+
+    model: torch.nn.Module
+    examples: Sequence[Any]
+    lengths: Sequence[int]
+    collate: Callable[[list[Any]], dict[str, torch.Tensor]]
+    evaluate: Callable[[torch.nn.Module, Accelerator], dict[str, float]]
+    head: str
+    identity: dict[str, Any]
+    primary: str = "kendall"
+    shown: tuple[str, ...] = ("pearson", "kendall")
+
+
+def make_accelerator(recipe: Recipe) -> Accelerator:
+    """Return the accelerator that a recipe asks for, with the random numbers seeded."""
+    accelerator = Accelerator(
+        mixed_precision=recipe.mixed_precision,
+        gradient_accumulation_steps=recipe.gradient_accumulation_steps,
+        log_with=recipe.report_to or None,
+        # An encoder may hold parts that no output needs, like the pooler beside a mean of tokens.
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+        project_config=ProjectConfiguration(
+            project_dir=recipe.output_dir, logging_dir=str(Path(recipe.output_dir) / "logs")
+        ),
+    )
+    torch.manual_seed(recipe.seed)
+    return accelerator
+
+
+def train(task: Task, recipe: Recipe, accelerator: Accelerator) -> Progress:
+    """Train a model and leave the weights of its best epoch in it.
+
+    Args:
+        task: What is to be learned.
+        recipe: How; `recipe.output_dir` gets the checkpoints and the best weights.
+        accelerator: From `make_accelerator`.
+
+    Returns:
+        How the training went; `best` has the validation's metrics.
+    """
+    run = _Run(task, recipe, accelerator)
+    run.start()
+    while run.progress.epoch < recipe.epochs and not run.is_stalled():
+        run.train_epoch()
+        run.end_epoch()
+    run.finish()
+    return run.progress
+
+
+class _Run:
+    """One training: the objects that Accelerate prepared, and how far it has come."""
+
+    def __init__(self, task: Task, recipe: Recipe, accelerator: Accelerator) -> None:
+        self.task, self.recipe, self.accelerator = task, recipe, accelerator
+        self.folder = Path(recipe.output_dir)
+        identity = {
+            **recipe.deciding(),
+            **task.identity,
+            "num_processes": accelerator.num_processes,
+        }
+        self.checkpoints = Checkpoints(self.folder / "checkpoints", identity)
+        self.batches = LengthSortedBatches(
+            task.lengths, recipe.batch_size, recipe.seed, recipe.length_sorted
+        )
+        loader = DataLoader(
+            task.examples,
+            batch_sampler=self.batches,
+            collate_fn=task.collate,
+            num_workers=recipe.data_workers,
+        )
+        optimizer = make_optimizer(task.model, recipe, task.head)
+        self.model, self.optimizer, self.loader = accelerator.prepare(task.model, optimizer, loader)
+        self.steps_an_epoch = -(-len(self.loader) // recipe.gradient_accumulation_steps)
+        self.progress = Progress()
+
+    def start(self) -> None:
+        """Open the trackers and go on from a checkpoint if that is wanted."""
+        if self.recipe.resume:
+            self.progress = self.checkpoints.load(self.accelerator)
+        if self.recipe.report_to:
+            shown = {k: v if isinstance(v, (int, float)) else str(v) for k, v in self._settings()}
+            self.accelerator.init_trackers("pqpp", config=shown)
+        self.bar = tqdm(
+            total=self.steps_an_epoch * self.recipe.epochs,
+            initial=self.progress.step,
+            disable=not self.accelerator.is_local_main_process,
+            desc="training",
+            unit="step",
+        )
+
+    def _settings(self):
+        return self.recipe.to_dict().items()
+
+    def is_stalled(self) -> bool:
+        """Tell whether the validation has not got better for too long."""
+        patience = self.recipe.early_stopping_patience
+        return 0 < patience <= self.progress.stalled
+
+    def train_epoch(self) -> None:
+        """Go through the rest of an epoch, writing checkpoints as the recipe asks."""
+        self.model.train()
+        began = time.perf_counter()
+        self.batches.epoch = self.progress.epoch
+        if hasattr(self.task.examples, "set_epoch"):
+            self.task.examples.set_epoch(self.progress.epoch)
+        loader = skip_first_batches(self.loader, self.progress.batch)
+        for batch in loader:
+            with self.accelerator.accumulate(self.model):
+                loss = self._learn_from(batch)
+            self.progress.batch += 1
+            if not self.accelerator.sync_gradients:
+                continue
+            self.progress.step += 1
+            self._report(loss)
+            every = self.recipe.checkpoint_steps
+            if every and self.progress.step % every == 0:
+                began = self._count_time(began)
+                self.checkpoints.save(self.accelerator, self.progress)
+        self._count_time(began)
+
+    def _learn_from(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        # Each batch has random numbers of its own, so that a resumed run draws the same ones.
+        at = [self.recipe.seed, self.progress.epoch, self.progress.batch]
+        at.append(self.accelerator.process_index)
+        torch.manual_seed(int(np.random.SeedSequence(at).generate_state(1, np.uint64)[0] >> 1))
+        loss = self.model(**batch).loss
+        self.accelerator.backward(loss)
+        if self.accelerator.sync_gradients:
+            self.accelerator.clip_grad_norm_(self.model.parameters(), self.recipe.max_grad_norm)
+            factor = rate_factor(
+                self.progress.step, self.steps_an_epoch * self.recipe.epochs, self.recipe
+            )
+            for group in self.optimizer.param_groups:
+                group["lr"] = group["full_lr"] * factor
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return loss.detach()
+
+    def _report(self, loss: torch.Tensor) -> None:
+        self.bar.update()
+        if self.progress.step % self.recipe.log_steps == 0:
+            self.bar.set_postfix(loss=f"{loss.item():.4f}", epoch=self.progress.epoch)
+            rate = self.optimizer.param_groups[0]["lr"]
+            values = {"train/loss": loss.item(), "train/learning_rate": rate}
+            self.accelerator.log(values, step=self.progress.step)
+
+    def _count_time(self, began: float) -> float:
+        now = time.perf_counter()
+        self.progress.seconds += now - began
+        return now
+
+    def end_epoch(self) -> None:
+        """Evaluate, keep the weights if they are the best so far, and write a checkpoint."""
+        began, progress = time.perf_counter(), self.progress
+        self.model.eval()
+        metrics = self.task.evaluate(self.model, self.accelerator)
+        best, primary = progress.best, self.task.primary
+        progress.history.append(metrics)
+        if best is None or metrics[primary] > best[primary]:
+            progress.best_epoch, progress.stalled = progress.epoch, 0
+            self._keep_weights()
+        else:
+            progress.stalled += 1
+        progress.epoch, progress.batch = progress.epoch + 1, 0
+        self._count_time(began)
+        self.accelerator.log(
+            {f"validation/{name}": value for name, value in metrics.items()}, step=progress.step
+        )
+        if self.accelerator.is_main_process:
+            shown = ", ".join(f"{name} {metrics[name]:.4f}" for name in self.task.shown)
+            tqdm.write(f"epoch {progress.epoch}: validation {shown}")
+        self.checkpoints.save(self.accelerator, progress)
+
+    def _keep_weights(self) -> None:
+        from safetensors.torch import save
+
+        weights = self.accelerator.get_state_dict(self.model)
+        if self.accelerator.is_main_process:
+            # Cloned, since safetensors refuses tensors that share memory (tied weights).
+            own = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
+            write_atomically(self.folder / BEST, save(own))
+
+    def finish(self) -> None:
+        """Put the best epoch's weights into the model and close the trackers."""
+        from safetensors.torch import load_file
+
+        self.bar.close()
+        for tracker in self.accelerator.trackers:
+            tracker.finish()  # not `end_training`: the processes still have to meet
+        self.accelerator.wait_for_everyone()
+        if self.accelerator.is_main_process:
+            self.task.model.load_state_dict(load_file(self.folder / BEST))
+        self.task.model.eval()
+
+
+def make_optimizer(model: torch.nn.Module, recipe: Recipe, head: str) -> torch.optim.AdamW:
+    """Return AdamW over the parameters that learn, the head at a rate of its own.
+
+    Biases and norms (one dimension) are not decayed.
+    """
+    groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            key = name.startswith(f"{head}."), parameter.ndim > 1
+            groups.setdefault(key, []).append(parameter)
+    rates = {False: recipe.learning_rate, True: recipe.head_learning_rate or recipe.learning_rate}
+    described = [
+        {
+            "params": parameters,
+            "lr": rates[is_head],
+            "full_lr": rates[is_head],
+            "weight_decay": recipe.weight_decay if is_decayed else 0.0,
+        }
+        for (is_head, is_decayed), parameters in sorted(groups.items(), key=lambda item: item[0])
+    ]
+    # One pass over the memory instead of ten: a third of a small model's step on a CPU.
+    return torch.optim.AdamW(described, fused=True)
+
+
+def rate_factor(step: int, total: int, recipe: Recipe) -> float:
+    """Return the part of the learning rate that a step uses, from its number alone.
+
+    Example:
+        >>> rate_factor(50, 100, Recipe()), rate_factor(50, 100, Recipe(schedule="constant"))
+        (0.5, 1.0)
+    """
+    warmup = recipe.warmup_steps or math.ceil(recipe.warmup_ratio * total)
+    if step < warmup:
+        return (step + 1) / warmup
+    if recipe.schedule == "constant":
+        return 1.0
+    if recipe.schedule == "rsqrt":
+        return math.sqrt(max(1, warmup) / max(1, step, warmup))
+    done = (step - warmup) / max(1, total - warmup)
+    return 1 - done if recipe.schedule == "linear" else 0.5 * (1 + math.cos(math.pi * done))
+
+
+def predict_in_parts(
+    accelerator: Accelerator, n: int, predict: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Let each process predict its part of the rows, and return all of it in every process.
+
+    Each has the same number of rows, the first ones serving twice where it doesn't come out even:
+    sharded models call each other, so no process may do a batch more than another.
+
+    Args:
+        accelerator: The processes.
+        n: How many rows there are.
+        predict: Takes indices of rows, returns `(indices, targets)`.
+    """
+    world, rank = accelerator.num_processes, accelerator.process_index
+    mine = np.arange(-(-n // world)) * world + rank
+    mine = mine % n
+    parts = gather_object([(mine, predict(mine))])
+    found = np.empty((n, parts[0][1].shape[1]))
+    for indices, values in parts:
+        found[indices] = values
+    return found

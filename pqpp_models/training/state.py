@@ -1,0 +1,147 @@
+"""Checkpoints of a running training: whole at every moment, whatever kills the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pqpp_models.training.arguments import RecipeError
+
+PROGRESS = "progress.json"
+
+
+@dataclass
+class Progress:
+    """How far a training has come.
+
+    Attributes:
+        epoch: The epoch under way, from 0.
+        batch: Batches of that epoch that this many processes have each used.
+        step: Steps of the optimizer.
+        best_epoch: The epoch with the best validation Kendall; -1 before there is one.
+        stalled: Epochs since.
+        history: The metrics of each finished epoch.
+        seconds: Time spent in steps and evaluations, over all runs.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    best_epoch: int = -1
+    stalled: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def best(self) -> dict[str, float] | None:
+        """The metrics of the best epoch, None before there is one."""
+        return self.history[self.best_epoch] if self.best_epoch >= 0 else None
+
+
+class Checkpoints:
+    """The checkpoints in a folder, of which the newest is kept.
+
+    Args:
+        folder: Where they are.
+        identity: What decides the weights; a checkpoint of another identity is refused.
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
+        self.folder = folder
+        # Through JSON once, so that tuples compare equal to what is read back.
+        self.identity = json.loads(json.dumps(dict(identity)))
+
+    def newest(self) -> Path | None:
+        """Return the newest whole checkpoint."""
+        found = [path for path in self.folder.glob("step-*") if (path / PROGRESS).is_file()]
+        return max(found, key=lambda path: int(path.name.split("-")[1]), default=None)
+
+    def save(self, accelerator: Any, progress: Progress) -> None:
+        """Write a checkpoint under another name, rename it, and drop the older ones.
+
+        Every process must call this.
+        """
+        beside = self.folder / f".step-{progress.step}.new"
+        if accelerator.is_main_process:
+            shutil.rmtree(beside, ignore_errors=True)
+            beside.mkdir(parents=True)
+        accelerator.wait_for_everyone()
+        accelerator.save_state(str(beside))
+        accelerator.wait_for_everyone()
+        if accelerator.is_main_process:
+            content = {"identity": self.identity, "progress": asdict(progress)}
+            (beside / PROGRESS).write_text(json.dumps(content), encoding="utf-8")
+            _flush(beside)
+            place = self.folder / f"step-{progress.step}"
+            if place.exists():  # at an epoch's end the evaluation is added to the step's state
+                place.rename(self.folder / f".step-{progress.step}.old")
+            beside.rename(place)
+            self._drop_all_but(place)
+        accelerator.wait_for_everyone()
+
+    def load(self, accelerator: Any) -> Progress:
+        """Bring every prepared object back to the newest checkpoint; a fresh start has none.
+
+        Raises:
+            RecipeError: The checkpoint was made by another recipe, data or number of processes.
+        """
+        if accelerator.is_main_process:
+            self._repair()
+        accelerator.wait_for_everyone()
+        newest = self.newest()
+        if newest is None:
+            return Progress()
+        content = json.loads((newest / PROGRESS).read_text(encoding="utf-8"))
+        self._check(newest, content["identity"])
+        accelerator.load_state(str(newest))
+        return Progress(**content["progress"])
+
+    def _check(self, newest: Path, theirs: Mapping[str, Any]) -> None:
+        names = {*theirs, *self.identity}
+        changed = sorted(n for n in names if theirs.get(n) != self.identity.get(n))
+        if changed:
+            name = changed[0]
+            raise RecipeError(
+                f"{newest} was made with `{name}` {theirs.get(name)!r}, now it is "
+                f"{self.identity.get(name)!r}; resume with the same recipe, or name another "
+                "output_dir"
+            )
+
+    def _repair(self) -> None:
+        """Take back a checkpoint whose replacement was interrupted between two renames."""
+        for old in self.folder.glob(".step-*.old"):
+            place = self.folder / old.name.removeprefix(".").removesuffix(".old")
+            if not place.exists() and (old / PROGRESS).is_file():
+                old.rename(place)
+
+    def _drop_all_but(self, place: Path) -> None:
+        for path in [*self.folder.glob("step-*"), *self.folder.glob(".step-*")]:
+            if path != place:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file beside its place and rename it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with beside.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def _flush(folder: Path) -> None:
+    """Bring a folder's files to the disk before its name says that it is whole."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)

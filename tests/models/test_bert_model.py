@@ -1,0 +1,179 @@
+"""The text predictor: the paper's head, poolings, saving, loading, `AutoModel`."""
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the text predictor needs torch")
+pytest.importorskip("transformers", reason="the text predictor needs transformers")
+
+from support.processes import run_python  # noqa: E402
+from support.tiny_models import REPOSITORY, save_text_encoder  # noqa: E402
+
+from pqpp_models import (  # noqa: E402
+    TARGETS,
+    CheckpointError,
+    Predictor,
+    UnknownPredictorError,
+    list_predictors,
+)
+from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig  # noqa: E402
+from pqpp_models.bert.encoding import pad  # noqa: E402
+from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
+    BertForPerformancePrediction,
+)
+from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
+from pqpp_models.bert.tokens import length_sorted  # noqa: E402
+
+PROMPTS = ["a cat", "", "a man riding a wave on a surfboard", "zebra " * 90, "été 猫", "a cat"]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return str(save_text_encoder(tmp_path_factory.mktemp("encoder")))
+
+
+def new_predictor(encoder, **fields):
+    from transformers import AutoTokenizer
+
+    torch.manual_seed(0)
+    model = BertForPerformancePrediction.from_backbone(encoder, **{"targets": TARGETS, **fields})
+    return BertPredictor(model, AutoTokenizer.from_pretrained(encoder), device="cpu")
+
+
+def test_the_head_is_the_papers(encoder):
+    model = new_predictor(encoder).model
+    assert model.head.hidden.out_features == 512
+    assert model.head.dropout.p == 0.3
+    assert model.head.output.out_features == 9
+
+
+def test_a_pretrained_encoder_keeps_its_weights(encoder):
+    from transformers import AutoModel
+
+    wrapped = new_predictor(encoder).model.backbone.state_dict()
+    plain = AutoModel.from_pretrained(encoder).state_dict()
+    assert all(torch.equal(wrapped[name], plain[name]) for name in plain)
+
+
+def test_predictions_are_in_range_and_do_not_depend_on_the_neighbours(encoder):
+    predictor = new_predictor(encoder)
+    found = predictor.predict(PROMPTS)
+    alone = np.concatenate([predictor.predict([prompt]) for prompt in PROMPTS])
+    assert found.shape == (6, 9) and found.dtype == np.float64
+    assert np.allclose(found, alone, atol=1e-6)
+    assert np.allclose(found[0], found[5], atol=1e-6)
+    assert (found[:, :3] >= -1).all() and (found[:, :3] <= 2).all()
+    assert (found[:, 3:] >= 0).all() and (found[:, 3:] <= 1).all()
+
+
+def test_targets_are_chosen_by_name(encoder):
+    predictor = new_predictor(encoder)
+    both = predictor.predict(PROMPTS, "mean_rr, glide_hbpp")
+    assert np.array_equal(both, predictor.predict(PROMPTS)[:, [8, 0]])
+    assert predictor.predict([], "mean_rr").shape == (0, 1)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
+def test_padding_changes_no_prediction(encoder, pooling):
+    model = new_predictor(encoder, pooling=pooling).model
+    narrow = model(**pad([[2, 5, 6, 3]], 0)).scores
+    wide = model(**pad([[2, 5, 6, 3], [2, *range(4, 20), 3]], 0)).scores
+    assert torch.allclose(narrow[0], wide[0], atol=1e-6)
+
+
+def test_labels_that_are_not_known_do_not_count(encoder):
+    model = new_predictor(encoder, targets=["mean_rr", "mean_p10"]).model
+    batch = pad([[2, 5, 3]], 0)
+    known = model(**batch, labels=torch.tensor([[0.5, float("nan")]]))
+    assert known.loss.item() == pytest.approx((known.scores[0, 0].item() - 0.5) ** 2, rel=1e-5)
+    nothing = model(**batch, labels=torch.full((1, 2), float("nan"))).loss
+    nothing.backward()
+    assert nothing.item() == 0
+
+
+def test_batches_of_like_length_hold_every_row_once():
+    batches = length_sorted([3, 9000, 1, 2, 3], 2)
+    assert [b.tolist() for b in batches] == [[1], [0, 4], [3, 2]]
+
+
+def test_saved_predictor_predicts_the_same(encoder, tmp_path):
+    predictor = new_predictor(encoder, targets=["mean_rr"])
+    folder = predictor.save_pretrained(tmp_path / "saved")
+    loaded = Predictor.from_pretrained(folder)
+    assert isinstance(loaded, BertPredictor) and loaded.targets == ("mean_rr",)
+    assert np.array_equal(loaded.predict(PROMPTS), predictor.predict(PROMPTS))
+    assert {path.suffix for path in folder.iterdir()} <= {".json", ".safetensors", ".md", ".txt"}
+    assert str(tmp_path) not in (folder / "config.json").read_text()
+    predictor.save_pretrained(folder)  # replaces it
+
+
+def test_what_transformers_saves_is_loaded_too(encoder, tmp_path):
+    predictor = new_predictor(encoder)
+    folder = predictor.save_pretrained(tmp_path / "saved")
+    model = BertForPerformancePrediction.from_pretrained(folder)
+    model.save_pretrained(tmp_path / "again")
+    predictor.processor.save_pretrained(tmp_path / "again")
+    loaded = Predictor.from_pretrained(tmp_path / "again")
+    assert np.array_equal(loaded.predict(PROMPTS), predictor.predict(PROMPTS))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"head_size": 7}, "does not fit config.json"),
+        ({"pooling": "sum"}, "is not usable"),
+        ({"targets": ["mean_love"]}, "is not usable"),
+        ({"model_type": "bert"}, "is of model_type 'bert'"),
+        ({"backbone_config": {"model_type": "no_such_model"}}, "is not usable"),
+        ({"weights_sha256": "0" * 64}, "damaged or belongs to another"),
+    ],
+)
+def test_checkpoints_that_do_not_fit_are_refused(encoder, tmp_path, change, message):
+    folder = new_predictor(encoder).save_pretrained(tmp_path / "saved")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **change}))
+    with pytest.raises(CheckpointError, match=message) as caught:
+        Predictor.from_pretrained(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_tokenizer_is_told(encoder, tmp_path):
+    folder = new_predictor(encoder).save_pretrained(tmp_path / "saved")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    with pytest.raises(CheckpointError, match="no usable tokenizer"):
+        Predictor.from_pretrained(folder)
+
+
+def test_the_bare_name_tells_how_to_get_weights(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownPredictorError, match=r"training/train_bert\.py"):
+        Predictor.from_pretrained("bert")
+    assert "bert" not in list_predictors()
+
+
+def test_a_pooling_that_is_not_known_is_refused():
+    with pytest.raises(ValueError, match="choose among cls, pooler, mean"):
+        BertPredictorConfig(pooling="max")
+
+
+def test_auto_classes_know_it_as_soon_as_transformers_is_imported(encoder, tmp_path):
+    predictor = new_predictor(encoder)
+    folder = predictor.save_pretrained(tmp_path / "saved")
+    code = f"""
+import pqpp_autoload; pqpp_autoload.start()
+import sys, warnings; warnings.simplefilter("error")
+from transformers import AutoModel, AutoConfig
+assert "transformers.modeling_utils" not in sys.modules and "torch" in sys.modules
+config = AutoConfig.from_pretrained({str(folder)!r})
+assert "pqpp_models.bert.modeling_bert_predictor" not in sys.modules
+model = AutoModel.from_pretrained({str(folder)!r})
+print(type(config).__name__, type(model).__name__, type(AutoModel.from_config(config)).__name__)
+"""
+    result = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY))
+    assert result.stdout.split() == [
+        "BertPredictorConfig",
+        *["BertForPerformancePrediction"] * 2,
+    ], result.stderr

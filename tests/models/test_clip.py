@@ -1,0 +1,194 @@
+"""The CLIP predictor: pairs, aggregation, learning on generated images, saving and loading."""
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the CLIP predictor needs torch")
+pytest.importorskip("transformers", reason="the CLIP predictor needs transformers")
+Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow")
+
+from support.tiny_models import load_script, save_clip  # noqa: E402
+
+from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
+from pqpp_models.clip.pairs import performance, read_pairs  # noqa: E402
+
+GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
+
+
+def picture(brightness):
+    return Image.fromarray(np.full((16, 16, 3), brightness, dtype=np.uint8))
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory):
+    return str(save_clip(tmp_path_factory.mktemp("clip")))
+
+
+def new_predictor(backbone, **fields):
+    from transformers import AutoProcessor
+
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+    from pqpp_models.clip.predictor import ClipPredictor
+
+    torch.manual_seed(0)
+    model = ClipForPerformancePrediction.from_backbone(backbone, **fields)
+    return ClipPredictor(model, AutoProcessor.from_pretrained(backbone), device="cpu")
+
+
+def rows_of_relevance(*relevances, model="clip"):
+    return [
+        {"prompt": "a", f"{model}_images": [GRAY] * len(one), f"{model}_relevance": one}
+        for one in relevances
+    ]
+
+
+@pytest.mark.parametrize(
+    ("relevance", "precision", "reciprocal_rank"),
+    [([1, 0, 1], 0.2, 1.0), ([0, 0, 0], 0.0, 0.0), ([0] * 11 + [1], 0.0, 1 / 12), ([1] * 25, 1, 1)],
+)
+@pytest.mark.parametrize("aggregation", ["threshold", "expected"])
+def test_aggregation_of_certain_relevances(relevance, precision, reciprocal_rank, aggregation):
+    pairs = read_pairs(rows_of_relevance(relevance, [0, 1]), "retrieval", 25)
+    targets = ["clip_p10", "mean_rr"]
+    found = performance(pairs.labels.astype(float), pairs, targets, aggregation)
+    assert found[0] == pytest.approx([precision, reciprocal_rank])
+    assert found[1] == pytest.approx([0.1, 0.5])
+
+
+def test_expected_reciprocal_rank_by_hand():
+    pairs = read_pairs(rows_of_relevance([0, 0]), "retrieval", 25)
+    found = performance(np.array([0.5, 0.4]), pairs, ["clip_rr", "clip_p10"], "expected")
+    assert found[0] == pytest.approx([0.5 + 0.5 * 0.4 / 2, 0.09])
+
+
+def test_hbpp_is_the_mean_over_images_and_models():
+    rows = [{"prompt": "a", "glide_images": [GRAY] * 2, "sdxl_images": [GRAY]}]
+    pairs = read_pairs(rows, "generation", 25)
+    targets = ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"]
+    found = performance(np.array([0.0, 1.0, 1.0]), pairs, targets, "threshold")
+    assert found.tolist() == [[0.5, 2.0, 1.25]]
+
+
+def test_only_the_first_k_retrieved_images_are_taken():
+    assert len(read_pairs(rows_of_relevance([1] * 30), "retrieval", 25).row) == 25
+
+
+@pytest.mark.parametrize("row", [{"prompt": "a"}, {"images": [GRAY]}, "a cat", {"prompt": 3}])
+def test_rows_without_prompt_or_images_are_refused(backbone, row):
+    with pytest.raises(PredictorError, match="row at index 1"):
+        new_predictor(backbone).predict([{"prompt": "a", "images": [GRAY]}, row])
+
+
+def test_missing_images_of_a_target_are_named(backbone):
+    predictor = new_predictor(backbone, targets=["sdxl_hbpp"])
+    with pytest.raises(PredictorError, match="give sdxl_images"):
+        predictor.predict([{"prompt": "a", "glide_images": [GRAY]}])
+
+
+def test_images_of_every_form_are_the_same(backbone, tmp_path):
+    picture(128).save(tmp_path / "gray.png")
+    content = (tmp_path / "gray.png").read_bytes()
+    path = tmp_path / "gray.png"
+    forms = [GRAY, picture(128), str(path), path, {"path": str(path)}, {"bytes": content}]
+    rows = [{"prompt": "a cat", "images": [form]} for form in forms]
+    assert np.ptp(new_predictor(backbone).predict(rows)) < 1e-6
+
+
+def test_an_unreadable_image_is_refused(backbone, tmp_path):
+    (tmp_path / "no.png").write_text("no image")
+    with pytest.raises(PredictorError, match="could not be read"):
+        new_predictor(backbone).predict([{"prompt": "a", "images": [tmp_path / "no.png"]}])
+
+
+def test_saved_predictor_predicts_the_same(backbone, tmp_path):
+    predictor = new_predictor(backbone, task="retrieval", aggregation="expected")
+    rows = [{"prompt": "a cat", "images": [picture(b) for b in (0, 100, 250)]}]
+    folder = predictor.save_pretrained(tmp_path / "saved")
+    assert {path.suffix for path in folder.iterdir()} <= {".json", ".safetensors", ".md"}
+    loaded = Predictor.from_pretrained(folder)
+    assert loaded.targets == ("mean_p10", "mean_rr")
+    assert np.array_equal(loaded.predict(rows), predictor.predict(rows))
+
+
+def test_a_configuration_with_another_task_is_refused(backbone, tmp_path):
+    folder = new_predictor(backbone).save_pretrained(tmp_path / "saved")
+    config = json.loads((folder / "config.json").read_text())
+    config["task"] = "retrieval"
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match="no target of the task"):
+        Predictor.from_pretrained(folder)
+
+
+@pytest.fixture
+def generated(tmp_path):
+    """A dataset of which the brightness of the images is the performance."""
+    datasets = pytest.importorskip("datasets")
+
+    def split(n, seed):
+        random = np.random.default_rng(seed)
+        brightness = random.integers(0, 256, n)
+        scores = 3 * brightness / 255 - 1
+        files = []
+        for index, value in enumerate(brightness):
+            path = tmp_path / f"{seed}-{index}.png"
+            picture(value).save(path)
+            files.append([str(path)] * 2)
+        return datasets.Dataset.from_dict(
+            {"prompt": ["a cat"] * n, "images": files, "mean_hbpp": scores}
+        )
+
+    folder = tmp_path / "generated"
+    for name, n, seed in (("train", 64, 0), ("validation", 32, 1)):
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        split(n, seed).to_parquet(folder / "data" / f"{name}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("tuning", ["frozen", "lora", "full"])
+def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cache, tuning):
+    if tuning == "lora":
+        pytest.importorskip("peft", reason="adapters need peft")
+    script = load_script("train_clip")
+    recipe = script.ClipRecipe(
+        dataset=str(generated),
+        model=backbone,
+        output_dir=str(tmp_path / "run"),
+        cache_dir=str(tmp_path / "features"),
+        tuning=tuning,
+        epochs=10,
+        batch_size=16,
+        learning_rate=3e-3,
+        head_dropout=0.1,
+        early_stopping_patience=0,
+    )
+    training = script.read_split(recipe, "train")
+    validation = script.read_split(recipe, "validation")
+    progress = script.train_clip(recipe, training, validation)
+    assert progress.best["kendall"] > 0.6
+    assert len(list((tmp_path / "features").glob("*"))) == (2 if tuning == "frozen" else 0)
+    predictor = Predictor.from_pretrained(tmp_path / "run" / "model")
+    found = script.correlations(
+        predictor.predict(validation[0].table), validation[0].targets, ["mean_hbpp"]
+    )
+    assert found["kendall"] == pytest.approx(progress.best["kendall"], abs=1e-2)
+
+
+def test_siglip_is_taken_too(tmp_path):
+    from transformers import SiglipConfig, SiglipModel
+
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+
+    layers = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
+    layers["num_attention_heads"] = 2
+    config = SiglipConfig(
+        text_config={"vocab_size": 20, "max_position_embeddings": 8, **layers},
+        vision_config={"image_size": 16, "patch_size": 8, **layers},
+    )
+    SiglipModel(config).save_pretrained(tmp_path / "siglip")
+    model = ClipForPerformancePrediction.from_backbone(str(tmp_path / "siglip"))
+    output = model(
+        input_ids=torch.ones(2, 8, dtype=torch.long), pixel_values=torch.zeros(2, 3, 16, 16)
+    )
+    assert output.scores.shape == (2, 1)

@@ -1,0 +1,131 @@
+"""The correlation CNN: matrices of any size, learning, saving and loading."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the correlation CNN needs torch")
+pytest.importorskip("transformers", reason="the correlation CNN needs transformers")
+
+from support.tiny_models import load_script  # noqa: E402
+
+from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
+from pqpp_models.correlation_cnn.configuration_correlation_cnn import (  # noqa: E402
+    CorrelationCnnConfig,
+)
+from pqpp_models.correlation_cnn.matrices import cosine_similarities  # noqa: E402
+from pqpp_models.correlation_cnn.modeling_correlation_cnn import (  # noqa: E402
+    CorrelationCnnForPerformancePrediction,
+)
+from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor  # noqa: E402
+
+
+def new_predictor(**fields):
+    torch.manual_seed(0)
+    fields = {"filters": [4, 4, 8, 8], "hidden_size": 16, "targets": ["mean_rr"], **fields}
+    model = CorrelationCnnForPerformancePrediction(CorrelationCnnConfig(**fields))
+    return CorrelationCnnPredictor(model, device="cpu")
+
+
+def embeddings(n, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 5))
+
+
+def test_the_architecture_is_the_papers():
+    model = CorrelationCnnForPerformancePrediction(CorrelationCnnConfig(channels=2))
+    convolutions = [m for m in model.modules() if isinstance(m, torch.nn.Conv2d)]
+    assert [c.out_channels for c in convolutions] == [64, 128, 256, 512]
+    assert model.hidden.out_features == 1024
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 7, 25, 40])
+def test_matrices_of_any_size_go_through(size):
+    predictor = new_predictor(matrix_size=size)
+    assert predictor.predict([{"embeddings": embeddings(size)}]).shape == (1, 1)
+    assert predictor.predict([{"embeddings": embeddings(size + 3)}]).shape == (1, 1)
+
+
+def test_further_results_are_cut_and_missing_ones_are_zeros():
+    predictor = new_predictor(matrix_size=4)
+    long = cosine_similarities(embeddings(9))
+    short = np.zeros((4, 4))
+    short[:2, :2] = long[:2, :2]
+    rows = [{"similarities": m} for m in (long, long[:4, :4], long[:2, :2], short)]
+    found = predictor.predict(rows)[:, 0]
+    assert found[0] == found[1] and found[2] == found[3]
+
+
+def test_similarities_and_embeddings_are_the_same():
+    vectors = embeddings(6)
+    rows = [{"embeddings": vectors}, {"similarities": cosine_similarities(vectors)}]
+    assert np.ptp(new_predictor().predict(rows)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({}, "has no similarities"),
+        ("a cat", "is no mapping"),
+        ({"similarities": np.zeros((2, 3))}, "have the shape"),
+        ({"similarities": np.zeros((2, 4, 4))}, "has 2 matrices"),
+        ({"similarities": [[1.0, float("nan")], [0.0, 1.0]]}, "not finite"),
+        ({"similarities": [[1.0], [0.0, 1.0]]}, "ragged"),
+        ({"embeddings": [["a"]]}, "ragged or unreadable"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(row, message):
+    with pytest.raises(PredictorError, match=message):
+        new_predictor().predict([row])
+
+
+def test_saved_predictor_predicts_the_same(tmp_path):
+    predictor = new_predictor(channels=2, targets=["clip_rr", "mean_p10"])
+    rows = [{"clip_embeddings": embeddings(25), "blip2_embeddings": embeddings(20, 1)}]
+    folder = predictor.save_pretrained(tmp_path / "saved")
+    loaded = Predictor.from_pretrained(folder)
+    assert np.array_equal(loaded.predict(rows), predictor.predict(rows))
+    assert loaded.predict(rows, "mean_p10").shape == (1, 1)
+
+
+def test_weights_of_another_network_are_refused(tmp_path):
+    from pqpp_models.checkpoint import read_config, read_tensors
+
+    small = new_predictor().save_pretrained(tmp_path / "small")
+    config = read_config(small)
+    tensors = read_tensors(small, config)
+    wide = {**config, "hidden_size": 32}
+    with pytest.raises(CheckpointError, match=r"has \(16, 32\), not \(32, 32\)"):
+        CorrelationCnnPredictor.from_checkpoint(small, wide, tensors)
+    del tensors["output.bias"]
+    with pytest.raises(CheckpointError, match=r"lacks 'output.bias'"):
+        CorrelationCnnPredictor.from_checkpoint(small, config, tensors)
+
+
+def test_learning_happens(tmp_path, cache):
+    datasets = pytest.importorskip("datasets")
+
+    def split(n, seed):
+        # Prompts whose results are alike do well.
+        random = np.random.default_rng(seed)
+        spread = random.uniform(0, 2, n)
+        made = [cosine_similarities(1 + s * random.normal(size=(4, 8))) for s in spread]
+        scores = [float(np.clip(1 - s / 2, 0, 1)) for s in spread]
+        columns = {"prompt": ["a"] * n, "similarities": [m.tolist() for m in made]}
+        return datasets.Dataset.from_dict({**columns, "mean_p10": scores})
+
+    for name, n, seed in (("train", 128, 0), ("validation", 64, 1)):
+        (tmp_path / "made" / "data").mkdir(parents=True, exist_ok=True)
+        split(n, seed).to_parquet(tmp_path / "made" / "data" / f"{name}.parquet")
+    script = load_script("train_correlation_cnn")
+    recipe = script.CnnRecipe(
+        dataset=str(tmp_path / "made"),
+        targets=["mean_p10"],
+        output_dir=str(tmp_path / "run"),
+        epochs=4,
+        batch_size=16,
+        learning_rate=1e-3,
+    )
+    training, validation = (script.read_split(recipe, s) for s in ("train", "validation"))
+    progress = script.train_cnn(recipe, training, validation)
+    assert progress.best["kendall"] > 0.5
+    predictor = Predictor.from_pretrained(tmp_path / "run" / "model")
+    assert predictor.predict(validation[0].table).shape == (64, 1)

@@ -1,0 +1,98 @@
+"""`pipeline("prompt-performance-prediction")` for the neural predictors."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="pipelines need torch")
+pytest.importorskip("transformers", reason="pipelines need transformers")
+
+from support.processes import run_python  # noqa: E402
+from support.tiny_models import REPOSITORY, save_clip, save_text_encoder  # noqa: E402
+
+from pqpp_models import Predictor, PredictorError, registration  # noqa: E402
+
+GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def text_folder(tmp_path_factory):
+    from transformers import AutoTokenizer
+
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.bert.predictor import BertPredictor
+
+    folder = tmp_path_factory.mktemp("text")
+    encoder = str(save_text_encoder(folder / "encoder"))
+    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr", "mean_hbpp"])
+    predictor = BertPredictor(model, AutoTokenizer.from_pretrained(encoder))
+    return str(predictor.save_pretrained(folder / "saved"))
+
+
+@pytest.fixture
+def make_pipeline():
+    registration.register()
+    from transformers import pipeline
+
+    return lambda model, **options: pipeline(registration.TASK, model=model, **options)
+
+
+def test_it_gives_what_the_predictor_gives(text_folder, make_pipeline):
+    pipe = make_pipeline(text_folder)
+    prompts = ["a cat", "a red dog", ""]
+    expected = Predictor.from_pretrained(text_folder).predict(prompts)
+    found = pipe(prompts)
+    assert [list(one) for one in found] == [["mean_rr", "mean_hbpp"]] * 3
+    assert np.allclose([list(one.values()) for one in found], expected, atol=1e-6)
+    assert pipe("a cat") == pytest.approx(found[0])
+    assert pipe(["a cat"], targets="mean_hbpp", batch_size=1)[0].keys() == {"mean_hbpp"}
+    assert pipe({"prompt": "a cat"}) == pytest.approx(found[0])
+
+
+def test_options_that_are_not_known_are_refused(text_folder, make_pipeline):
+    with pytest.raises(PredictorError, match="no option 'top_k'"):
+        make_pipeline(text_folder)("a cat", top_k=3)
+
+
+def test_another_model_is_refused(text_folder, make_pipeline, tmp_path):
+    with pytest.raises(PredictorError, match="no performance predictor"):
+        make_pipeline(str(save_text_encoder(tmp_path / "plain")))
+
+
+def test_pairs_of_prompts_and_images(make_pipeline, tmp_path):
+    from transformers import AutoProcessor
+
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+    from pqpp_models.clip.predictor import ClipPredictor
+
+    backbone = str(save_clip(tmp_path / "clip"))
+    model = ClipForPerformancePrediction.from_backbone(backbone)
+    predictor = ClipPredictor(model, AutoProcessor.from_pretrained(backbone))
+    folder = str(predictor.save_pretrained(tmp_path / "saved"))
+    row = {"prompt": "a cat", "images": [GRAY]}
+    expected = predictor.predict([row])[0, 0]
+    assert make_pipeline(folder)(row) == {"mean_hbpp": pytest.approx(expected)}
+
+
+def test_similarities(make_pipeline, tmp_path):
+    from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
+    from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
+        CorrelationCnnForPerformancePrediction,
+    )
+    from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor
+
+    config = CorrelationCnnConfig(filters=[2, 2, 2, 2], hidden_size=4)
+    predictor = CorrelationCnnPredictor(CorrelationCnnForPerformancePrediction(config))
+    folder = str(predictor.save_pretrained(tmp_path / "saved"))
+    row = {"similarities": np.eye(25)}
+    expected = predictor.predict([row])[0, 0]
+    assert make_pipeline(folder)([row]) == [{"mean_p10": pytest.approx(expected)}]
+
+
+def test_it_is_there_as_soon_as_transformers_is_imported(text_folder, tmp_path):
+    code = f"""
+import pqpp_autoload; pqpp_autoload.start()
+from transformers import pipeline
+print(sorted(pipeline("prompt-performance-prediction", model={text_folder!r})("a cat")))
+"""
+    result = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY))
+    assert "['mean_hbpp', 'mean_rr']" in result.stdout, result.stderr

@@ -1,0 +1,82 @@
+"""Random models of a few kilobytes, and the training scripts as modules."""
+
+import importlib.util
+import string
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def load_script(name: str):
+    """Import a script of `training/` by its path."""
+    path = REPOSITORY / "training" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"_script_{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def save_text_encoder(folder: Path, hidden_size: int = 16) -> Path:
+    """Save a random two-layer BERT with a tokenizer of characters."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(0)
+    tokenizer = _character_tokenizer()
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=hidden_size,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=2 * hidden_size,
+        max_position_embeddings=128,
+    )
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_clip(folder: Path, size: int = 16) -> Path:
+    """Save a random CLIP for images of 16 x 16 with a tokenizer of characters."""
+    import torch
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPProcessor
+
+    torch.manual_seed(0)
+    tokenizer = _character_tokenizer()
+    layers = {
+        "hidden_size": size,
+        "intermediate_size": 2 * size,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "projection_dim": size,
+    }
+    text = {"vocab_size": len(tokenizer), "max_position_embeddings": 48, **layers}
+    text |= {"eos_token_id": tokenizer.sep_token_id, "pad_token_id": tokenizer.pad_token_id}
+    config = CLIPConfig(
+        text_config=text,
+        vision_config={"image_size": 16, "patch_size": 8, **layers},
+        projection_dim=size,
+    )
+    CLIPModel(config).save_pretrained(folder)
+    images = CLIPImageProcessor(size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16})
+    CLIPProcessor(images, tokenizer).save_pretrained(folder)
+    return folder
+
+
+def _character_tokenizer():
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    vocabulary = {token: i for i, token in enumerate([*special, *string.ascii_letters, " "])}
+    plain = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    plain.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), special, strict=True))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=plain, **names, eos_token="[SEP]", model_max_length=48
+    )

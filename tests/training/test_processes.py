@@ -1,0 +1,74 @@
+"""Two processes evaluate to what one does, and train one common model."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs torch")
+pytest.importorskip("accelerate", reason="training needs accelerate")
+
+from support.tiny_models import REPOSITORY, save_text_encoder  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+
+def train(tmp_path, name, processes, *flags):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
+    environment["ACCELERATE_USE_CPU"] = "true"
+    launcher = [sys.executable]
+    if processes > 1:
+        launcher += ["-m", "torch.distributed.run", "--nproc_per_node", str(processes)]
+        launcher += [
+            "--master_port",
+            "0",
+            "--rdzv_backend",
+            "c10d",
+            "--rdzv_endpoint",
+            "localhost:0",
+        ]
+    result = subprocess.run(
+        [
+            *launcher,
+            str(REPOSITORY / "training" / "train_bert.py"),
+            *("--dataset_config", "sample", "--epochs", "2", "--targets", "mean_hbpp,mean_rr"),
+            *("--model", str(tmp_path / "encoder"), "--output_dir", str(tmp_path / name)),
+            *flags,
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    return json.loads((tmp_path / name / "model" / "config.json").read_text())["training"]
+
+
+def test_two_processes_evaluate_to_what_one_does(tmp_path, cache):
+    save_text_encoder(tmp_path / "encoder")
+    # A learning rate that changes nothing leaves the two with the same model to evaluate; 77 rows
+    # don't come out even.
+    still = ("--learning_rate", "1e-30", "--batch_size", "8", "--validation_split", "test[:77]")
+    one = train(tmp_path, "one", 1, *still)
+    two = train(tmp_path, "two", 2, *still)
+    assert (one["processes"], two["processes"]) == (1, 2)
+    assert one["validation"] == pytest.approx(two["validation"], abs=1e-6)
+
+
+def test_two_processes_learn_what_one_does_on_twice_the_batch(tmp_path, cache):
+    save_text_encoder(tmp_path / "encoder")
+    # Without dropout and with whole batches in one order, the mean of two gradients is that of the
+    # joint batch.
+    flags = ("--head_dropout", "0", "--no-length_sorted", "--learning_rate", "1e-3")
+    config = tmp_path / "encoder" / "config.json"
+    fields = json.loads(config.read_text())
+    fields |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    config.write_text(json.dumps(fields))
+    one = train(
+        tmp_path, "one", 1, *flags, "--gradient_accumulation_steps", "2", "--batch_size", "8"
+    )
+    two = train(tmp_path, "two", 2, *flags, "--batch_size", "8")
+    assert one["steps"] == two["steps"] == 30
+    assert one["validation"] == pytest.approx(two["validation"], abs=1e-3)

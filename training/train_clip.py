@@ -1,0 +1,171 @@
+"""Fine-tune a CLIP-like model on (prompt, image) pairs (PQPP, sections 5.2 and 11)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import AutoProcessor
+
+from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
+from pqpp_models.clip.embedding import (
+    cached_embeddings,
+    pixels_of,
+    score_embedded,
+    score_pairs,
+    tokens_of,
+)
+from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+from pqpp_models.clip.pairs import Pairs, performance, read_pairs
+from pqpp_models.clip.predictor import ClipPredictor, read_mappings
+from pqpp_models.clip.tuning import TUNINGS, merge, prepare
+from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
+from pqpp_models.training.card import describe
+from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
+from pqpp_models.training.grid import grid_search
+from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+from pqpp_models.training.publish import run_script, save_and_publish
+
+EXAMPLES = """\
+  accelerate launch training/train_clip.py --config training/recipes/clip_generation.yaml \\
+      --image_dir pqpp_images
+  python training/train_clip.py --model google/siglip-base-patch16-224 --tuning lora \\
+      --targets mean_hbpp --image_dir pqpp_images
+  python training/train_clip.py --config training/recipes/clip_retrieval.yaml --dataset my_folder"""
+
+
+@dataclass(kw_only=True)
+class ClipRecipe(Recipe):
+    """What a CLIP-like model is trained by."""
+
+    model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")
+    output_dir: str = option("runs/clip", "folder for the predictor, checkpoints and logs")
+    image_dir: str | None = option(None, "folder of PQPP's images, for the dataset pqpp")
+    targets: list[str] = option(["mean_hbpp"], "targets of the task, with commas")
+    task: str = option("generation", "which images and head", TASKS)
+    tuning: str = option("full", "what learns beside the head", TUNINGS)
+    lora_rank: int = option(8, "rank of the adapters, with --tuning lora")
+    lora_alpha: int = option(16, "scale of the adapters")
+    head_dropout: float = option(0.5, "dropout in the head")
+    first_k: int = option(25, "retrieved images of a model that are looked at")
+    aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
+    cache_dir: str = option("runs/embeddings", "cache of features, with --tuning frozen")
+
+
+def read_split(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
+    """Load a split and take its rows apart into pairs."""
+    options = {"image_dir": recipe.image_dir} if recipe.image_dir else {}
+    rows = load_rows(recipe, split, **options)
+    pairs = read_pairs(read_mappings(rows.table), recipe.task, recipe.first_k)
+    return rows, pairs
+
+
+def frozen_task(recipe, model, processor, training: Pairs, held_out: Pairs):
+    """Return collate and the scoring of validation pairs, on features computed once."""
+    cache = Path(recipe.cache_dir)
+    seen = cached_embeddings(cache, model, processor, training, recipe.batch_size)
+    unseen = cached_embeddings(cache, model, processor, held_out, recipe.batch_size)
+
+    def collate(pairs):
+        return {
+            "text_embeds": torch.from_numpy(seen["text"][training.row[pairs]]),
+            "image_embeds": torch.from_numpy(seen["images"][pairs]),
+            "labels": torch.from_numpy(training.labels[pairs]),
+        }
+
+    def score(model, indices):
+        text, images = unseen["text"][held_out.row[indices]], unseen["images"][indices]
+        return score_embedded(model, text, images, recipe.batch_size)
+
+    return collate, score
+
+
+def live_task(recipe, model, processor, training: Pairs, held_out: Pairs):
+    """Return collate and the scoring of validation pairs, from prompts and images each time."""
+    config = model.config.backbone_config
+
+    def collate(pairs):
+        prompts = [training.prompts[row] for row in training.row[pairs]]
+        images = [training.images[pair] for pair in pairs]
+        return {
+            **tokens_of(processor, prompts, config),
+            "pixel_values": pixels_of(processor, images),
+            "labels": torch.from_numpy(training.labels[pairs]),
+        }
+
+    def score(model, indices):
+        some = Pairs(
+            [held_out.prompts[row] for row in held_out.row[indices]],
+            [held_out.images[pair] for pair in indices],
+            np.arange(len(indices)),
+            held_out.model[indices],
+            held_out.rank[indices],
+            held_out.labels[indices],
+        )
+        return score_pairs(model, processor, some, recipe.batch_size)
+
+    return collate, score
+
+
+def train_clip(recipe: ClipRecipe, training, validation):
+    """Train one recipe, save its predictor and return how it went."""
+    (rows, pairs), (held_out_rows, held_out) = training, validation
+    known = np.flatnonzero(~np.isnan(pairs.labels))
+    if not len(known):
+        raise RecipeError(
+            "no pair has a label; a row needs <model>_hbpp for its images, or <model>_relevance "
+            "for the task retrieval"
+        )
+    accelerator = make_accelerator(recipe)
+    processor = AutoProcessor.from_pretrained(recipe.model)
+    model = ClipForPerformancePrediction.from_backbone(
+        recipe.model,
+        targets=recipe.targets,
+        task=recipe.task,
+        head_dropout=recipe.head_dropout,
+        first_k=recipe.first_k,
+        aggregation=recipe.aggregation,
+    ).to(accelerator.device)
+    make_task = frozen_task if recipe.tuning == "frozen" else live_task
+    collate, score = make_task(recipe, model, processor, pairs, held_out)
+    prepare(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
+
+    def evaluate(model, accelerator):
+        plain = accelerator.unwrap_model(model)
+        scores = predict_in_parts(
+            accelerator, len(held_out.row), lambda indices: score(plain, indices)[:, None]
+        )
+        predicted = performance(scores[:, 0], held_out, recipe.targets, recipe.aggregation)
+        return correlations(predicted, held_out_rows.targets, recipe.targets)
+
+    task = Task(
+        model=model,
+        examples=known.tolist(),
+        lengths=[1] * len(known),
+        collate=collate,
+        evaluate=evaluate,
+        head="head",
+        identity={"train": fingerprint(rows), "validation": fingerprint(held_out_rows)},
+    )
+    progress = train(task, recipe, accelerator)
+    if accelerator.is_main_process:
+        merge(model, recipe.tuning)
+        details = describe(recipe, rows, held_out_rows, progress, accelerator.num_processes)
+        save_and_publish(ClipPredictor(model, processor, details), recipe)
+    accelerator.wait_for_everyone()
+    return progress
+
+
+def main() -> None:
+    """Read the recipe and the data, train once or over the grid."""
+    recipe = parse_recipe(ClipRecipe, __doc__, EXAMPLES)
+    training = read_split(recipe, recipe.train_split)
+    validation = read_split(recipe, recipe.validation_split)
+    if recipe.grid:
+        grid_search(recipe, lambda one: train_clip(one, training, validation))
+    else:
+        train_clip(recipe, training, validation)
+
+
+if __name__ == "__main__":
+    run_script(main)

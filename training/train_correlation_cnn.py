@@ -1,0 +1,135 @@
+"""Train a CNN on the similarities among a prompt's result images (PQPP, sections 5.2 and 11)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import AutoProcessor
+
+from pqpp_models.clip.embedding import cached_embeddings
+from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+from pqpp_models.clip.pairs import read_pairs
+from pqpp_models.clip.predictor import read_mappings
+from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
+from pqpp_models.correlation_cnn.matrices import cosine_similarities, fit_size, matrices_of
+from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
+    CorrelationCnnForPerformancePrediction,
+)
+from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
+from pqpp_models.targets import scale_targets, unscale_targets
+from pqpp_models.training.arguments import Recipe, option, parse_recipe
+from pqpp_models.training.card import describe
+from pqpp_models.training.data import correlations, fingerprint, load_rows
+from pqpp_models.training.grid import grid_search
+from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+from pqpp_models.training.publish import run_script, save_and_publish
+
+EXAMPLES = """\
+  accelerate launch training/train_correlation_cnn.py --image_dir pqpp_images \\
+      --config training/recipes/correlation_cnn_generation.yaml
+  python training/train_correlation_cnn.py --dataset my_folder --channels 2 \\
+      --config training/recipes/correlation_cnn_retrieval.yaml"""
+
+
+@dataclass(kw_only=True)
+class CnnRecipe(Recipe):
+    """What the network is trained by; `model` embeds the images where rows hold images."""
+
+    model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")
+    output_dir: str = option("runs/correlation_cnn", "folder for predictor, checkpoints and logs")
+    image_dir: str | None = option(None, "folder of PQPP's images, for the dataset pqpp")
+    targets: list[str] = option(["mean_hbpp"], "targets, with commas")
+    channels: int = option(1, "matrices a row: one a retrieval model")
+    matrix_size: int = option(4, "results a matrix: 4 for generation, 25 for retrieval")
+    cache_dir: str = option("runs/embeddings", "cache of the images' features")
+
+
+def read_split(recipe: CnnRecipe, split: str):
+    """Load a split; return its rows and their matrices."""
+    options = {"image_dir": recipe.image_dir} if recipe.image_dir else {}
+    rows = load_rows(recipe, split, **options)
+    mappings = read_mappings(rows.table)
+    if any(name.endswith("images") for name in rows.table.column_names):
+        return rows, matrices_of_images(recipe, mappings)
+    return rows, matrices_of(mappings, recipe.channels, recipe.matrix_size)
+
+
+def matrices_of_images(recipe: CnnRecipe, mappings) -> np.ndarray:
+    """Embed the rows' images; one channel a retrieval model, all generated images in one."""
+    task = "retrieval" if recipe.channels > 1 or _is_retrieval(recipe) else "generation"
+    pairs = read_pairs(mappings, task, recipe.matrix_size)
+    model = ClipForPerformancePrediction.from_backbone(recipe.model).eval()
+    processor = AutoProcessor.from_pretrained(recipe.model)
+    embedded = cached_embeddings(Path(recipe.cache_dir), model, processor, pairs, 256)["images"]
+    stacked = []
+    for index in range(len(mappings)):
+        mine = pairs.row == index
+        models = np.unique(pairs.model[mine]) if task == "retrieval" else [None]
+        groups = [mine if model is None else mine & (pairs.model == model) for model in models]
+        matrices = [cosine_similarities(embedded[group])[None] for group in groups]
+        fitted = [fit_size(matrix, recipe.matrix_size) for matrix in matrices]
+        stacked.append({"similarities": np.concatenate(fitted)})
+    return matrices_of(stacked, recipe.channels, recipe.matrix_size)
+
+
+def _is_retrieval(recipe: CnnRecipe) -> bool:
+    return not any(target.endswith("hbpp") for target in recipe.targets)
+
+
+def train_cnn(recipe: CnnRecipe, training, validation):
+    """Train one recipe, save its predictor and return how it went."""
+    (rows, matrices), (held_out_rows, held_out) = training, validation
+    accelerator = make_accelerator(recipe)
+    model = CorrelationCnnForPerformancePrediction(
+        CorrelationCnnConfig(
+            targets=recipe.targets, channels=recipe.channels, matrix_size=recipe.matrix_size
+        )
+    )
+    labels = scale_targets(rows.targets, recipe.targets).astype(np.float32)
+
+    def collate(indices):
+        return {
+            "similarities": torch.from_numpy(matrices[indices]),
+            "labels": torch.from_numpy(labels[indices]),
+        }
+
+    def evaluate(model, accelerator):
+        scores = predict_in_parts(
+            accelerator,
+            len(held_out),
+            lambda indices: score_matrices(model, held_out[indices], recipe.batch_size),
+        )
+        predicted = unscale_targets(scores, recipe.targets)
+        return correlations(predicted, held_out_rows.targets, recipe.targets)
+
+    task = Task(
+        model=model,
+        examples=list(range(len(rows))),
+        lengths=[1] * len(rows),
+        collate=collate,
+        evaluate=evaluate,
+        head="output",
+        identity={"train": fingerprint(rows), "validation": fingerprint(held_out_rows)},
+    )
+    progress = train(task, recipe, accelerator)
+    if accelerator.is_main_process:
+        details = describe(recipe, rows, held_out_rows, progress, accelerator.num_processes)
+        save_and_publish(CorrelationCnnPredictor(model, details=details), recipe)
+    accelerator.wait_for_everyone()
+    return progress
+
+
+def main() -> None:
+    """Read the recipe and the data, train once or over the grid."""
+    recipe = parse_recipe(CnnRecipe, __doc__, EXAMPLES)
+    training = read_split(recipe, recipe.train_split)
+    validation = read_split(recipe, recipe.validation_split)
+    if recipe.grid:
+        grid_search(recipe, lambda one: train_cnn(one, training, validation))
+    else:
+        train_cnn(recipe, training, validation)
+
+
+if __name__ == "__main__":
+    run_script(main)
