@@ -1,36 +1,53 @@
 """Ranking metrics over 10,000 queries of 100 documents: this project beside pytrec_eval."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 from metrics_timing import Row, best_of, with_version
 
-from pqpp_metrics.functional import precision_at_k, reciprocal_rank
+from pqpp_metrics import trec
+from pqpp_metrics.functional import ndcg, precision_at_k, r_precision, reciprocal_rank
 
 QUERIES, DOCUMENTS = 10_000, 100
+PEER = "pytrec_eval-terrier"
+TWO = {"recip_rank": reciprocal_rank, "P_10": precision_at_k}
+FOUR = TWO | {"ndcg": ndcg, "Rprec": r_precision}
+
+try:
+    import pytrec_eval
+except ImportError:
+    pytrec_eval = None
 
 
 def rows():
-    """Compare at three shares of relevant documents; the dicts are built outside the clock."""
-    try:
-        import pytrec_eval
-    except ImportError:
-        pytrec_eval = None
+    """Compare at three shares of relevant documents, and from files."""
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((QUERIES, DOCUMENTS))
     run = _as_dicts(scores)
     for share in (0.02, 0.1, 0.5):
         relevance = (rng.random((QUERIES, DOCUMENTS)) < share).astype(np.int64)
-        peer = None
-        if pytrec_eval is not None:
-            evaluator = pytrec_eval.RelevanceEvaluator(_as_dicts(relevance), {"recip_rank", "P_10"})
-            peer = best_of(lambda evaluator=evaluator: evaluator.evaluate(run), repeats=3)
-        ours = best_of(
-            lambda relevance=relevance: (
-                reciprocal_rank(scores, relevance),
-                precision_at_k(scores, relevance),
-            )
+        judged = _as_dicts(relevance)
+        yield _from_memory("RR + P@10", TWO, 15, share, scores, relevance, run, judged)
+        yield _from_memory(
+            "RR, P@10, nDCG, R-prec", FOUR, 12, share, scores, relevance, run, judged
         )
-        task = f"RR + P@10, {QUERIES:,} x {DOCUMENTS}, {share:.0%} relevant"
-        yield Row(task, with_version("pytrec_eval-terrier"), peer, ours, 15)
+    yield _from_files(scores, (rng.random((QUERIES, DOCUMENTS)) < 0.1).astype(np.int64))
+
+
+def _from_memory(name, metrics, aim, share, scores, relevance, run, judged):
+    """Arrays beside dicts, which are built outside the clock."""
+    peer = None
+    if pytrec_eval is not None:
+        evaluator = pytrec_eval.RelevanceEvaluator(judged, set(metrics))
+        peer = best_of(lambda: evaluator.evaluate(run), repeats=3)
+        found = evaluator.evaluate(run)
+        for measure, metric in metrics.items():
+            expected = [found[f"q{query}"][measure] for query in range(QUERIES)]
+            assert np.abs(metric(scores, relevance) - expected).max() < 1e-12
+    ours = best_of(lambda: [metric(scores, relevance) for metric in metrics.values()])
+    task = f"{name}, {QUERIES:,} x {DOCUMENTS}, {share:.0%} relevant"
+    return Row(task, with_version(PEER), peer, ours, aim)
 
 
 def _as_dicts(values):
@@ -39,3 +56,39 @@ def _as_dicts(values):
     return {
         f"q{query}": dict(zip(names, row, strict=True)) for query, row in enumerate(values.tolist())
     }
+
+
+def _from_files(scores, relevance):
+    """Parse and compute from a run and a relevance file."""
+    with tempfile.TemporaryDirectory() as folder:
+        run, qrels = Path(folder) / "run", Path(folder) / "qrels"
+        _write(run, "q{} Q0 d{} 0 {!r} tag\n", scores)
+        _write(qrels, "q{} 0 d{} {}\n", relevance)
+        peer = None
+        if pytrec_eval is not None:
+            peer = best_of(lambda: _parse_and_evaluate(run, qrels), repeats=2)
+        ours = best_of(lambda: _read_and_compute(run, qrels), repeats=3)
+    task = f"TREC files to four metrics, {scores.size:,} lines each"
+    return Row(task, with_version(PEER), peer, ours, 2)
+
+
+def _write(path, line, values):
+    with path.open("w") as file:
+        for query, row in enumerate(values.tolist()):
+            file.writelines(line.format(query, column, value) for column, value in enumerate(row))
+
+
+def _parse_and_evaluate(run, qrels):
+    with run.open() as run_file, qrels.open() as qrels_file:
+        parsed, judged = pytrec_eval.parse_run(run_file), pytrec_eval.parse_qrel(qrels_file)
+    return pytrec_eval.RelevanceEvaluator(judged, set(FOUR)).evaluate(parsed)
+
+
+def _read_and_compute(run, qrels):
+    found = trec.rankings(trec.read_run(run), trec.read_qrels(qrels))
+    return [
+        reciprocal_rank(found.scores, found.relevance),
+        precision_at_k(found.scores, found.relevance),
+        ndcg(found.scores, found.relevance, unretrieved=found.unretrieved),
+        r_precision(found.scores, found.relevance, unretrieved=found.unretrieved),
+    ]

@@ -1,15 +1,27 @@
 """How fast the metrics are beside the field's own tools: one table, same data, same run.
 
-Run as `python benchmarks/metrics_speed.py`. A ratio above 1 means that this project is faster.
-The aims are those of the project; nothing fails when a ratio is lower on another machine.
+Run as `python benchmarks/metrics_speed.py`, or with the names of some parts behind it. A ratio
+above 1 means that this project is faster. The aims are those of the project; nothing fails when a
+ratio is lower on another machine.
 """
 
 import subprocess
 import sys
 
+import metrics_agreement
 import metrics_hbpp
 import metrics_ranking
+import metrics_resampling
+import metrics_saliency
 from metrics_timing import print_table
+
+PARTS = {
+    "hbpp": metrics_hbpp,
+    "ranking": metrics_ranking,
+    "saliency": metrics_saliency,
+    "agreement": metrics_agreement,
+    "resampling": metrics_resampling,
+}
 
 
 def import_seconds():
@@ -20,11 +32,15 @@ def import_seconds():
     return min(float(run.stdout) for run in runs)
 
 
-def main():
-    """Run every comparison and print the table."""
+def main(names):
+    """Run the comparisons and print the table.
+
+    Args:
+        names: Which parts to run; all if there are none.
+    """
     print(f"import of pqpp_metrics.functional: {import_seconds():.3f} s (aim: under 0.3 s)\n")
-    print_table([*metrics_hbpp.rows(), *metrics_ranking.rows()])
+    print_table([row for name in names or PARTS for row in PARTS[name].rows()])
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

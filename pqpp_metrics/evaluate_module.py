@@ -13,16 +13,50 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 
 _NUMBER = datasets.Value("float64")
+_TEXT = datasets.Value("string")
 _NUMBERS = datasets.Sequence(_NUMBER)
+_TABLE = datasets.Sequence(_NUMBERS)
 
-PAIRS = datasets.Features({"predictions": _NUMBER, "references": _NUMBER})
-RANKINGS = datasets.Features({"predictions": _NUMBERS, "references": _NUMBERS})
-# evaluate takes the first of several alternatives that fits; strings first, because an integer
+
+def _features(**inputs):
+    return datasets.Features(inputs)
+
+
+PAIRS = _features(predictions=_NUMBER, references=_NUMBER)
+RANKINGS = _features(predictions=_NUMBERS, references=_NUMBERS)
+MAPS = _features(predictions=_TABLE, references=_TABLE)
+VECTORS = _features(predictions=_NUMBERS, references=_NUMBERS)
+TEXTS = _features(predictions=_TEXT, references=_TEXT)
+PREFERENCES = _features(predictions=_NUMBERS, references=_NUMBER)
+TWO_PREDICTORS = _features(predictions=_NUMBER, other_predictions=_NUMBER, references=_NUMBER)
+TWO_GROUPS = _features(x=_NUMBERS, y=_NUMBERS)
+P_VALUES = _features(p_values=_NUMBER)
+VOTES = _features(votes=_NUMBERS)
+NUMERIC_RATINGS = _features(ratings=_NUMBERS)
+FEEDBACK = _features(scores=_TABLE, keyword_labels=_TABLE, points=datasets.Sequence(_TABLE))
+QUESTIONNAIRES = _features(
+    positive=_TABLE,
+    negative=_TABLE,
+    levels=_NUMBERS,
+    question_weights=_NUMBERS,
+    level_weights=_NUMBERS,
+)
+SCENES = _features(coverage=_NUMBER, consistency=_NUMBER)
+OVERLAPS = _features(overlap_depths=_TABLE, outside_depths=_TABLE, confidences=_TABLE)
+CUES = _features(scores=_NUMBERS)
+# evaluate takes the first of several alternatives that fits; text first, because a number
 # feature would also accept "12".
 LABELS_BY_PROMPT = [
-    datasets.Features({"labels": _NUMBERS, "prompt_ids": datasets.Value(kind)})
-    for kind in ("string", "int64")
+    _features(labels=_NUMBERS, prompt_ids=_TEXT),
+    _features(labels=_NUMBERS, prompt_ids=datasets.Value("int64")),
 ]
+MATCHES = [
+    _features(matches=_NUMBER, groups=datasets.Sequence(_TEXT)),
+    _features(matches=_NUMBER, groups=_NUMBERS),
+]
+KEYWORDS = [TEXTS, _features(predictions=_NUMBERS, references=_NUMBERS)]
+RATINGS = [_features(ratings=datasets.Sequence(_TEXT)), _features(ratings=_NUMBERS)]
+CATEGORIES = [TEXTS, PAIRS]
 
 
 def info(function, inputs, citation):
@@ -59,9 +93,30 @@ def per_item(name, scores, **companions):
     scores = np.asarray(scores)
     valued = scores[~np.isnan(scores)]
     mean = float(valued.mean()) if valued.size else float("nan")
-    return {name: mean, "scores": scores.tolist()} | {
-        key: values.tolist() for key, values in companions.items()
-    }
+    return plain({name: mean, "scores": scores} | companions)
+
+
+def per_row(name, rows):
+    """Results of a function that gives a dict for every row: one list a key, and the main mean.
+
+    Args:
+        name: The key of the main value.
+        rows: Dicts with the same keys.
+
+    Returns:
+        dict of plain Python values.
+    """
+    columns = {key: [row[key] for row in rows] for key in rows[0] if key != name}
+    return per_item(name, [row[name] for row in rows]) | plain(columns)
+
+
+def plain(value):
+    """Numpy values, also within lists and dicts, as plain Python ones."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [plain(part) for part in value]
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 class Metric(evaluate.Metric):
@@ -102,21 +157,35 @@ class Metric(evaluate.Metric):
 
         evaluate would say less about the first three, and turn "0.5" into 0.5.
         """
-        features = self.features[0] if isinstance(self.features, list) else self.features
         lengths = {}
-        for name, feature in features.items():
+        for name in self._feature_names():
             column = batch.get(name)
             if column is None:
-                raise MetricInputError(f"`{name}` is missing; give {', '.join(features)}")
+                raise MetricInputError(
+                    f"`{name}` is missing; give {' and '.join(self._feature_names())}"
+                )
             lengths[name] = len(column)
-            if feature in (_NUMBER, _NUMBERS) and _has_text(column):
-                raise MetricInputError(f"`{name}` holds text; it must hold numbers: convert it")
+            self._check_kinds(name, _kinds(column))
         if not all(lengths.values()):
             empty = next(name for name, length in lengths.items() if not length)
             raise MetricInputError(f"`{empty}` is empty; nothing to score")
         if len(set(lengths.values())) > 1:
             came = " and ".join(f"{n} `{name}`" for name, n in lengths.items())
             raise MetricInputError(f"{came} were given; give as many of each")
+
+    def _check_kinds(self, name, kinds):
+        """Raise for text where numbers belong, fractions where whole numbers do, and a mixture."""
+        chosen = self.selected_feature_format
+        alternatives = self.features if isinstance(self.features, list) else [self.features]
+        allowed = {_leaf(features[name]) for features in ([chosen] if chosen else alternatives)}
+        if "text" in kinds and "string" not in allowed:
+            raise MetricInputError(f"`{name}` holds text; it must hold numbers: convert it")
+        if kinds - {"text"} and allowed == {"string"}:
+            raise MetricInputError(f"`{name}` holds numbers; it must hold text")
+        if "text" in kinds and len(kinds) > 1:
+            raise MetricInputError(f"`{name}` mixes text and numbers; give one kind")
+        if "fraction" in kinds and "float64" not in allowed:
+            raise MetricInputError(f"`{name}` holds fractions; give whole numbers or text")
 
     def _in_own_words(self, message):
         """Name the inputs in a function's error as this module names them."""
@@ -157,16 +226,32 @@ class RankingMetric(Metric):
     input_names: ClassVar[dict[str, str]] = {"scores": "predictions", "relevance": "references"}
 
 
-def _has_text(values):
-    """Whether nested sequences hold a string anywhere."""
+def _leaf(feature):
+    """The type of the values that a feature holds at its innermost."""
+    while not isinstance(feature, datasets.Value):
+        feature = feature.feature
+    return feature.dtype
+
+
+def _kinds(values):
+    """What nested sequences hold: of "text", "whole" and "fraction" numbers; None is neither."""
     if isinstance(values, (str, bytes)):
-        return True
-    if isinstance(values, numbers.Number) or values is None:
-        return False
-    if hasattr(values, "dtype") and getattr(values.dtype, "kind", "f") not in "OUST":
-        return False
-    kinds = set(map(type, values))
-    if any(issubclass(kind, (str, bytes)) for kind in kinds):
-        return True
-    nested = {kind for kind in kinds if not issubclass(kind, (numbers.Number, type(None)))}
-    return bool(nested) and any(_has_text(value) for value in values)
+        return {"text"}
+    if isinstance(values, numbers.Integral):
+        return {"whole"}
+    if isinstance(values, numbers.Number):
+        return {"fraction"}
+    if values is None:
+        return set()
+    kind = getattr(getattr(values, "dtype", None), "kind", "O")
+    if kind in "biuf":
+        return {"fraction" if kind == "f" else "whole"}
+    if type(values).__module__ == "torch":
+        return {"fraction" if values.is_floating_point() else "whole"}
+    found = set()
+    for one_of in {type(value): value for value in values}.values():
+        # Sequences may hold anything: look into each; of plain values one of a type is enough.
+        nested = not isinstance(one_of, (str, bytes, numbers.Number, type(None)))
+        for value in values if nested else [one_of]:
+            found |= _kinds(value)
+    return found

@@ -1,4 +1,4 @@
-"""What the ranking metrics share: checked inputs, counts ahead of a document, groups of ties."""
+"""What the ranking metrics share: checked inputs, counts, and relevant documents in the top k."""
 
 import array_api_compat
 import numpy as np
@@ -7,9 +7,14 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
     as_array,
     as_finite,
+    as_numbers,
+    require_finite,
     require_same_shape,
     same_library,
 )
+
+# Entries of a block of queries and documents, few enough for the cache.
+_ENTRIES_AT_ONCE = 131_072
 
 TIES = ("expected", "optimistic", "pessimistic", "order")
 
@@ -19,42 +24,122 @@ def ranking_inputs(scores, relevance):
 
     Args:
         scores: Retrieval scores, (queries, documents).
-        relevance: Relevance, same shape.
+        relevance: Relevance grades, same shape.
 
     Returns:
-        The namespace, the scores, and which documents are relevant (bool).
+        The namespace, the scores as floats, and the grades in the type they came in.
 
     Raises:
         MetricInputError: see `reciprocal_rank`.
     """
-    xp, scores, gains = graded_inputs(scores, relevance)
-    return xp, scores, gains > 0
-
-
-def graded_inputs(scores, relevance):
-    """As `ranking_inputs`, with the relevance grades as they came instead of yes or no."""
     xp, (scores, relevance) = same_library(
         scores=as_array("scores", scores), relevance=as_array("relevance", relevance)
     )
     scores = as_finite("scores", scores, ndim=2)
-    relevance = as_finite("relevance", relevance, ndim=2)
+    relevance = as_numbers("relevance", relevance, ndim=2)
     require_same_shape(scores=scores, relevance=relevance)
-    if bool(xp.any(relevance < 0)):
-        lowest = float(xp.min(relevance))
-        raise MetricInputError(
-            f"`relevance` holds {lowest:g}; relevance is 0 or above (0 means not relevant)"
-        )
+    require_grades(xp, "relevance", relevance)
     return xp, scores, relevance
+
+
+def unretrieved_grades(xp, unretrieved, relevance):
+    """Check the grades of relevant documents that were not retrieved.
+
+    Args:
+        xp: The array namespace of the relevance.
+        unretrieved: Grades, (queries, any number), or None.
+        relevance: Checked grades of the retrieved documents, (queries, documents).
+
+    Returns:
+        Array (queries, any number) in the library of the relevance; no columns for None.
+
+    Raises:
+        MetricInputError: another number of queries, or what `relevance` may not hold.
+    """
+    if unretrieved is None:
+        return relevance[:, :0]
+    _, (_, grades) = same_library(
+        relevance=relevance, unretrieved=as_array("unretrieved", unretrieved)
+    )
+    if grades.ndim == 2 and grades.shape == (relevance.shape[0], 0):
+        return relevance[:, :0]
+    grades = as_numbers("unretrieved", grades, ndim=2)
+    if grades.shape[0] != relevance.shape[0]:
+        raise MetricInputError(
+            f"`unretrieved` has {grades.shape[0]} queries and `relevance` {relevance.shape[0]}; "
+            "give a row for each query"
+        )
+    require_grades(xp, "unretrieved", grades)
+    return grades
+
+
+def require_grades(xp, name, grades):
+    """Raise unless relevance grades are finite and 0 or above.
+
+    Args:
+        xp: The array namespace.
+        name: What the caller calls them.
+        grades: Array of numbers.
+
+    Raises:
+        MetricInputError: where the first NaN or infinite grade is, or the lowest grade.
+    """
+    if xp.isdtype(grades.dtype, "real floating"):
+        require_finite(name, grades)
+    if not xp.isdtype(grades.dtype, "bool") and (lowest := float(xp.min(grades))) < 0:
+        raise MetricInputError(
+            f"`{name}` holds {lowest:g}; relevance is 0 or above (0 means not relevant)"
+        )
+
+
+def by_blocks(function, xp, *arrays):
+    """Apply a function to some queries at a time, so that what it works on stays in the cache.
+
+    Args:
+        function: Takes as many arrays (queries, documents), returns an array (queries,).
+        xp: The array namespace; only numpy is cut into blocks.
+        *arrays: Arrays (queries, documents).
+
+    Returns:
+        The values of all queries.
+    """
+    step = max(1, _ENTRIES_AT_ONCE // arrays[0].shape[1])
+    if not array_api_compat.is_numpy_namespace(xp) or len(arrays[0]) <= step:
+        return function(*arrays)
+    starts = range(0, len(arrays[0]), step)
+    return np.concatenate([function(*(part[i : i + step] for part in arrays)) for i in starts])
+
+
+def is_relevant(xp, relevance):
+    """Which documents have a grade above 0."""
+    return relevance if xp.isdtype(relevance.dtype, "bool") else relevance > 0
+
+
+def only_where(xp, scores, mask):
+    """Scores where a mask is True, minus infinity elsewhere."""
+    if array_api_compat.is_numpy_namespace(xp):
+        # Adding 0 or -inf from a table is several times as fast as a choice at random.
+        return scores + np.take(np.asarray([-np.inf, 0.0], scores.dtype), mask.view(np.int8))
+    lowest = xp.asarray(-xp.inf, dtype=scores.dtype, device=array_api_compat.device(scores))
+    return xp.where(mask, scores, lowest)
 
 
 def count(xp, mask):
     """Count the True entries of each row of a bool array (queries, documents)."""
-    return xp.sum(mask, axis=1, dtype=xp.int64)
+    # Bytes add up four times as fast as integers of 64 bits, and rows this short fit them.
+    small = mask.shape[1] < 256
+    counts = xp.sum(mask, axis=1, dtype=xp.uint8 if small else xp.int64)
+    return xp.astype(counts, xp.int64)
 
 
 def take_rows(xp, rows, *arrays):
     """Select rows of several arrays by their indices."""
     return [xp.take(array, rows, axis=0) for array in arrays]
+
+
+def as_float(xp, *arrays):
+    """Several arrays as float64."""
+    return [xp.astype(array, xp.float64) for array in arrays]
 
 
 def expected_reciprocal_rank(xp, ahead, tied, relevant, k):
@@ -73,7 +158,7 @@ def expected_reciprocal_rank(xp, ahead, tied, relevant, k):
     Returns:
         float64 array (queries,).
     """
-    ahead, tied, relevant = (xp.astype(part, xp.float64) for part in (ahead, tied, relevant))
+    ahead, tied, relevant = as_float(xp, ahead, tied, relevant)
     value = xp.zeros_like(ahead)
     none_so_far = xp.ones_like(ahead)
     for place in range(int(xp.max(tied - relevant)) + 1):
@@ -92,41 +177,96 @@ def relevant_in_top(xp, scores, relevant, k, ties):
         xp: The array namespace.
         scores: Finite scores, (queries, documents).
         relevant: Bool, same shape.
-        k: The cut-off; all documents where it is at least their number.
+        k: The cut-off, at most the number of documents: one for all, or an array (queries,).
         ties: One of `TIES`.
 
     Returns:
         float64 array (queries,).
     """
-    documents = scores.shape[1]
-    if k >= documents:
-        return xp.astype(count(xp, relevant), xp.float64)
-    threshold = _kth_largest(xp, scores, k)[:, None]
-    above = scores > threshold
-    tied = scores == threshold
-    free = k - count(xp, above)
-    tied_count = count(xp, tied)
+    return _at_threshold(xp, scores, relevant, k, ties, _share_of_tied)
+
+
+def any_relevant_in_top(xp, scores, relevant, k, ties):
+    """Whether a relevant document is among the first k: 1, 0, or under ties its probability.
+
+    Args:
+        xp: The array namespace.
+        scores: Finite scores, (queries, documents).
+        relevant: Bool, same shape.
+        k: The cut-off, at most the number of documents.
+        ties: One of `TIES`.
+
+    Returns:
+        float64 array (queries,).
+    """
+    found = _at_threshold(xp, scores, relevant, k, ties, _chance_of_any)
+    return xp.clip(found, 0.0, 1.0)
+
+
+def _at_threshold(xp, scores, relevant, k, ties, expected):
+    """Relevant documents above the k-th largest score, plus what the ties at it contribute."""
+    threshold = kth_largest(xp, scores, k)[:, None]
+    reached = scores >= threshold
+    sure = xp.astype(count(xp, relevant & reached), xp.float64)
+    rows = xp.nonzero(count(xp, reached) > k)[0]
+    if not rows.shape[0]:
+        return sure
+    # Only where more than k documents reach the k-th score does the rule for ties matter.
+    scores, relevant, threshold = take_rows(xp, rows, scores, relevant, threshold)
+    k = k if isinstance(k, int) else xp.take(k, rows)
+    above, tied = scores > threshold, scores == threshold
+    candidates, free = tied & relevant, k - count(xp, above)
     certain = xp.astype(count(xp, relevant & above), xp.float64)
-    # The usual case, one document at the threshold, has one place left for it in every rule.
-    candidates = tied & relevant
-    tied_relevant = count(xp, candidates)
+    counts = count(xp, tied), count(xp, candidates), free
     if ties == "expected":
-        share = xp.astype(free, xp.float64) / xp.astype(tied_count, xp.float64)
-        return certain + xp.astype(tied_relevant, xp.float64) * share
-    if ties == "optimistic":
-        taken = xp.minimum(tied_relevant, free)
-    elif ties == "pessimistic":
-        taken = xp.maximum(free - (tied_count - tied_relevant), xp.zeros_like(free))
-    else:
+        taken = expected(xp, *as_float(xp, *counts))
+    elif ties == "order":
         place = xp.cumulative_sum(xp.astype(tied, xp.int64), axis=1)
         taken = count(xp, candidates & (place <= free[:, None]))
-    return certain + xp.astype(taken, xp.float64)
+    else:
+        taken = _extreme(xp, *counts, ties)
+    sure[rows] = certain + xp.astype(taken, xp.float64)
+    return sure
 
 
-def _kth_largest(xp, scores, k):
-    """The k-th largest score of each row."""
-    place = scores.shape[1] - k
-    if array_api_compat.is_numpy_namespace(xp):
+def _share_of_tied(xp, tied, relevant, free):
+    """Expected number of relevant documents among the tied ones that get a place."""
+    return relevant * free / tied
+
+
+def _chance_of_any(xp, tied, relevant, free):
+    """Probability that one of the relevant tied documents gets a place."""
+    none = xp.ones_like(tied)
+    for place in range(int(xp.max(free))):
+        misses = xp.maximum(tied - relevant - place, xp.zeros_like(tied))
+        left = xp.maximum(tied - place, xp.ones_like(tied))
+        none = xp.where(place < free, none * misses / left, none)
+    return 1.0 - none
+
+
+def _extreme(xp, tied, relevant, free, ties):
+    """Number of relevant documents placed when they come first, or last, among the tied."""
+    if ties == "optimistic":
+        return xp.minimum(relevant, free)
+    return xp.maximum(free - (tied - relevant), xp.zeros_like(free))
+
+
+def kth_largest(xp, scores, k):
+    """The k-th largest score of each row.
+
+    Args:
+        xp: The array namespace.
+        scores: (queries, documents).
+        k: From 1 to the number of documents: one for all, or an array (queries,).
+
+    Returns:
+        Array (queries,).
+    """
+    documents = scores.shape[1]
+    if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp):
         # A partition finds one order statistic without sorting the row.
-        return np.partition(scores, place, axis=1)[:, place]
-    return xp.sort(scores, axis=1)[:, place]
+        return np.partition(scores, documents - k, axis=1)[:, documents - k]
+    ordered = xp.sort(scores, axis=1, stable=False)
+    if isinstance(k, int):
+        return ordered[:, documents - k]
+    return xp.take_along_axis(ordered, (documents - k)[:, None], axis=1)[:, 0]

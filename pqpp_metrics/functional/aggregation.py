@@ -37,7 +37,7 @@ def image_relevance(labels, ties="mean"):
         [1.5, -0.5]
     """
     require_choice("ties", ties, _TIES)
-    votes, present = _small_integers(to_numpy(as_floats("labels", labels, ndim=2)))
+    votes, present = _small_integers("labels", to_numpy(as_floats("labels", labels, ndim=2)))
     positive = votes > 0
     count = _sum_of_columns(present)
     total = _sum_of_columns(votes)
@@ -58,7 +58,25 @@ def image_relevance(labels, ties="mean"):
         return np.divide(total - outliers_total, count - outliers, dtype=np.float64)
 
 
-def _small_integers(labels):
+def known_labels(name, labels):
+    """Check labels without aggregating them.
+
+    Args:
+        name: What the caller calls them.
+        labels: Votes, shape (images, annotators), as for `image_relevance`.
+
+    Returns:
+        numpy float64 array (images, annotators).
+
+    Raises:
+        MetricInputError: see `image_relevance`.
+    """
+    labels = to_numpy(as_floats(name, labels, ndim=2)).astype(np.float64, copy=False)
+    _small_integers(name, labels)
+    return labels
+
+
+def _small_integers(name, labels):
     """Labels as int8, (annotators, images), and which of them are present; absent ones are 0.
 
     One row for each annotator: sums over the long axis cost a fraction of sums over the short.
@@ -71,7 +89,7 @@ def _small_integers(labels):
     if not known.all():
         row, column = np.argwhere(~known)[0]
         raise MetricInputError(
-            f"`labels` holds {given[row, column]:g} at [{row}, {column}]; a label is 2, 1, 0 or "
+            f"`{name}` holds {given[row, column]:g} at [{row}, {column}]; a label is 2, 1, 0 or "
             "-1, and NaN where an annotator did not vote"
         )
     return votes.T.copy(), present.T.copy()
@@ -82,30 +100,54 @@ def _sum_of_columns(rows):
     return rows.sum(axis=0, dtype=np.int8 if len(rows) <= _FIT_INT8 else np.int32)
 
 
-def hbpp(labels, prompt_ids, ties="mean"):
+def hbpp(
+    labels,
+    prompt_ids,
+    ties="mean",
+    control_labels=None,
+    reference_images=None,
+    min_kappa=0.41,
+    min_reference_share=0.5,
+    best=3,
+):
     """Human-based prompt performance: the mean relevance of a prompt's generated images.
 
-    PQPP, section 3.1. Images without votes are left out of their prompt's mean.
+    PQPP, section 3.1. Images without votes are left out of their prompt's mean. With
+    `control_labels` or `reference_images` annotators are admitted by the paper's rules first
+    (see `admit_annotators`); with `control_labels` a prompt's votes are those of its `best`
+    admitted annotators by mean kappa (see `keep_best_annotators`).
 
     Args:
         labels: Votes, shape (images, annotators), as for `image_relevance`.
         prompt_ids: The prompt of each image, shape (images,), strings or integers; the rows of
             a prompt need not be adjacent.
         ties: As for `image_relevance`.
+        control_labels: Votes of the control annotators, shape (images, control annotators), NaN
+            on images that are not in the control set; None (default): every annotator counts.
+        reference_images: Which images are real photographs put among the generated ones, bool,
+            shape (images,); they serve to admit annotators and do not count for HBPP.
+        min_kappa: Least kappa with each control annotator; .41 is ours, the text lost it.
+        min_reference_share: Share of reference images that must be called highly relevant by
+            more; .5 is ours, the text lost it.
+        best: How many annotators count for each prompt.
 
     Returns:
         The prompt ids (numpy array) in order of first appearance, and their scores, numpy
-        float64 (prompts,), each in [-1, 2]; NaN for a prompt none of whose images has a vote.
+        float64 (prompts,), each in [-1, 2]; NaN for a prompt none of whose images has a vote
+        that counts.
 
     Raises:
-        MetricInputError: as `image_relevance`; as many prompt ids as images are needed, all
-            strings or all integers.
+        MetricInputError: as `image_relevance` and `admit_annotators`; as many prompt ids as
+            images are needed, all strings or all integers.
 
     Example:
         >>> ids, scores = hbpp([[2, 2, 1], [0, 0, 2], [1, 1, 1]], ["a", "b", "a"])
         >>> ids.tolist(), scores.round(3).tolist()
         (['a', 'b'], [1.333, 0.0])
     """
+    if control_labels is not None or reference_images is not None:
+        rules = control_labels, reference_images, min_kappa, min_reference_share
+        labels = _votes_that_count(labels, prompt_ids, *rules, best)
     relevance = image_relevance(labels, ties=ties)
     ids, codes = group_codes("prompt_ids", prompt_ids)
     if len(codes) != len(relevance):
@@ -122,3 +164,20 @@ def hbpp(labels, prompt_ids, ties="mean"):
     total = np.bincount(codes, weights=relevance, minlength=len(ids))
     with np.errstate(invalid="ignore"):
         return ids, total / images
+
+
+def _votes_that_count(
+    labels, prompt_ids, control_labels, reference_images, min_kappa, min_reference_share, best
+):
+    """Labels with NaN for annotators who are not admitted, or not among a prompt's best."""
+    from pqpp_metrics.functional.annotators import admit_annotators, as_mask, keep_best_annotators
+
+    found = admit_annotators(
+        labels, control_labels, reference_images, min_kappa, min_reference_share
+    )
+    votes = np.where(found["admitted"], known_labels("labels", labels), np.nan)
+    if control_labels is not None:
+        votes = keep_best_annotators(votes, prompt_ids, found["kappa"].mean(axis=1), best)
+    if reference_images is not None:
+        votes[as_mask(reference_images, len(votes))] = np.nan
+    return votes

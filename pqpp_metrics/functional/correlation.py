@@ -16,6 +16,7 @@ from pqpp_metrics.functional._inputs import (
     require_same_shape,
     to_numpy,
 )
+from pqpp_metrics.functional._statistics import average_ranks, fisher_interval
 
 
 def student_t_p_value(r, n):
@@ -92,6 +93,40 @@ def pearson_qpp(predictions, references, confidence=0.95):
         "ci_high": high,
         "n": n,
     }
+
+
+def spearman_qpp(predictions, references, confidence=0.95):
+    """Spearman rank correlation between predicted and true performance.
+
+    Pearson's r of the ranks, equal values sharing the mean of theirs. The p-value is Student's
+    t-test, as that of `scipy.stats.spearmanr`; the interval Fisher's z with variance
+    1.06 / (n - 3) (Fieller, Hartley and Pearson, Biometrika 44, 1957).
+
+    Args:
+        predictions: Predicted performance, shape (n,), any finite numbers.
+        references: True performance, shape (n,).
+        confidence: Level of the interval, between 0 and 1.
+
+    Returns:
+        dict with "spearman_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
+        input has no order: the value, p and interval are NaN. With fewer than 4 pairs the
+        interval is NaN.
+
+    Raises:
+        MetricInputError: as `pearson_qpp`.
+
+    Example:
+        >>> result = spearman_qpp([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])
+        >>> round(result["spearman_qpp"], 3), round(result["p_value"], 3), result["n"]
+        (0.9, 0.037, 5)
+    """
+    confidence = require_between("confidence", confidence, 0, 1)
+    x, y = paired_values(predictions, references)
+    r = pearson_correlation(average_ranks(x), average_ranks(y))
+    n = len(x)
+    low, high = fisher_interval(r, n, variance=1.06, lost=3, confidence=confidence)
+    p = student_t_p_value(r, n)
+    return {"spearman_qpp": r, "p_value": p, "ci_low": low, "ci_high": high, "n": n}
 
 
 def kendall_qpp(predictions, references, confidence=0.95):
@@ -181,28 +216,3 @@ def _unit_deviations(values):
 def _to_unit_range(values):
     """Scale by a power of two so that the largest absolute value lies in [0.5, 1)."""
     return np.ldexp(values, -np.frexp(np.abs(values).max())[1])
-
-
-def fisher_interval(value, n, variance, lost, confidence):
-    """Confidence interval of a correlation by Fisher's z-transform.
-
-    Args:
-        value: The correlation.
-        n: The number of pairs.
-        variance: Numerator of the variance of z.
-        lost: What is taken from n in its denominator.
-        confidence: Level of the interval.
-
-    Returns:
-        Lower and upper bound; (NaN, NaN) for a NaN value or n <= lost. A value of 1 or -1 has
-        an infinite z, and the interval is that single point.
-    """
-    from scipy.special import ndtri
-
-    if math.isnan(value) or n <= lost:
-        return math.nan, math.nan
-    if abs(value) >= 1:
-        return value, value
-    reach = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance / (n - lost))
-    z = math.atanh(value)
-    return math.tanh(z - reach), math.tanh(z + reach)

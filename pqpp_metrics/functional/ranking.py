@@ -12,16 +12,19 @@ their own; `ties` says what is done about it:
 - "order": the earlier column first, as a stable sort gives.
 """
 
-import array_api_compat
-
 from pqpp_metrics.functional._inputs import require_choice, require_positive_int
 from pqpp_metrics.functional._ranked import (
     TIES,
+    any_relevant_in_top,
+    by_blocks,
     count,
     expected_reciprocal_rank,
+    is_relevant,
+    only_where,
     ranking_inputs,
     relevant_in_top,
     take_rows,
+    unretrieved_grades,
 )
 
 
@@ -52,13 +55,17 @@ def reciprocal_rank(scores, relevance, k=None, ties="expected"):
     """
     require_choice("ties", ties, TIES)
     k = None if k is None else require_positive_int("k", k)
-    xp, scores, relevant = ranking_inputs(scores, relevance)
-    lowest = xp.asarray(-xp.inf, dtype=scores.dtype, device=array_api_compat.device(scores))
-    best = xp.max(xp.where(relevant, scores, lowest), axis=1)
-    found = best > lowest
-    ahead = count(xp, scores > best[:, None])
+    xp, scores, relevance = ranking_inputs(scores, relevance)
+    return by_blocks(lambda s, r: _reciprocal_rank(xp, s, r, k, ties), xp, scores, relevance)
+
+
+def _reciprocal_rank(xp, scores, relevance, k, ties):
+    relevant = is_relevant(xp, relevance)
+    best = xp.max(only_where(xp, scores, relevant), axis=1)
+    found = best > -xp.inf
     tied = scores == best[:, None]
     tied_count = count(xp, tied)
+    ahead = count(xp, scores > best[:, None])
     # Where no equal stands beside it, the rank is certain and every rule gives the same.
     rank = ahead + 1
     rows = xp.nonzero(found & (tied_count > 1))[0]
@@ -112,7 +119,130 @@ def precision_at_k(scores, relevance, k=10, ties="expected"):
         >>> precision_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]], k=2).tolist()
         [0.75, 0.0]
     """
-    require_choice("ties", ties, TIES)
     k = require_positive_int("k", k)
-    xp, scores, relevant = ranking_inputs(scores, relevance)
-    return relevant_in_top(xp, scores, relevant, k, ties) / k
+
+    def of_block(xp, scores, relevant, unretrieved):
+        return relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties) / k
+
+    return _on_relevant(of_block, scores, relevance, ties)
+
+
+def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None):
+    """Recall at k: the share of a query's relevant documents that are among the first k.
+
+    TREC's recall. What text-to-image papers call Recall@K is `hit_rate_at_k`.
+
+    Args:
+        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
+            numbers, negative ones too.
+        relevance: Relevance, same shape; a document is relevant where it is above 0.
+        k: The cut-off.
+        ties: How equal scores are ordered, see the module's text.
+        unretrieved: Relevance of documents that have no score because they were not retrieved,
+            shape (queries, any number), 0 where there are fewer; they count as relevant ones
+            that were not found. None (default): every relevant document has a score.
+
+    Returns:
+        float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
+        a relevant document, as in trec_eval.
+
+    Raises:
+        MetricInputError: as `reciprocal_rank`.
+
+    Example:
+        >>> recall_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]], k=2).tolist()
+        [0.75, 0.0]
+    """
+    k = require_positive_int("k", k)
+
+    def of_block(xp, scores, relevant, unretrieved):
+        found = relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties)
+        return _share(xp, found, count(xp, relevant) + count(xp, unretrieved))
+
+    return _on_relevant(of_block, scores, relevance, ties, unretrieved)
+
+
+def hit_rate_at_k(scores, relevance, k=10, ties="expected"):
+    """Hit rate at k: whether any of the first k documents is relevant.
+
+    ConQA (Rodriguez et al., ECIR 2024), section 5: text-to-image papers call its mean Recall@K.
+
+    Args:
+        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
+            numbers, negative ones too.
+        relevance: Relevance, same shape; a document is relevant where it is above 0.
+        k: The cut-off.
+        ties: How equal scores are ordered, see the module's text; "expected" gives the
+            probability of a hit.
+
+    Returns:
+        float64 array (queries,) of the scores' library: 1 for a hit, 0 for none, between them
+        where a tie decides; 0 for a query without a relevant document.
+
+    Raises:
+        MetricInputError: as `reciprocal_rank`.
+
+    Example:
+        >>> hit_rate_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[0, 1, 0], [0, 1, 0]], k=2).tolist()
+        [0.5, 1.0]
+    """
+    k = require_positive_int("k", k)
+
+    def of_block(xp, scores, relevant, unretrieved):
+        return any_relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties)
+
+    return _on_relevant(of_block, scores, relevance, ties)
+
+
+def r_precision(scores, relevance, ties="expected", unretrieved=None):
+    """R-precision: the share of relevant documents among the first R, R being their number.
+
+    ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System
+    Evaluation", 2005.
+
+    Args:
+        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
+            numbers, negative ones too.
+        relevance: Relevance, same shape; a document is relevant where it is above 0.
+        ties: How equal scores are ordered, see the module's text.
+        unretrieved: Relevance of documents that have no score because they were not retrieved,
+            shape (queries, any number), 0 where there are fewer; they count as relevant ones
+            that were not found. None (default): every relevant document has a score.
+
+    Returns:
+        float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
+        a relevant document.
+
+    Raises:
+        MetricInputError: as `reciprocal_rank`.
+
+    Example:
+        >>> r_precision([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]]).tolist()
+        [0.75, 0.0]
+    """
+
+    def of_block(xp, scores, relevant, unretrieved):
+        number = count(xp, relevant) + count(xp, unretrieved)
+        top = xp.clip(number, 1, scores.shape[1])
+        return _share(xp, relevant_in_top(xp, scores, relevant, top, ties), number)
+
+    return _on_relevant(of_block, scores, relevance, ties, unretrieved)
+
+
+def _on_relevant(function, scores, relevance, ties, unretrieved=None):
+    """Check the inputs, and apply a function of them to blocks of queries."""
+    require_choice("ties", ties, TIES)
+    xp, scores, relevance = ranking_inputs(scores, relevance)
+    missing = unretrieved_grades(xp, unretrieved, relevance)
+
+    def of_block(scores, relevance, missing):
+        relevant, missing = is_relevant(xp, relevance), is_relevant(xp, missing)
+        return function(xp, scores, relevant, missing)
+
+    return by_blocks(of_block, xp, scores, relevance, missing)
+
+
+def _share(xp, found, number):
+    """Found of a number, 0 of none."""
+    number = xp.astype(number, xp.float64)
+    return xp.where(number > 0, found / xp.clip(number, 1.0, None), 0.0)

@@ -11,4 +11,5 @@ class KendallQpp(evaluate_module.Metric):
         return evaluate_module.info(kendall_qpp, evaluate_module.PAIRS, citations.PQPP)
 
     def _compute(self, predictions, references, confidence=0.95):
-        return kendall_qpp(predictions, references, confidence=confidence)
+        result = kendall_qpp(predictions, references, confidence=confidence)
+        return evaluate_module.plain(result)

@@ -11,4 +11,5 @@ class PearsonQpp(evaluate_module.Metric):
         return evaluate_module.info(pearson_qpp, evaluate_module.PAIRS, citations.PQPP)
 
     def _compute(self, predictions, references, confidence=0.95):
-        return pearson_qpp(predictions, references, confidence=confidence)
+        result = pearson_qpp(predictions, references, confidence=confidence)
+        return evaluate_module.plain(result)

@@ -40,6 +40,37 @@ def precision(ranked, k):
     return float((np.asarray(ranked)[:k] > 0).sum()) / k
 
 
+def recall(ranked, k):
+    relevant = np.asarray(ranked) > 0
+    return relevant[:k].sum() / relevant.sum() if relevant.any() else 0.0
+
+
+def hit(ranked, k):
+    return float((np.asarray(ranked)[:k] > 0).any())
+
+
+def r_precision(ranked):
+    return recall(ranked, int((np.asarray(ranked) > 0).sum()))
+
+
+def ndcg(ranked, k=None, exponential=False):
+    grades = np.asarray(ranked, dtype=float)
+    gains = 2**grades - 1 if exponential else grades
+    discount = 1 / np.log2(np.arange(2, len(gains) + 2))
+    if k is not None:
+        discount[k:] = 0
+    best = (np.sort(gains)[::-1] * discount).sum()
+    return (gains * discount).sum() / best if best else 0.0
+
+
+def average_precision(ranked, k=None):
+    hits = [rank for rank, grade in enumerate(ranked) if grade > 0]
+    precisions = [
+        (number + 1) / (rank + 1) for number, rank in enumerate(hits) if k is None or rank < k
+    ]
+    return sum(precisions) / len(hits) if hits else 0.0
+
+
 def image_relevance(votes, ties):
     """One image's relevance, straight from the paper's words."""
     votes = [vote for vote in votes if not np.isnan(vote)]

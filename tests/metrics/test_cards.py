@@ -34,7 +34,14 @@ def test_the_example_runs(name):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+# One of each kind of input; the pages of the others take a few seconds together.
+QUICK = {"hbpp", "ndcg", "keyword_f1", "richhf_consolidation"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in NAMES],
+)
 def test_the_app_computes_the_example(name, tmp_path):
     pytest.importorskip("gradio")
     from pqpp_metrics import app

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import kendall_qpp, pearson_qpp, student_t_p_value
+from pqpp_metrics.functional import kendall_qpp, pearson_qpp, spearman_qpp, student_t_p_value
 
-METRICS = [pearson_qpp, kendall_qpp]
+METRICS = [pearson_qpp, spearman_qpp, kendall_qpp]
 
 
 def value_of(metric, *args, **kwargs):
@@ -36,7 +36,10 @@ def test_scipy(n, ties):
     kendall, outside = kendall_qpp(x, y), scipy.stats.kendalltau(x, y)
     assert kendall["kendall_qpp"] == pytest.approx(outside.statistic, abs=1e-12)
     assert kendall["p_value"] == pytest.approx(outside.pvalue, rel=1e-12)
-    assert pearson["n"] == kendall["n"] == n
+    spearman, outside = spearman_qpp(x, y), scipy.stats.spearmanr(x, y)
+    assert spearman["spearman_qpp"] == pytest.approx(outside.statistic, abs=1e-12)
+    assert spearman["p_value"] == pytest.approx(outside.pvalue, rel=1e-8, abs=1e-300)
+    assert pearson["n"] == kendall["n"] == spearman["n"] == n
 
 
 def test_tau_b_by_hand():
@@ -44,11 +47,14 @@ def test_tau_b_by_hand():
     assert value_of(kendall_qpp, [1, 1, 2, 3], [1, 2, 3, 3]) == pytest.approx(0.8, abs=1e-15)
 
 
-def test_kendall_interval_by_its_formula():
+@pytest.mark.parametrize(
+    ("metric", "variance"), [(kendall_qpp, 0.437 / 36), (spearman_qpp, 1.06 / 37)]
+)
+def test_rank_intervals_by_their_formula(metric, variance):
     x, y = samples(40, ties=False)
-    result = kendall_qpp(x, y, confidence=0.9)
-    reach = 1.6448536269514722 * math.sqrt(0.437 / 36)
-    z = math.atanh(result["kendall_qpp"])
+    result = metric(x, y, confidence=0.9)
+    reach = 1.6448536269514722 * math.sqrt(variance)
+    z = math.atanh(result[metric.__name__])
     assert result["ci_low"] == pytest.approx(math.tanh(z - reach), abs=1e-12)
     assert result["ci_high"] == pytest.approx(math.tanh(z + reach), abs=1e-12)
 
@@ -79,7 +85,9 @@ def test_a_constant_has_no_correlation(metric, swap, constant):
     assert all(math.isnan(value) for value in result.values())
 
 
-@pytest.mark.parametrize(("metric", "smallest"), [(pearson_qpp, 4), (kendall_qpp, 5)])
+@pytest.mark.parametrize(
+    ("metric", "smallest"), [(pearson_qpp, 4), (spearman_qpp, 4), (kendall_qpp, 5)]
+)
 def test_the_interval_needs_enough_pairs(metric, smallest):
     rng = np.random.default_rng(0)
     for n in range(2, 7):
@@ -127,10 +135,11 @@ def test_symmetric_bounded_and_without_order(metric, pairs, data):
     assert value_of(metric, 3 * x + 5, y) == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.parametrize("metric", [kendall_qpp, spearman_qpp])
 @given(st.lists(st.tuples(FLOATS, FLOATS), min_size=2, max_size=30))
-def test_kendall_only_sees_ranks(pairs):
+def test_rank_measures_only_see_ranks(metric, pairs):
     x, y = map(np.array, zip(*pairs, strict=True))
-    before, after = value_of(kendall_qpp, x, y), value_of(kendall_qpp, np.exp(x), y)
+    before, after = value_of(metric, x, y), value_of(metric, np.exp(x), y)
     assert before == after or (math.isnan(before) and math.isnan(after))
 
 

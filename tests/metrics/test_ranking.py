@@ -5,10 +5,28 @@ from hypothesis import strategies as st
 from metrics import oracles
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import precision_at_k, reciprocal_rank
+from pqpp_metrics.functional import (
+    average_precision,
+    hit_rate_at_k,
+    ndcg,
+    precision_at_k,
+    r_precision,
+    recall_at_k,
+    reciprocal_rank,
+)
 
 RULES = ["expected", "optimistic", "pessimistic", "order"]
-METRICS = [reciprocal_rank, precision_at_k]
+METRICS = [
+    reciprocal_rank,
+    precision_at_k,
+    recall_at_k,
+    hit_rate_at_k,
+    r_precision,
+    ndcg,
+    average_precision,
+]
+WITH_CUT_OFF = [metric for metric in METRICS if metric is not r_precision]
+WITH_UNRETRIEVED = [recall_at_k, r_precision, ndcg, average_precision]
 
 
 @st.composite
@@ -48,26 +66,61 @@ def test_a_tie_by_hand():
     np.testing.assert_allclose(precision_at_k(scores, relevance, k=2), [1 / 3], rtol=1e-15)
 
 
-@given(rankings(), st.sampled_from(RULES), st.none() | st.integers(1, 8))
-@settings(max_examples=150, deadline=None)
-def test_reciprocal_rank_over_every_order(ranking, ties, k):
+CUT_OFFS = st.none() | st.integers(1, 8)
+OVER_ORDERS = {
+    "reciprocal_rank": (reciprocal_rank, oracles.reciprocal_rank, CUT_OFFS),
+    "precision_at_k": (precision_at_k, oracles.precision, st.integers(1, 8)),
+    "recall_at_k": (recall_at_k, oracles.recall, st.integers(1, 8)),
+    "hit_rate_at_k": (hit_rate_at_k, oracles.hit, st.integers(1, 8)),
+    "ndcg": (ndcg, oracles.ndcg, CUT_OFFS),
+    "average_precision": (average_precision, oracles.average_precision, CUT_OFFS),
+}
+
+
+@pytest.mark.parametrize("name", OVER_ORDERS)
+@given(rankings(), st.sampled_from(RULES), st.data())
+@settings(max_examples=60, deadline=None)
+def test_over_every_order_of_ties(name, ranking, ties, data):
+    metric, oracle, cut_offs = OVER_ORDERS[name]
     scores, relevance = ranking
+    k = data.draw(cut_offs)
+    expected = oracles.over_orders(lambda ranked: oracle(ranked, k), scores, relevance, ties)
+    result = metric(scores, relevance, k=k, ties=ties)
+    np.testing.assert_allclose(result, expected, atol=1e-12)
+    floats = metric(scores, relevance.astype(float), k=k, ties=ties)
+    np.testing.assert_allclose(floats, expected, atol=1e-12)
+
+
+@given(rankings(), st.sampled_from(RULES))
+@settings(max_examples=60, deadline=None)
+def test_the_others_over_every_order_of_ties(ranking, ties):
+    scores, relevance = ranking
+    expected = oracles.over_orders(oracles.r_precision, scores, relevance, ties)
+    np.testing.assert_allclose(r_precision(scores, relevance, ties=ties), expected, atol=1e-12)
     expected = oracles.over_orders(
-        lambda ranked: oracles.reciprocal_rank(ranked, k), scores, relevance, ties
+        lambda ranked: oracles.ndcg(ranked, exponential=True), scores, relevance, ties
     )
-    result = reciprocal_rank(scores, relevance, k=k, ties=ties)
+    result = ndcg(scores, relevance, gains="exponential", ties=ties)
     np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
-@given(rankings(), st.sampled_from(RULES), st.integers(1, 8))
-@settings(max_examples=150, deadline=None)
-def test_precision_over_every_order(ranking, ties, k):
+@pytest.mark.parametrize("metric", WITH_UNRETRIEVED)
+@given(rankings(max_documents=5), st.lists(st.integers(0, 2), min_size=3, max_size=3))
+@settings(max_examples=40, deadline=None)
+def test_documents_that_were_not_retrieved_rank_nowhere(metric, ranking, missing):
+    """They act as documents at the very end, which a cut-off keeps out of what was found."""
     scores, relevance = ranking
-    expected = oracles.over_orders(
-        lambda ranked: oracles.precision(ranked, k), scores, relevance, ties
+    queries, documents = scores.shape
+    missing = np.tile(missing, (queries, 1))
+    # Seven hundred empty places in between: what stands behind them is as good as not found.
+    gap = -10.0 - np.arange(700)
+    long_scores = np.concatenate(
+        [scores, np.tile(gap, (queries, 1)), -900.0 - missing * 0 - np.arange(3)], 1
     )
-    result = precision_at_k(scores, relevance, k=k, ties=ties)
-    np.testing.assert_allclose(result, expected, atol=1e-12)
+    long_relevance = np.concatenate([relevance, np.zeros((queries, 700), int), missing], 1)
+    options = {} if metric is r_precision else {"k": documents}
+    result = metric(scores, relevance, unretrieved=missing, **options)
+    np.testing.assert_allclose(result, metric(long_scores, long_relevance, **options), atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -88,7 +141,8 @@ def test_monotone_transforms_and_bounds(metric, ranking, ties):
     scores, relevance = ranking
     plain = metric(scores, relevance, ties=ties)
     assert metric(np.exp(scores) - 7, relevance, ties=ties).tolist() == plain.tolist()
-    assert metric(3 * scores - 100, relevance > 0, ties=ties).tolist() == plain.tolist()
+    moved = metric(3 * scores - 100, relevance.astype(np.int8), ties=ties)
+    assert moved.tolist() == plain.tolist()
     assert ((plain >= 0) & (plain <= 1)).all()
     low, middle, high = (
         metric(scores, relevance, ties=rule) for rule in ("pessimistic", "expected", "optimistic")
@@ -100,11 +154,26 @@ def test_monotone_transforms_and_bounds(metric, ranking, ties):
 @given(rankings(max_documents=12), st.sampled_from(RULES))
 def test_one_query_at_a_time_gives_the_same(metric, ranking, ties):
     scores, relevance = ranking
-    batch = metric(scores, relevance, ties=ties)
+    batch = metric(scores, relevance, ties=ties).round(13)
     singles = [
-        metric(s[None], r[None], ties=ties)[0] for s, r in zip(scores, relevance, strict=True)
+        metric(s[None], r[None], ties=ties)[0].round(13)
+        for s, r in zip(scores, relevance, strict=True)
     ]
     assert batch.tolist() == singles
+
+
+TREC_NAMES = {
+    "recip_rank": lambda s, r: reciprocal_rank(s, r),
+    "P_5": lambda s, r: precision_at_k(s, r, k=5),
+    "P_10": lambda s, r: precision_at_k(s, r),
+    "recall_5": lambda s, r: recall_at_k(s, r, k=5),
+    "success_5": lambda s, r: hit_rate_at_k(s, r, k=5),
+    "Rprec": lambda s, r: r_precision(s, r),
+    "ndcg": lambda s, r: ndcg(s, r),
+    "ndcg_cut_10": lambda s, r: ndcg(s, r, k=10),
+    "map": lambda s, r: average_precision(s, r),
+    "map_cut_10": lambda s, r: average_precision(s, r, k=10),
+}
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
@@ -112,14 +181,39 @@ def test_pytrec_eval_without_ties(share):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     rng = np.random.default_rng(7)
     scores = rng.standard_normal((60, 100))
-    relevance = (rng.random((60, 100)) < share).astype(int)
+    relevance = rng.integers(1, 4, (60, 100)) * (rng.random((60, 100)) < share)
     qrel = {str(i): {str(j): int(v) for j, v in enumerate(row)} for i, row in enumerate(relevance)}
     run = {str(i): {str(j): float(v) for j, v in enumerate(row)} for i, row in enumerate(scores)}
-    reference = pytrec_eval.RelevanceEvaluator(qrel, {"recip_rank", "P_5", "P_10"}).evaluate(run)
-    column = lambda key: [reference[str(i)][key] for i in range(60)]  # noqa: E731
-    np.testing.assert_allclose(reciprocal_rank(scores, relevance), column("recip_rank"), atol=1e-12)
-    np.testing.assert_allclose(precision_at_k(scores, relevance, k=5), column("P_5"), atol=1e-12)
-    np.testing.assert_allclose(precision_at_k(scores, relevance), column("P_10"), atol=1e-12)
+    found = pytrec_eval.RelevanceEvaluator(qrel, set(TREC_NAMES)).evaluate(run)
+    for name, ours in TREC_NAMES.items():
+        expected = [found[str(i)][name] for i in range(60)]
+        np.testing.assert_allclose(ours(scores, relevance), expected, atol=1e-12, err_msg=name)
+
+
+def test_almost_equal_scores_are_not_ties():
+    """Scores that differ in their last bit only, where grades are packed into those bits."""
+    low, high = 1.0, np.nextafter(1.0, 2.0)
+    for scores, first in (([high, low], True), ([low, high], False)):
+        for grade in (1, 7):
+            value = ndcg([scores], [[grade, 0]])[0]
+            assert value == pytest.approx(1.0 if first else 1 / np.log2(3), abs=1e-15)
+            assert average_precision([scores], [[grade, 0]])[0] == (1.0 if first else 0.5)
+
+
+def test_grades_too_large_to_pack():
+    scores, relevance = [[3.0, 2.0, 1.0]], [[0, 1000, 2]]
+    np.testing.assert_allclose(ndcg(scores, relevance), [oracles.ndcg([0, 1000, 2])], rtol=1e-14)
+
+
+def test_blocks_join_without_a_seam():
+    rng = np.random.default_rng(1)
+    scores, relevance = rng.integers(0, 50, (3000, 70)) / 7, rng.integers(0, 3, (3000, 70))
+    for metric in METRICS:
+        whole = metric(scores, relevance)
+        parts = np.concatenate(
+            [metric(scores[i : i + 7], relevance[i : i + 7]) for i in range(0, 3000, 7)]
+        )
+        np.testing.assert_allclose(whole, parts, rtol=1e-13)
 
 
 def test_negative_scores_are_scores():
@@ -193,7 +287,7 @@ def test_bad_input_is_one_typed_error(metric, scores, relevance, words):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", WITH_CUT_OFF)
 @pytest.mark.parametrize("k", [0, -1, 2.0, "3", True, np.nan])
 def test_a_bad_cut_off_is_refused(metric, k):
     with pytest.raises(MetricInputError, match="`k`"):
@@ -210,3 +304,24 @@ def test_mixed_libraries_are_refused():
     torch = pytest.importorskip("torch")
     with pytest.raises(MetricInputError, match="different array libraries"):
         reciprocal_rank(torch.tensor([[1.0, 2.0]]), np.array([[1, 0]]))
+
+
+@pytest.mark.parametrize("metric", WITH_UNRETRIEVED)
+@pytest.mark.parametrize(
+    ("unretrieved", "words"),
+    [
+        ([[1], [0]], "2 queries"),
+        ([[-1]], "holds -1"),
+        ([[np.nan]], "NaN"),
+        ([1], "dimension"),
+        ([["1"]], "str"),
+    ],
+)
+def test_bad_unretrieved_grades_are_refused(metric, unretrieved, words):
+    with pytest.raises(MetricInputError, match=words):
+        metric([[1, 2]], [[1, 0]], unretrieved=unretrieved)
+
+
+def test_unknown_gains_are_refused():
+    with pytest.raises(MetricInputError, match="'linear', 'exponential'"):
+        ndcg([[1, 2]], [[1, 0]], gains="squared")

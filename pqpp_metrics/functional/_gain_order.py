@@ -1,0 +1,128 @@
+"""Relevance grades in the order of rank, with ties resolved."""
+
+import array_api_compat
+import numpy as np
+
+from pqpp_metrics.functional._ranked import take_rows
+
+# Grades up to this are packed into the lowest bits of a score, to sort both at once.
+_LARGEST_PACKED = 15
+_MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
+
+
+def gains_by_rank(xp, scores, gains, ties):
+    """Grades of each query's documents from the first rank to the last.
+
+    Args:
+        xp: The array namespace.
+        scores: Finite scores, (queries, documents).
+        gains: Grades as float64, same shape.
+        ties: One of `TIES`; with "expected" every document of a tie gets the tie's mean grade.
+
+    Returns:
+        float64 array (queries, documents).
+    """
+    if ties == "order":
+        order = xp.argsort(-scores, axis=1, stable=True)
+        return xp.take_along_axis(gains, order, axis=1)
+    if ties in ("optimistic", "pessimistic"):
+        first = xp.argsort(-gains if ties == "optimistic" else gains, axis=1, stable=True)
+        gains = xp.take_along_axis(gains, first, axis=1)
+        scores = xp.take_along_axis(scores, first, axis=1)
+        order = xp.argsort(-scores, axis=1, stable=True)
+        return xp.take_along_axis(gains, order, axis=1)
+    ranked, groups = ranked_groups(xp, scores, gains)
+    if groups is None:
+        return ranked
+    rows, group = groups
+    means = group.gain / xp.astype(group.size, xp.float64)
+    ranked[rows, :] = means
+    return ranked
+
+
+class TieGroups:
+    """For each rank of some queries, the group of equal scores that its document belongs to.
+
+    Attributes are arrays (queries, documents): `size` documents in the group, `start` the number
+    of documents ranked before it, `gain` its total grade, `gain_before` that of all before it.
+    """
+
+    def __init__(self, xp, scores, gains):
+        """Find the groups.
+
+        Args:
+            xp: The array namespace.
+            scores: Scores in falling order, (queries, documents).
+            gains: Grades in the same order.
+        """
+        queries, documents = scores.shape
+        begins = scores[:, 1:] != scores[:, :-1]
+        first = xp.ones_like(begins[:, :1]) if documents > 1 else scores[:, :1] == scores[:, :1]
+        begins = xp.reshape(xp.concat([first, begins], axis=1), (-1,))
+        starts = xp.nonzero(begins)[0]
+        end = xp.asarray([queries * documents], dtype=starts.dtype)
+        end = xp.asarray(end, device=array_api_compat.device(starts))
+        number = xp.cumulative_sum(xp.astype(begins, starts.dtype)) - 1
+        from_ = xp.take(starts, number)
+        last = xp.take(xp.concat([starts[1:], end]), number) - 1
+        # Sums along one query only: over all queries they would lose digits.
+        total = xp.reshape(xp.cumulative_sum(gains, axis=1), (-1,))
+        before = xp.take(total, from_) - xp.take(xp.reshape(gains, (-1,)), from_)
+        gain = xp.take(total, last) - before
+        shape = (queries, documents)
+        self.size = xp.reshape(last - from_ + 1, shape)
+        self.start = xp.reshape(from_ % documents, shape)
+        self.gain = xp.reshape(gain, shape)
+        self.gain_before = xp.reshape(before, shape)
+
+
+def ranked_groups(xp, scores, gains):
+    """Grades by rank, tied documents in any order, and the groups of the queries with ties.
+
+    Args:
+        xp: The array namespace.
+        scores: Finite scores, (queries, documents).
+        gains: Grades as float64, same shape.
+
+    Returns:
+        Grades by rank, (queries, documents); None, or the indices of the queries that have
+        ties and their `TieGroups`.
+    """
+    order = xp.argsort(-scores, axis=1, stable=False)
+    ranked = xp.take_along_axis(gains, order, axis=1)
+    scores = xp.take_along_axis(scores, order, axis=1)
+    rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
+    if not rows.shape[0]:
+        return ranked, None
+    return ranked, (rows, TieGroups(xp, *take_rows(xp, rows, scores, ranked)))
+
+
+def packed_grades(scores, grades):
+    """Small integer grades from the last rank to the first, by one sort of integers.
+
+    The grade takes the place of a score's lowest bits. Documents whose scores are equal in the
+    other bits come out in an order that means nothing: their queries are reported.
+
+    Args:
+        scores: numpy float64, (queries, documents).
+        grades: numpy integers or bool, same shape, 0 to 15.
+
+    Returns:
+        int64 array (queries, documents) of grades by rising score, and the indices of the
+        queries that have ties or almost ties. None if a grade is not small.
+    """
+    highest = int(grades.max())
+    if highest > _LARGEST_PACKED:
+        return None
+    bits = max(highest.bit_length(), 1)
+    low = np.int64((1 << bits) - 1)
+    # Read as integers floats sort by size, negative ones the wrong way round: flip those.
+    keys = (scores + 0.0).view(np.int64)
+    keys ^= (keys >> np.int64(63)) & _MAGNITUDE
+    keys &= ~low
+    keys |= grades
+    keys.sort(axis=1)
+    upper = keys >> np.int64(bits)
+    unclear = np.flatnonzero((upper[:, 1:] == upper[:, :-1]).any(axis=1))
+    keys &= low
+    return keys, unclear

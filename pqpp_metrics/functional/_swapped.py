@@ -1,0 +1,149 @@
+"""The QPP measures of two predictors after random swaps of their predictions.
+
+In each swap a query keeps its predictions (1) or exchanges them (0). Every function returns the
+difference of the measure between the two predictors after the swap, one value a swap.
+"""
+
+import numpy as np
+
+from pqpp_metrics.functional._quadratic import pair_sums, signs
+from pqpp_metrics.functional._statistics import average_ranks
+
+# Rows of a matrix of all pairs that are built at once.
+_ROWS = 512
+
+
+def prepared(statistic, x):
+    """Predictions on a scale that two predictors share: standard scores, ranks, or as they are.
+
+    Args:
+        statistic: The measure.
+        x: Predictions, not constant, (n,).
+
+    Returns:
+        float64 array (n,).
+    """
+    if statistic == "rmse":
+        return x
+    if statistic == "pearson":
+        x = x / np.abs(x).max()
+        return (x - x.mean()) / x.std()
+    return average_ranks(x)
+
+
+def pearson(swaps, a, b, y):
+    """Difference of Pearson's r after each swap.
+
+    Args:
+        swaps: 1 keeps, 0 exchanges, float32 (swaps, n).
+        a: Predictions of the first predictor, (n,).
+        b: Predictions of the second.
+        y: References.
+
+    Returns:
+        float64 array (swaps,).
+    """
+    y = y / np.abs(y).max()
+    y = (y - y.mean()) / y.std()
+    n, keep = len(y), swaps.astype(np.float64)
+    sums = keep @ np.stack([a, b, a * a, b * b, a * y, b * y], axis=1) / n
+    whole = np.array([v.sum() / n for v in (a, b, a * a, b * b, a * y, b * y)])
+    first = sums[:, 0::2] + whole[1::2] - sums[:, 1::2]
+    second = sums[:, 1::2] + whole[0::2] - sums[:, 0::2]
+    return _r(*first.T) - _r(*second.T)
+
+
+def _r(mean, square, product):
+    """Pearson's r with a standardised vector, from moments; 0 for a constant."""
+    variance = square - mean * mean
+    some = variance > 1e-14
+    return np.where(some, product / np.sqrt(np.where(some, variance, 1.0)), 0.0)
+
+
+def spearman(swaps, a, b, y):
+    """Difference of Spearman's rho after each swap; arguments as `pearson`."""
+    y = average_ranks(y)
+    y = (y - y.mean()) / y.std()
+    return np.array([_rho(*pair, y) for pair in _exchanged(swaps, a, b)])
+
+
+def _rho(first, second, y):
+    parts = []
+    for side in (first, second):
+        ranks = average_ranks(side)
+        spread = ranks.std()
+        parts.append(float(ranks @ y) / len(y) / spread if spread > 0 else 0.0)
+    return parts[0] - parts[1]
+
+
+def smare(swaps, a, b, y):
+    """Difference of sMARE after each swap; arguments as `pearson`."""
+    y = average_ranks(y)
+    values = [
+        np.abs(average_ranks(first) - y).sum() - np.abs(average_ranks(second) - y).sum()
+        for first, second in _exchanged(swaps, a, b)
+    ]
+    return np.array(values) / len(y) ** 2
+
+
+def _exchanged(swaps, a, b):
+    """The two vectors of predictions after each swap."""
+    for keep in swaps.astype(bool):
+        yield np.where(keep, a, b), np.where(keep, b, a)
+
+
+def rmse(swaps, a, b, y):
+    """Difference of RMSE after each swap; arguments as `pearson`."""
+    first, second = (a - y) ** 2, (b - y) ** 2
+    kept = swaps.astype(np.float64) @ (first - second)
+    n = len(y)
+    after = np.maximum(kept + second.sum(), 0.0), np.maximum(first.sum() - kept, 0.0)
+    return np.sqrt(after[0] / n) - np.sqrt(after[1] / n)
+
+
+def kendall(swaps, a, b, y):
+    """Difference of Kendall's tau-b after each swap; arguments as `pearson`.
+
+    The sign of a pair depends on which of both queries were swapped. Summed over all pairs that
+    is one quadratic form of the swaps, the same for both predictors, plus a linear one.
+    """
+    agree = _sums_after_swaps(swaps, a, b, lambda d, i, j: d * signs(y[i], y[j]))
+    differ = _sums_after_swaps(swaps, a, b, _pairs_that_differ)
+    _, repeats = np.unique(y, return_counts=True)
+    y_pairs = len(y) ** 2 - float((repeats.astype(np.float64) ** 2).sum())
+    taus = [
+        np.where(pairs > 0, total / np.sqrt(np.where(pairs > 0, pairs, 1.0) * y_pairs), 0.0)
+        for total, pairs in zip(agree, differ, strict=True)
+    ]
+    return taus[0] - taus[1]
+
+
+def _pairs_that_differ(sign, i, j):
+    """1 for a pair of different queries with different predictions, else 0."""
+    differ = np.abs(sign)
+    # A query makes no pair with itself, though its two predictions may differ.
+    differ[np.arange(i.start, i.stop)[:, None] == np.arange(j.start, j.stop)] = 0
+    return differ
+
+
+def _sums_after_swaps(swaps, a, b, of_pairs):
+    """Sum over all pairs of a function of their signs, for each predictor after each swap."""
+    n = len(a)
+
+    def block(left, right, i, j):
+        return of_pairs(signs(left[i], right[j]), i, j)
+
+    def quadratic(i, j):
+        same, mixed = ((a, a), (b, b)), ((a, b), (b, a))
+        return sum(block(*two, i, j) for two in same) - sum(block(*two, i, j) for two in mixed)
+
+    def row_sums(left, right):
+        rows = (slice(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS))
+        parts = [block(left, right, i, slice(0, n)).sum(axis=1, dtype=np.float64) for i in rows]
+        return np.concatenate(parts)
+
+    pairs, keep = pair_sums(swaps, quadratic), swaps.astype(np.float64)
+    a_a, b_b = row_sums(a, a), row_sums(b, b)
+    first = pairs + 2 * (keep @ (row_sums(a, b) - b_b)) + b_b.sum()
+    second = pairs + 2 * (keep @ (row_sums(b, a) - a_a)) + a_a.sum()
+    return first, second

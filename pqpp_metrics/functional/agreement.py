@@ -1,0 +1,217 @@
+"""Agreement between raters beyond chance.
+
+Where all raters gave all items one and the same label, observed and chance agreement are both 1
+and the formulas divide 0 by 0. `single_class` says what is returned: "one" (default), the limit
+of unanimous ratings as the second class gets rare, or "nan".
+"""
+
+import math
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._categories import as_labels, category_codes
+from pqpp_metrics.functional._inputs import as_floats, require_choice, require_same_shape, to_numpy
+
+_SINGLE_CLASS = ("one", "nan")
+_LEVELS = ("nominal", "ordinal", "interval", "ratio")
+# With few raters comparing every two is faster than counting labels.
+_FEW_RATERS = 8
+
+
+def fleiss_kappa(ratings, single_class="one"):
+    """Fleiss' kappa: agreement of several raters on categories, beyond chance.
+
+    Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin 76,
+    1971; PQPP, section 3.1. The same raters need not rate every item, but as many.
+
+    Args:
+        ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text
+            or numbers, none missing (`krippendorff_alpha` allows that).
+        single_class: What to return where only one label occurs: "one" or "nan".
+
+    Returns:
+        float: 1 is full agreement, 0 what chance gives, at least -1 / (raters - 1).
+
+    Raises:
+        MetricInputError: wrong dimensions, no items, one rater, missing or mixed labels.
+
+    Example:
+        >>> round(fleiss_kappa([["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"]]), 4)
+        0.55
+    """
+    require_choice("single_class", single_class, _SINGLE_CLASS)
+    labels = as_labels("ratings", ratings, ndim=2)
+    raters = labels.shape[1]
+    if raters < 2:
+        raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
+    (codes,), categories = category_codes(labels)
+    share = np.bincount(codes.ravel(), minlength=len(categories)) / codes.size
+    by_chance = float((share * share).sum())
+    if share.max() == 1:
+        return 1.0 if single_class == "one" else math.nan
+    return (_agreeing_pairs(codes, len(categories)) - by_chance) / (1 - by_chance)
+
+
+def _agreeing_pairs(codes, categories):
+    """Share of agreeing pairs among all pairs of raters on the same item."""
+    items, raters = codes.shape
+    pairs = items * raters * (raters - 1) // 2
+    if raters <= _FEW_RATERS:
+        columns = np.ascontiguousarray(codes.T)
+        agree = sum(
+            int(np.count_nonzero(columns[first] == columns[second]))
+            for first in range(raters)
+            for second in range(first)
+        )
+        return agree / pairs
+    numbered = codes + categories * np.arange(items)[:, None]
+    counts = np.bincount(numbered.ravel(), minlength=items * categories)
+    return float((counts * (counts - 1)).sum()) / 2 / pairs
+
+
+def cohen_kappa(predictions, references, weights=None, single_class="one"):
+    """Cohen's kappa: agreement of two raters on categories, beyond chance.
+
+    Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
+    Measurement 20, 1960; PQPP, section 3.1.
+
+    Args:
+        predictions: Labels of one rater, shape (items,), text or numbers.
+        references: Labels of the other, same shape and kind.
+        weights: How much a disagreement counts: None (default) each the same, "linear" or
+            "quadratic" in the distance of the categories' places in rising order (Cohen 1968).
+        single_class: What to return where only one label occurs: "one" or "nan".
+
+    Returns:
+        float in [-1, 1]: 1 is full agreement, 0 what chance gives.
+
+    Raises:
+        MetricInputError: lengths that differ, no items, missing or mixed labels, one side text
+            and the other numbers, unknown weights.
+
+    Example:
+        >>> round(cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0]), 4)
+        0.5
+    """
+    require_choice("single_class", single_class, _SINGLE_CLASS)
+    if weights is not None:
+        require_choice("weights", weights, ("linear", "quadratic"))
+    left, right = as_labels("predictions", predictions, 1), as_labels("references", references, 1)
+    require_same_shape(predictions=left, references=right)
+    if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
+        raise MetricInputError("one side holds text and the other numbers; give both the same way")
+    (left, right), categories = category_codes(left, right)
+    size = len(categories)
+    table = np.bincount(left * size + right, minlength=size * size).reshape(size, size)
+    occurs = (table.sum(axis=0) + table.sum(axis=1)) > 0
+    table = table[np.ix_(occurs, occurs)]
+    if len(table) == 1:
+        return 1.0 if single_class == "one" else math.nan
+    place = np.arange(len(table))
+    distance = np.abs(place[:, None] - place)
+    cost = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
+    by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(left)
+    return float(1 - (cost * table).sum() / (cost * by_chance).sum())
+
+
+def krippendorff_alpha(ratings, level="nominal", single_class="one"):
+    """Krippendorff's alpha: agreement of raters, some of whose ratings may be missing.
+
+    Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011; VISTAR, section 4.1.
+
+    Args:
+        ratings: Numeric ratings, shape (items, raters), NaN where a rating is missing. Items
+            with fewer than two ratings are left out.
+        level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
+            ratings between them, "interval" their difference, "ratio" the difference over the
+            sum (ratings of 0 or above).
+        single_class: What to return where only one rating occurs: "one" or "nan".
+
+    Returns:
+        float: 1 is full agreement, 0 what chance gives, negative systematic disagreement.
+
+    Raises:
+        MetricInputError: wrong dimensions, no item with two ratings, infinities, text, an
+            unknown level, negative ratings with "ratio".
+
+    Example:
+        >>> round(krippendorff_alpha([[1, 1], [2, 2], [1, 2], [3, float("nan")]]), 4)
+        0.4444
+    """
+    require_choice("single_class", single_class, _SINGLE_CLASS)
+    require_choice("level", level, _LEVELS)
+    values = to_numpy(as_floats("ratings", ratings, ndim=2)).astype(np.float64)
+    if np.isinf(values).any():
+        raise MetricInputError("`ratings` holds infinities; give NaN for a missing rating")
+    present = ~np.isnan(values)
+    pairable = present.sum(axis=1) >= 2
+    if not pairable.any():
+        raise MetricInputError("`ratings` has no item with two ratings; agreement needs one")
+    items, _ = np.nonzero(present[pairable])
+    ratings = values[pairable][present[pairable]]
+    if ratings.min() == ratings.max():
+        return 1.0 if single_class == "one" else math.nan
+    if level == "ratio" and ratings.min() < 0:
+        raise MetricInputError(f"`ratings` holds {ratings.min():g}; a ratio scale starts at 0")
+    distances = {"nominal": _nominal, "ratio": _ratio}.get(level, _squared)
+    within, between = distances(items, ratings, level)
+    return float(1 - within / between)
+
+
+def _pair_weights(items):
+    """Weight of each rating's item, 1 / (its ratings - 1), and that of the whole."""
+    number = np.bincount(items)
+    return 1.0 / (number - 1.0)
+
+
+def _nominal(items, ratings, level):
+    """Disagreement within items and between all ratings, for equal or not."""
+    _, codes = np.unique(ratings, return_inverse=True)
+    categories, n = int(codes.max()) + 1, len(ratings)
+    cells, counts = np.unique(items * categories + codes, return_counts=True)
+    # A rating disagrees with all of its item but those in its own category.
+    number = np.bincount(items)
+    item = cells // categories
+    within = (counts * (number[item] - counts) * _pair_weights(items)[item]).sum() / n
+    total = np.bincount(codes).astype(np.float64)
+    return within, (n * n - (total * total).sum()) / (n * (n - 1.0))
+
+
+def _squared(items, ratings, level):
+    """Disagreement within items and between all ratings, for squared differences."""
+    if level == "ordinal":
+        # The ratings between two grades are what lies between the middles of their ranks.
+        _, codes, counts = np.unique(ratings, return_inverse=True, return_counts=True)
+        ratings = (np.cumsum(counts) - counts / 2.0)[codes]
+    n = len(ratings)
+    ratings = ratings - ratings.mean()
+    number = np.bincount(items)
+    means = np.bincount(items, ratings) / number
+    squares = np.bincount(items, (ratings - means[items]) ** 2)
+    # Over all ordered pairs of k values squared differences sum to 2 k times their squares.
+    within = (2 * number * squares * _pair_weights(items)).sum() / n
+    return within, 2 * n * (ratings * ratings).sum() / (n * (n - 1.0))
+
+
+def _ratio(items, ratings, level):
+    """Disagreement within items and between all ratings, for ((a - b) / (a + b)) ** 2."""
+    values, codes = np.unique(ratings, return_inverse=True)
+    n = len(ratings)
+    total = np.bincount(codes).astype(np.float64)
+    between = sum(
+        float(total[i] * (total @ _ratio_distance(values[i], values))) for i in range(len(values))
+    )
+    order = np.argsort(items, kind="stable")
+    weights = _pair_weights(items)
+    within = 0.0
+    for group in np.split(order, np.cumsum(np.bincount(items))[:-1]):
+        own = ratings[group]
+        within += float(_ratio_distance(own[:, None], own).sum() * weights[items[group[0]]])
+    return within / n, between / (n * (n - 1.0))
+
+
+def _ratio_distance(left, right):
+    """Squared difference over squared sum; two zeros are equal."""
+    both = left + right
+    return np.where(both > 0, (left - right) / np.where(both > 0, both, 1.0), 0.0) ** 2

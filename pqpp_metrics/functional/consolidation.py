@@ -1,0 +1,158 @@
+"""Several annotators' feedback on one image as one: RichHF's scores, keywords and marked points."""
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._inputs import (
+    as_floats,
+    as_numbers,
+    require_choice,
+    require_positive_int,
+    to_numpy,
+)
+
+_TIES = ("aligned", "misaligned")
+# The radius of a marked point as a share of the image's height.
+_RADIUS = 1 / 20
+
+
+def richhf_consolidation(scores, keyword_labels, points, height, width, ties="aligned"):
+    """Consolidate the feedback of several annotators on one image.
+
+    RichHF (Liang et al., CVPR 2024), sections 3.1 and 3.2: scores are averaged, a keyword's
+    label is the most frequent one, every marked point becomes a disk of radius height / 20, and
+    the heatmaps of the annotators are averaged.
+
+    Args:
+        scores: Scores, shape (annotators, kinds of score), NaN where one was not given.
+        keyword_labels: Labels of the prompt's tokens, shape (annotators, tokens): 0 misaligned,
+            1 aligned.
+        points: For each annotator the marked points, a sequence of [row, column] in pixels; may
+            be empty.
+        height: Rows of the image.
+        width: Columns of the image.
+        ties: Label of a token with as many votes for either: "aligned" (default: no majority
+            calls it misaligned) or "misaligned". Three annotators never tie.
+
+    Returns:
+        dict: "scores", float64 (kinds,), NaN for a kind without any; "keyword_labels", int64
+        (tokens,); "heatmap", float64 (height, width) in [0, 1], the share of annotators whose
+        disks cover the pixel.
+
+    Raises:
+        MetricInputError: wrong shapes, labels other than 0 and 1, a point outside the image,
+            numbers of annotators that differ.
+
+    Example:
+        >>> result = richhf_consolidation(
+        ...     scores=[[4, 5], [2, 5]], keyword_labels=[[0, 1], [0, 1]],
+        ...     points=[[[0, 0]], []], height=20, width=3,
+        ... )
+        >>> result["scores"].tolist(), result["heatmap"][:2].tolist()
+        ([3.0, 5.0], [[0.5, 0.5, 0.0], [0.5, 0.0, 0.0]])
+    """
+    require_choice("ties", ties, _TIES)
+    scores = to_numpy(as_floats("scores", scores, ndim=2)).astype(np.float64)
+    if np.isinf(scores).any():
+        raise MetricInputError("`scores` holds infinities; give NaN for a missing score")
+    labels = majority_labels(keyword_labels, ties)
+    heatmap = points_heatmap(points, height, width)
+    numbers = {"scores": len(scores), "keyword_labels": len(keyword_labels), "points": len(points)}
+    if len(set(numbers.values())) > 1:
+        came = ", ".join(f"{n} in `{name}`" for name, n in numbers.items())
+        raise MetricInputError(f"the numbers of annotators differ: {came}; give one row for each")
+    given = ~np.isnan(scores)
+    number = given.sum(axis=0)
+    total = np.where(given, scores, 0.0).sum(axis=0)
+    mean = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+    return {"scores": mean, "keyword_labels": labels, "heatmap": heatmap}
+
+
+def majority_labels(keyword_labels, ties="aligned"):
+    """The most frequent label of each token.
+
+    RichHF, section 3.2.
+
+    Args:
+        keyword_labels: Shape (annotators, tokens): 0 misaligned, 1 aligned.
+        ties: As for `richhf_consolidation`.
+
+    Returns:
+        numpy int64 array (tokens,).
+
+    Raises:
+        MetricInputError: wrong shape, labels other than 0 and 1.
+
+    Example:
+        >>> majority_labels([[0, 1], [0, 1], [1, 0]]).tolist()
+        [0, 1]
+    """
+    require_choice("ties", ties, _TIES)
+    labels = to_numpy(as_numbers("keyword_labels", keyword_labels, ndim=2))
+    known = np.isin(labels, (0, 1))
+    if not known.all():
+        raise MetricInputError(
+            f"`keyword_labels` holds {labels[~known][0]}; a label is 0 (misaligned) or 1 (aligned)"
+        )
+    twice = 2 * (labels == 1).sum(axis=0)
+    aligned = twice >= len(labels) if ties == "aligned" else twice > len(labels)
+    return aligned.astype(np.int64)
+
+
+def points_heatmap(points, height, width):
+    """Heatmap of the points that several annotators marked.
+
+    RichHF, sections 3.1 and 3.2: a point stands for a disk of radius height / 20; disks of one
+    annotator form a region, and the regions of all are averaged. A pixel belongs to a disk if
+    its centre, at whole coordinates, is within the radius.
+
+    Args:
+        points: For each annotator a sequence of [row, column] in pixels, fractions allowed.
+        height: Rows of the image.
+        width: Columns of the image.
+
+    Returns:
+        numpy float64 array (height, width), each in [0, 1].
+
+    Raises:
+        MetricInputError: no annotators, a point that is no pair or outside the image.
+
+    Example:
+        >>> points_heatmap([[[1, 1]]], height=3, width=3).tolist()
+        [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    height = require_positive_int("height", height)
+    width = require_positive_int("width", width)
+    if len(points) == 0:
+        raise MetricInputError("`points` is empty; give a list for each annotator, which may be")
+    radius = height * _RADIUS
+    total = np.zeros((height, width))
+    for annotator, own in enumerate(points):
+        region = np.zeros((height, width), dtype=bool)
+        for row, column in _pairs(annotator, own, height, width):
+            # Only the square around the disk needs a look.
+            top, left = max(0, int(row - radius)), max(0, int(column - radius))
+            rows = np.arange(top, min(height, int(row + radius) + 2))
+            columns = np.arange(left, min(width, int(column + radius) + 2))
+            inside = (rows[:, None] - row) ** 2 + (columns - column) ** 2 <= radius * radius
+            region[top : top + len(rows), left : left + len(columns)] |= inside
+        total += region
+    return total / len(points)
+
+
+def _pairs(annotator, points, height, width):
+    """The points of one annotator, checked."""
+    if len(points) == 0:
+        return np.empty((0, 2))
+    pairs = to_numpy(as_floats("points", points, ndim=2)).astype(np.float64)
+    if pairs.shape[1] != 2:
+        raise MetricInputError(
+            f"`points` of annotator {annotator} have shape {pairs.shape}; give [row, column] pairs"
+        )
+    inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
+    if not inside.all():
+        outside = pairs[~inside.all(axis=1)][0].tolist()
+        raise MetricInputError(
+            f"`points` of annotator {annotator} hold {outside}, outside {height} x {width} pixels"
+        )
+    return pairs

@@ -1,0 +1,96 @@
+"""How often images match their prompts, over all and by task, model or any other grouping."""
+
+import math
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._categories import as_labels
+from pqpp_metrics.functional._groups import group_codes
+from pqpp_metrics.functional._inputs import as_numbers, require_between, to_numpy
+
+
+def match_rate(matches, groups=None, group_names=None, confidence=0.95):
+    """Match rate: the share of images that were judged to match their prompt.
+
+    GIMBRR (Achterberg et al., 2023), "Assessment results": overall, and by task and model. The
+    paper's overall figures leave out the tasks whose name begins with "Controlled".
+
+    Args:
+        matches: Whether each image matches, bool or 0 and 1, shape (images,).
+        groups: What to group by: shape (images, columns), text or whole numbers, one column for
+            each grouping (task, model, ...); None (default): only over all.
+        group_names: What the columns are called, for the rows of the result; None: "group_0",
+            "group_1", ...
+        confidence: Level of Wilson's interval, between 0 and 1.
+
+    Returns:
+        dict: "match_rate" in [0, 1], "ci_low", "ci_high" (Wilson, Journal of the American
+        Statistical Association 22, 1927), "n"; and "groups", a list of one dict for each
+        combination that occurs, in order of first appearance, with the value of every column
+        and the same four keys.
+
+    Raises:
+        MetricInputError: no images, matches other than 0 and 1, another number of groups, names
+            or images, missing groups.
+
+    Example:
+        >>> result = match_rate([1, 0, 1], [["counting"], ["counting"], ["negation"]], ["task"])
+        >>> [(row["task"], row["match_rate"]) for row in result["groups"]]
+        [('counting', 0.5), ('negation', 1.0)]
+    """
+    confidence = require_between("confidence", confidence, 0, 1)
+    hits = to_numpy(as_numbers("matches", matches, ndim=1))
+    if not np.isin(hits, (0, 1)).all():
+        wrong = hits[~np.isin(hits, (0, 1))][0]
+        raise MetricInputError(f"`matches` holds {wrong}; a match is true (1) or false (0)")
+    hits = hits.astype(np.float64)
+    result = _rate(hits.sum(), len(hits), confidence)
+    result["groups"] = []
+    if groups is None:
+        return result
+    columns = _columns(groups, len(hits))
+    names = _names(group_names, len(columns))
+    codes = np.zeros(len(hits), dtype=np.intp)
+    for column in columns:
+        distinct, own = group_codes("groups", column)
+        _, codes = group_codes("groups", codes * len(distinct) + own)
+    totals, numbers = np.bincount(codes, hits), np.bincount(codes)
+    first = np.unique(codes, return_index=True)[1]
+    for code, row in enumerate(first):
+        labels = {name: column[row] for name, column in zip(names, columns, strict=True)}
+        result["groups"].append(labels | _rate(totals[code], int(numbers[code]), confidence))
+    return result
+
+
+def _columns(groups, images):
+    """The grouping columns as lists of Python values."""
+    table = as_labels("groups", groups, ndim=2)
+    if len(table) != images:
+        raise MetricInputError(
+            f"`matches` has {images} images and `groups` {len(table)}; give a row for each image"
+        )
+    return [column.tolist() for column in table.T]
+
+
+def _names(names, number):
+    if names is None:
+        return [f"group_{column}" for column in range(number)]
+    names = list(names)
+    if len(names) != number or len(set(names)) != number:
+        raise MetricInputError(
+            f"`group_names` is {names}; give {number} different names, one for each column"
+        )
+    return names
+
+
+def _rate(hits, n, confidence):
+    """A share with Wilson's score interval."""
+    from scipy.special import ndtri
+
+    z2 = float(ndtri((1 + confidence) / 2)) ** 2
+    share = float(hits) / n
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    reach = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    low, high = max(0.0, middle - reach), min(1.0, middle + reach)
+    return {"match_rate": share, "ci_low": low, "ci_high": high, "n": n}

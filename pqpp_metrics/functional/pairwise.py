@@ -1,0 +1,68 @@
+"""Whether a metric prefers what people prefer."""
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._inputs import (
+    as_finite,
+    require_choice,
+    to_numpy,
+)
+
+_SCORE_TIES = ("wrong", "half", "dropped")
+
+
+def pairwise_accuracy(predictions, references, score_ties="wrong"):
+    """Pairwise prediction accuracy: how often the better scored of two images is the preferred.
+
+    VISTAR, section 4.2 (PPA): pairs without a preference are dropped, and a prediction is
+    correct if the preferred image scores strictly higher.
+
+    Args:
+        predictions: Scores of both images, shape (pairs, 2), higher is better, finite.
+        references: Human preference, shape (pairs,): 1 the first image, -1 the second, 0 none.
+        score_ties: What a pair with equal scores counts: "wrong" (default, as the paper's strict
+            comparison), "half", or "dropped".
+
+    Returns:
+        dict: "pairwise_accuracy" in [0, 1], NaN where no pair is left; "n", pairs that counted;
+        "n_ties", pairs without a human preference; "n_score_ties", pairs with equal scores
+        among the others.
+
+    Raises:
+        MetricInputError: wrong shapes, no pairs, NaN or infinite scores, another preference.
+
+    Example:
+        >>> result = pairwise_accuracy([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], [1, 1, 0])
+        >>> result["pairwise_accuracy"], result["n"], result["n_ties"]
+        (0.5, 2, 1)
+    """
+    require_choice("score_ties", score_ties, _SCORE_TIES)
+    scores = to_numpy(as_finite("predictions", predictions, ndim=2))
+    preference = to_numpy(as_finite("references", references, ndim=1))
+    if scores.shape != (len(preference), 2):
+        raise MetricInputError(
+            f"`predictions` has shape {scores.shape} and `references` {preference.shape}; "
+            "give (pairs, 2) scores and one preference for each pair"
+        )
+    known = np.isin(preference, (-1, 0, 1))
+    if not known.all():
+        raise MetricInputError(
+            f"`references` holds {preference[~known][0]:g}; a preference is 1 for the first "
+            "image, -1 for the second, 0 for none"
+        )
+    decided = preference != 0
+    predicted = np.sign(scores[decided, 0] - scores[decided, 1])
+    tied = predicted == 0
+    correct = float(np.count_nonzero(predicted == preference[decided]))
+    n = len(predicted)
+    if score_ties == "half":
+        correct += float(np.count_nonzero(tied)) / 2
+    elif score_ties == "dropped":
+        n -= int(np.count_nonzero(tied))
+    return {
+        "pairwise_accuracy": correct / n if n else float("nan"),
+        "n": n,
+        "n_ties": int(np.count_nonzero(~decided)),
+        "n_score_ties": int(np.count_nonzero(tied)),
+    }

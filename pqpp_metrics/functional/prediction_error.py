@@ -1,0 +1,133 @@
+"""How far predicted performance is from the true one: by rank (sMARE) and by value (RMSE).
+
+Each result is a dict: the value under the function's name, a p-value, a confidence interval
+and the number of pairs, as in `correlation`.
+"""
+
+import math
+
+import numpy as np
+
+from pqpp_metrics.functional._inputs import require_between
+from pqpp_metrics.functional._statistics import average_ranks, mean_interval, normal_two_sided
+from pqpp_metrics.functional.correlation import (
+    is_constant,
+    paired_values,
+    pearson_correlation,
+    student_t_p_value,
+)
+
+
+def smare(predictions, references, confidence=0.95):
+    """Scaled mean absolute rank error: the mean of |rank predicted - rank true| / n.
+
+    Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
+    Performance Prediction", ECIR 2021. Equal values share the mean of their ranks.
+
+    The p-value is two-sided against predictions that are paired with the references at random:
+    the error's exact mean and variance over all pairings (Hoeffding, Annals of Mathematical
+    Statistics 22, 1951), and the normal distribution. The interval is Student's t over the
+    queries' scaled errors.
+
+    Args:
+        predictions: Predicted performance, shape (n,), any finite numbers.
+        references: True performance, shape (n,).
+        confidence: Level of the interval, between 0 and 1.
+
+    Returns:
+        dict with "smare" in [0, 1/2], 0 for a perfect order, about 1/3 by chance; "p_value",
+        "ci_low", "ci_high", "n", and "scores", the scaled error of each query. A constant input
+        has no order: all but n is NaN. Ties short of that make errors smaller, not larger.
+
+    Raises:
+        MetricInputError: as `pearson_qpp`.
+
+    Example:
+        >>> result = smare([1, 2, 3, 4], [1, 2, 4, 3])
+        >>> result["smare"], round(result["p_value"], 3)
+        (0.125, 0.15)
+    """
+    confidence = require_between("confidence", confidence, 0, 1)
+    x, y = map(average_ranks, paired_values(predictions, references))
+    n = len(x)
+    scores = np.abs(x - y) / n
+    if is_constant(x) or is_constant(y):
+        scores[:] = math.nan
+    low, high = mean_interval(scores, confidence)
+    value = float(scores.mean())
+    mean, variance = _over_all_pairings(x, y)
+    z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
+    return {
+        "smare": value,
+        "p_value": normal_two_sided(z),
+        "ci_low": max(low, 0.0),
+        "ci_high": high,
+        "n": n,
+        "scores": scores,
+    }
+
+
+def _over_all_pairings(x, y):
+    """Mean and variance, over all pairings, of the summed absolute difference of two rankings."""
+    n = len(x)
+    (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))
+    of_x = _mean_distances(x, y, y_count / n)
+    of_y = _mean_distances(y, x, x_count / n)
+    mean = float((of_x * x_count).sum())
+    # Hoeffding: the squared distances, without what a row's or a column's mean explains.
+    squares = n * float((x_count * x * x).sum() + (y_count * y * y).sum())
+    squares -= 2 * float((x_count * x).sum() * (y_count * y).sum())
+    explained = n * float((x_count * of_x * of_x).sum() + (y_count * of_y * of_y).sum())
+    rest = squares - explained + mean * mean
+    # What rounding leaves of equal distances is no variance.
+    return mean, rest / (n - 1) if rest > 1e-12 * squares else 0.0
+
+
+def _mean_distances(at, values, weights):
+    """Mean absolute distance of each point to weighted values, both in rising order."""
+    below = np.searchsorted(values, at)
+    mass = np.concatenate([[0.0], np.cumsum(weights)])
+    moment = np.concatenate([[0.0], np.cumsum(weights * values)])
+    left = at * mass[below] - moment[below]
+    right = (moment[-1] - moment[below]) - at * (mass[-1] - mass[below])
+    return left + right
+
+
+def rmse_qpp(predictions, references, confidence=0.95):
+    """Root mean squared error of predicted against true performance, in their unit.
+
+    The p-value is two-sided against predictions that are paired with the references at random;
+    only their covariance depends on the pairing, so it is that of Pearson's correlation. The
+    interval is the square root of Student's t interval of the mean squared error.
+
+    Args:
+        predictions: Predicted performance, shape (n,), in the unit of the references.
+        references: True performance, shape (n,).
+        confidence: Level of the interval, between 0 and 1.
+
+    Returns:
+        dict with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
+        "ci_high", "n".
+
+    Raises:
+        MetricInputError: as `pearson_qpp`.
+
+    Example:
+        >>> result = rmse_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 5.0])
+        >>> round(result["rmse_qpp"], 4), result["n"]
+        (1.1547, 3)
+    """
+    confidence = require_between("confidence", confidence, 0, 1)
+    x, y = paired_values(predictions, references)
+    # Scaled by the largest error, so that no square overflows.
+    errors = np.abs(x - y)
+    largest = float(errors.max()) or 1.0
+    squares = (errors / largest) ** 2
+    low, high = mean_interval(squares, confidence)
+    return {
+        "rmse_qpp": largest * math.sqrt(float(squares.mean())),
+        "p_value": student_t_p_value(pearson_correlation(x, y), len(x)),
+        "ci_low": largest * math.sqrt(max(low, 0.0)),
+        "ci_high": largest * math.sqrt(high),
+        "n": len(x),
+    }

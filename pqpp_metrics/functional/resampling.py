@@ -1,0 +1,202 @@
+"""Whether one performance predictor is better than another on the same queries.
+
+Both tests resample the queries with a seeded generator: the same seed gives the same result.
+"""
+
+import math
+
+import numpy as np
+
+from pqpp_metrics.functional import _resampled, _swapped
+from pqpp_metrics.functional._inputs import (
+    as_finite,
+    require_between,
+    require_choice,
+    require_positive_int,
+    require_same_shape,
+    to_numpy,
+)
+from pqpp_metrics.functional.correlation import (
+    kendall_qpp,
+    paired_values,
+    pearson_qpp,
+    spearman_qpp,
+)
+from pqpp_metrics.functional.prediction_error import rmse_qpp, smare
+
+STATISTICS = {
+    "kendall": kendall_qpp,
+    "pearson": pearson_qpp,
+    "spearman": spearman_qpp,
+    "smare": smare,
+    "rmse": rmse_qpp,
+}
+# Resamples that are drawn and measured together; bounds the memory.
+_AT_ONCE = 4_000_000
+
+
+def paired_bootstrap(
+    predictions,
+    other_predictions,
+    references,
+    statistic="kendall",
+    resamples=10_000,
+    confidence=0.95,
+    seed=0,
+):
+    """Bootstrap of the difference of two predictors: queries drawn with replacement.
+
+    Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 13 and 15. Both
+    predictors are measured on the same resamples.
+
+    Args:
+        predictions: Predictions of the first predictor, shape (n,).
+        other_predictions: Predictions of the second, same queries in the same order.
+        references: True performance, shape (n,).
+        statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
+        resamples: How many resamples to draw.
+        confidence: Level of the percentile interval, between 0 and 1.
+        seed: Seed of the generator, an integer.
+
+    Returns:
+        dict: "paired_bootstrap", the difference of the statistic (first minus second);
+        "ci_low", "ci_high"; "p_value", two-sided: twice the share of resamples on the lesser
+        side of 0, counting one more of both (never 0); "value", "other_value", "n",
+        "resamples" (those that count: where a side of a resample is constant there is no
+        correlation). NaN where a correlation of the whole is undefined.
+
+    Raises:
+        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown statistic.
+
+    Example:
+        >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]
+        >>> result = paired_bootstrap([1, 2, 3, 4, 6, 5, 7, 8], [3, 1, 2, 6, 5, 8, 4, 7], truth)
+        >>> round(result["paired_bootstrap"], 3), result["ci_high"] > 0
+        (0.429, True)
+    """
+    x, other, y = _three(predictions, other_predictions, references)
+    require_choice("statistic", statistic, tuple(STATISTICS))
+    resamples = require_positive_int("resamples", resamples)
+    confidence = require_between("confidence", confidence, 0, 1)
+    value, other_value = (_value(statistic, side, y) for side in (x, other))
+    measure = getattr(_resampled, statistic)
+    differences = []
+    for weights in _draws(len(y), resamples, seed):
+        differences.append(measure(weights, x, y) - measure(weights, other, y))
+    differences = np.concatenate(differences)
+    differences = differences[~np.isnan(differences)]
+    low = high = p = math.nan
+    if differences.size and not math.isnan(value - other_value):
+        tail = (1 - confidence) / 2
+        low, high = (float(q) for q in np.quantile(differences, [tail, 1 - tail]))
+        lesser = min((differences <= 0).sum(), (differences >= 0).sum())
+        p = min(1.0, 2 * float(lesser + 1) / (len(differences) + 1))
+    return {
+        "paired_bootstrap": value - other_value,
+        "ci_low": low,
+        "ci_high": high,
+        "p_value": p,
+        "value": value,
+        "other_value": other_value,
+        "n": len(y),
+        "resamples": len(differences),
+    }
+
+
+def _draws(n, resamples, seed):
+    """How often each of n queries is drawn in each resample, some resamples at a time."""
+    generator = np.random.default_rng(seed)
+    step = max(1, _AT_ONCE // n)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        drawn = generator.integers(0, n, (rows, n))
+        drawn += n * np.arange(rows)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=rows * n)
+        yield counts.reshape(rows, n).astype(np.float32)
+
+
+def paired_permutation(
+    predictions,
+    other_predictions,
+    references,
+    statistic="kendall",
+    permutations=10_000,
+    seed=0,
+):
+    """Permutation test of two predictors: whose prediction it was is shuffled query by query.
+
+    Were the predictors equally good, swapping their predictions of a query would change
+    nothing (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter
+    3). So that a swap does not mix scales, predictions become standard scores before
+    ("pearson"), or ranks (all but "pearson" and "rmse"); "rmse" compares them as they are.
+
+    Args:
+        predictions: Predictions of the first predictor, shape (n,).
+        other_predictions: Predictions of the second, same queries in the same order.
+        references: True performance, shape (n,).
+        statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
+        permutations: How many swaps to draw.
+        seed: Seed of the generator, an integer.
+
+    Returns:
+        dict: "paired_permutation", the difference of the statistic (first minus second);
+        "p_value", two-sided: the share of swaps with a difference at least as large, counting
+        the data itself as one (never 0); "value", "other_value", "n", "permutations". NaN
+        where a correlation of the whole is undefined.
+
+    Raises:
+        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown statistic.
+
+    Example:
+        >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]
+        >>> result = paired_permutation([1, 2, 3, 4, 6, 5, 7, 8], [3, 1, 2, 6, 5, 8, 4, 7], truth)
+        >>> round(result["paired_permutation"], 3), result["p_value"] < 0.2
+        (0.429, True)
+    """
+    x, other, y = _three(predictions, other_predictions, references)
+    require_choice("statistic", statistic, tuple(STATISTICS))
+    permutations = require_positive_int("permutations", permutations)
+    value, other_value = (_value(statistic, side, y) for side in (x, other))
+    p = math.nan
+    if not math.isnan(value - other_value):
+        sides = _swapped.prepared(statistic, x), _swapped.prepared(statistic, other)
+        differences = np.concatenate(
+            [
+                getattr(_swapped, statistic)(swaps, *sides, y)
+                for swaps in _swaps(len(y), permutations, seed)
+            ]
+        )
+        # A swap that gives the same difference must count, whatever its last digit.
+        reached = np.abs(differences) >= abs(value - other_value) * (1 - 1e-12) - 1e-15
+        p = float(reached.sum() + 1) / (permutations + 1)
+    return {
+        "paired_permutation": value - other_value,
+        "p_value": p,
+        "value": value,
+        "other_value": other_value,
+        "n": len(y),
+        "permutations": permutations,
+    }
+
+
+def _swaps(n, permutations, seed):
+    """Which queries keep their predictions (1) and which swap them (0), some at a time."""
+    generator = np.random.default_rng(seed)
+    step = max(1, _AT_ONCE // n)
+    for start in range(0, permutations, step):
+        rows = min(step, permutations - start)
+        yield generator.integers(0, 2, (rows, n)).astype(np.float32)
+
+
+def _three(predictions, other_predictions, references):
+    """Check the predictions of both predictors and the references."""
+    other = as_finite("other_predictions", other_predictions, ndim=1)
+    other = to_numpy(other).astype(np.float64, copy=False)
+    x, y = paired_values(predictions, references)
+    require_same_shape(predictions=x, other_predictions=other)
+    return x, other, y
+
+
+def _value(statistic, x, y):
+    function = STATISTICS[statistic]
+    return function(x, y)[function.__name__]

@@ -1,0 +1,203 @@
+"""Tests of a difference: dependent correlations, two groups of queries, a table of tests.
+
+Tests that resample the queries are in `resampling`.
+"""
+
+import math
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._inputs import (
+    as_finite,
+    as_floats,
+    require_between,
+    require_choice,
+    require_same_shape,
+    to_numpy,
+)
+from pqpp_metrics.functional._statistics import average_ranks, normal_two_sided
+from pqpp_metrics.functional.correlation import paired_values, pearson_correlation
+
+_ALTERNATIVES = ("less", "greater", "two-sided")
+
+
+def dependent_correlations(
+    predictions, other_predictions, references, test="williams", correlation="pearson"
+):
+    """Whether two predictors correlate differently with the same references.
+
+    Both correlations share the references, so they are dependent (Steiger, "Tests for Comparing
+    Elements of a Correlation Matrix", Psychological Bulletin 87, 1980): "williams" is his T2,
+    Student's t with n - 3 degrees of freedom; "steiger" his Z1*, from Fisher's z with the mean
+    correlation pooled.
+
+    Args:
+        predictions: Predictions of the first predictor, shape (n,).
+        other_predictions: Predictions of the second, same queries in the same order.
+        references: True performance, shape (n,).
+        test: "williams" (default: it keeps its level in small samples) or "steiger".
+        correlation: "pearson" (default) or "spearman" (Pearson's r of the ranks; the tests are
+            approximate then).
+
+    Returns:
+        dict: "dependent_correlations", the difference of the correlations (first minus second);
+        "statistic", t or z; "p_value", two-sided; "value", "other_value", "n". NaN for the
+        statistic and p where an input is constant, the predictors order the queries as one
+        line, or n < 4.
+
+    Raises:
+        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown test or correlation.
+
+    Example:
+        >>> truth = [1, 2, 3, 4, 5, 6]
+        >>> result = dependent_correlations([1, 2, 3, 4, 6, 5], [2, 1, 6, 3, 5, 4], truth)
+        >>> round(result["statistic"], 3), round(result["p_value"], 3)
+        (2.176, 0.118)
+    """
+    require_choice("test", test, ("williams", "steiger"))
+    require_choice("correlation", correlation, ("pearson", "spearman"))
+    other = as_finite("other_predictions", other_predictions, ndim=1)
+    other = to_numpy(other).astype(np.float64, copy=False)
+    x, y = paired_values(predictions, references)
+    require_same_shape(predictions=x, other_predictions=other)
+    if correlation == "spearman":
+        x, other, y = average_ranks(x), average_ranks(other), average_ranks(y)
+    first, second = pearson_correlation(x, y), pearson_correlation(other, y)
+    function = _williams if test == "williams" else _steiger
+    statistic, p = function(first, second, pearson_correlation(x, other), len(x))
+    return {
+        "dependent_correlations": first - second,
+        "statistic": statistic,
+        "p_value": p,
+        "value": first,
+        "other_value": second,
+        "n": len(x),
+    }
+
+
+def _williams(first, second, between, n):
+    """Williams' T2 and its two-sided p-value."""
+    from scipy.special import stdtr
+
+    if n < 4:
+        return math.nan, math.nan
+    determinant = 1 - first**2 - second**2 - between**2 + 2 * first * second * between
+    mean = (first + second) / 2
+    divisor = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - between) ** 3
+    if not divisor > 1e-14:
+        return math.nan, math.nan
+    t = (first - second) * math.sqrt((n - 1) * (1 + between) / divisor)
+    return t, float(2 * stdtr(n - 3, -abs(t)))
+
+
+def _steiger(first, second, between, n):
+    """Steiger's Z1* and its two-sided p-value."""
+    square = ((first + second) / 2) ** 2
+    if n < 4 or not square < 1 or max(abs(first), abs(second)) >= 1:
+        return math.nan, math.nan
+    covariance = between * (1 - 2 * square) - square * (1 - 2 * square - between**2) / 2
+    variance = 2 - 2 * covariance / (1 - square) ** 2
+    if not variance > 1e-14:
+        return math.nan, math.nan
+    z = (math.atanh(first) - math.atanh(second)) * math.sqrt((n - 3) / variance)
+    return z, normal_two_sided(z)
+
+
+def mann_whitney(x, y, alternative="less"):
+    """Mann-Whitney U test of two groups of queries, with the relative improvement.
+
+    ConQA (Rodriguez et al., ECIR 2024), section 5.2 and Table 6: are the values of the queries
+    in X lower than of those in Y, and by how much, (mean y - mean x) / mean x.
+
+    Args:
+        x: Values of the queries of one group, shape (n_x,), any finite numbers.
+        y: Values of the other group, shape (n_y,); the lengths may differ.
+        alternative: "less" (default, as in the paper: x lower than y), "greater" or "two-sided".
+
+    Returns:
+        dict: "mann_whitney", U of x, pairs where x is higher plus half of the ties; "p_value" as
+        `scipy.stats.mannwhitneyu` (exact for small groups without ties, else normal with
+        corrections for ties and continuity), 1 where all values are equal;
+        "relative_improvement", infinite where the mean of x is 0 and that of y is not, NaN
+        where both are; "n_x", "n_y".
+
+    Raises:
+        MetricInputError: an empty group, NaN or infinite values, an unknown alternative.
+
+    Example:
+        >>> result = mann_whitney([0.1, 0.2, 0.3], [0.4, 0.5, 0.9])
+        >>> result["mann_whitney"], result["p_value"], round(result["relative_improvement"], 3)
+        (0.0, 0.05, 2.0)
+    """
+    from scipy.stats import mannwhitneyu
+
+    require_choice("alternative", alternative, _ALTERNATIVES)
+    x = to_numpy(as_finite("x", x, ndim=1)).astype(np.float64, copy=False)
+    y = to_numpy(as_finite("y", y, ndim=1)).astype(np.float64, copy=False)
+    if x.min() == x.max() == y.min() == y.max():
+        statistic, p = len(x) * len(y) / 2, 1.0
+    else:
+        result = mannwhitneyu(x, y, alternative=alternative)
+        statistic, p = float(result.statistic), float(result.pvalue)
+    return {
+        "mann_whitney": statistic,
+        "p_value": p,
+        "relative_improvement": _relative(float(x.mean()), float(y.mean())),
+        "n_x": len(x),
+        "n_y": len(y),
+    }
+
+
+def _relative(before, after):
+    """Relative improvement; infinite from 0 to anything else, NaN from 0 to 0."""
+    if before:
+        return (after - before) / before
+    return math.copysign(math.inf, after) if after else math.nan
+
+
+def holm(p_values, alpha=0.05):
+    """Holm's correction of a table of p-values for the number of tests in it.
+
+    Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
+    Statistics 6, 1979. It bounds the chance of any wrong rejection by alpha, whatever the tests'
+    dependence.
+
+    Args:
+        p_values: p-values in any shape; NaN for a test that is undefined, which stays NaN and
+            is not counted.
+        alpha: Level of the rejections, between 0 and 1.
+
+    Returns:
+        dict: "holm", the smallest adjusted p-value (the p-value of "none of the effects is
+        there"; NaN where all are NaN); "adjusted", same shape as the input; "rejected", bool,
+        same shape; "n", the number of tests.
+
+    Raises:
+        MetricInputError: an empty table, a p-value outside [0, 1], an alpha outside (0, 1).
+
+    Example:
+        >>> result = holm([0.01, 0.04, 0.03])
+        >>> result["adjusted"].round(4).tolist(), result["rejected"].tolist()
+        ([0.03, 0.06, 0.06], [True, False, False])
+    """
+    alpha = require_between("alpha", alpha, 0, 1)
+    table = np.asarray(p_values)
+    table = to_numpy(as_floats("p_values", table, ndim=table.ndim)).astype(np.float64)
+    tested = ~np.isnan(table)
+    values = table[tested]
+    if ((values < 0) | (values > 1)).any():
+        wrong = values[(values < 0) | (values > 1)][0]
+        raise MetricInputError(f"`p_values` holds {wrong:g}; a p-value lies in [0, 1]")
+    order = np.argsort(values, kind="stable")
+    steps = len(values) - np.arange(len(values))
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * steps), 1.0)
+    whole = np.full(table.shape, math.nan)
+    whole[tested] = adjusted
+    return {
+        "holm": float(adjusted.min()) if len(values) else math.nan,
+        "adjusted": whole,
+        "rejected": whole <= alpha,
+        "n": len(values),
+    }

@@ -1,0 +1,72 @@
+"""How concrete the words of a query are: their depth in WordNet's hierarchy of hypernyms."""
+
+import functools
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+
+
+def wordnet_depth(queries):
+    """Lowest, highest and mean depth in WordNet of the words of each query.
+
+    ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are what stands between
+    blanks. The depth of a word is the mean over its synsets of the shortest way up to a synset
+    without hypernyms, that one counting 1; only hypernyms are followed, no instance hypernyms.
+    Words without a synset are left out. This rule is ours: of those we tried it is the one that
+    gives the paper's figures.
+
+    Needs NLTK and its WordNet (`python -m nltk.downloader wordnet`).
+
+    Args:
+        queries: A sequence of strings.
+
+    Returns:
+        numpy float64 array (queries, 3): minimum, maximum and mean over the words, each at
+        least 1; NaN for a query without a word in WordNet.
+
+    Raises:
+        MetricInputError: a single string, no queries, anything but strings.
+        LookupError: WordNet is not installed; the message tells how to get it.
+    """
+    if isinstance(queries, str):
+        raise MetricInputError("`queries` is a single string; give a list of queries")
+    queries = list(queries)
+    if not queries:
+        raise MetricInputError("`queries` is empty; nothing to measure")
+    if not all(isinstance(query, str) for query in queries):
+        raise MetricInputError("`queries` must hold strings")
+    depths = [[_word_depth(word) for word in query.split()] for query in queries]
+    known = [[depth for depth in words if depth is not None] for words in depths]
+    nothing = (np.nan,) * 3
+    rows = [(min(own), max(own), sum(own) / len(own)) if own else nothing for own in known]
+    return np.array(rows)
+
+
+@functools.lru_cache(maxsize=100_000)
+def _word_depth(word):
+    """Mean depth of a word's synsets; None for a word without any."""
+    wordnet = _wordnet()
+    depths = [_synset_depth(synset) for synset in wordnet.synsets(word)]
+    return sum(depths) / len(depths) if depths else None
+
+
+@functools.lru_cache(maxsize=200_000)
+def _synset_depth(synset):
+    """Synsets on the shortest way up to one without hypernyms, both ends included."""
+    above = synset.hypernyms()
+    return 1 + (min(map(_synset_depth, above)) if above else 0)
+
+
+def _wordnet():
+    """NLTK's WordNet reader, or one clear error."""
+    try:
+        from nltk.corpus import wordnet
+
+        wordnet.ensure_loaded()
+    except (ImportError, LookupError):
+        raise LookupError(
+            "WordNet is missing; `pip install nltk`, then `python -m nltk.downloader wordnet`, or "
+            "set NLTK_DATA to a folder that has it"
+        ) from None
+    return wordnet

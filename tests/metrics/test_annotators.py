@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import (
+    admit_annotators,
+    cohen_kappa,
+    hbpp,
+    image_relevance,
+    keep_best_annotators,
+)
+
+NAN = np.nan
+
+
+def a_study():
+    """Ten prompts of five images, the last of each a photograph; five annotators, two controls."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice([2.0, 1, 0, -1], 50)
+    truth[4::5] = 2
+    prompts = [f"p{i // 5}" for i in range(50)]
+    labels = np.stack(
+        [
+            np.where(rng.random(50) < p, truth, rng.choice([2.0, 1, 0, -1], 50))
+            for p in (0.95, 0.9, 0.85, 0.8, 0.0)
+        ],
+        1,
+    )
+    control = np.stack([truth, np.where(rng.random(50) < 0.95, truth, 1)], 1)
+    control[25:] = NAN
+    photographs = np.arange(50) % 5 == 4
+    return labels, prompts, control, photographs
+
+
+def test_admission_follows_both_rules():
+    labels, _, control, photographs = a_study()
+    found = admit_annotators(labels, control, photographs)
+    for annotator in range(5):
+        kappas = [cohen_kappa(labels[:25, annotator], control[:25, c]) for c in range(2)]
+        np.testing.assert_allclose(found["kappa"][annotator], kappas)
+        share = (labels[photographs, annotator] == 2).mean()
+        assert found["reference_share"][annotator] == share
+        assert found["admitted"][annotator] == (min(kappas) >= 0.41 and share > 0.5)
+    assert found["admitted"].tolist() == [True, True, True, True, False]
+    assert admit_annotators(labels)["admitted"].all()
+    strict = admit_annotators(labels, control, min_kappa=0.99)["admitted"]
+    assert not strict[1:].any()
+
+
+def test_what_cannot_be_shown_does_not_admit():
+    found = admit_annotators([[2.0, NAN], [NAN, 1.0]], [[2.0], [NAN]], [True, False])
+    assert np.isnan(found["kappa"][1, 0]) and np.isnan(found["reference_share"][1])
+    assert found["admitted"].tolist() == [True, False]
+
+
+def test_the_best_of_each_prompt_are_kept():
+    labels = np.array([[2, 1, 0, NAN], [2, NAN, 0, 1], [NAN, 1, 0, 2], [2, 1, 0, 1]])
+    kept = keep_best_annotators(labels, ["a", "b", "b", "a"], [0.1, 0.9, 0.5, NAN], best=2)
+    # Prompt a: annotators 0 to 3 voted, 1 and 2 are best; so are they for prompt b.
+    expected = [[NAN, 1, 0, NAN], [NAN, NAN, 0, NAN], [NAN, 1, 0, NAN], [NAN, 1, 0, NAN]]
+    np.testing.assert_array_equal(kept, expected)
+
+
+def test_hbpp_with_the_papers_rules_step_by_step():
+    labels, prompts, control, photographs = a_study()
+    ids, scores = hbpp(
+        labels, prompts, control_labels=control, reference_images=photographs, best=3
+    )
+    found = admit_annotators(labels, control, photographs)
+    votes = np.where(found["admitted"], labels, NAN)
+    votes = keep_best_annotators(votes, prompts, found["kappa"].mean(axis=1), best=3)
+    assert ((~np.isnan(votes)).sum(axis=1) == 3).all()
+    relevance = image_relevance(votes)
+    for name, score in zip(ids, scores, strict=True):
+        own = [
+            r
+            for r, p, photo in zip(relevance, prompts, photographs, strict=True)
+            if p == name and not photo
+        ]
+        assert len(own) == 4
+        assert score == pytest.approx(np.mean(own), abs=1e-12)
+
+
+def test_photographs_alone_only_admit():
+    labels, prompts, _, photographs = a_study()
+    ids, scores = hbpp(labels, prompts, reference_images=photographs)
+    share = (labels[photographs] == 2).mean(axis=0)
+    kept = np.where(share > 0.5, labels, NAN)[~photographs]
+    expected = hbpp(kept, [p for p, photo in zip(prompts, photographs, strict=True) if not photo])
+    assert ids.tolist() == expected[0].tolist()
+    np.testing.assert_allclose(scores, expected[1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"control_labels": [[2]]}, "1 images and `labels` 2"),
+        ({"control_labels": [[2], [5]]}, "`control_labels` holds 5"),
+        ({"reference_images": [True]}, "1 images and `labels` 2"),
+        ({"reference_images": [2, 0]}, "true or false"),
+        ({"control_labels": [[2], [1]], "min_kappa": 3}, "min_kappa"),
+        ({"control_labels": [[2], [1]], "best": 0}, "best"),
+        ({"reference_images": [1, 0], "min_reference_share": "half"}, "min_reference_share"),
+    ],
+)
+def test_bad_rules_are_refused(options, words):
+    with pytest.raises(MetricInputError, match=words):
+        hbpp([[2, 1], [0, 1]], ["a", "b"], **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([[2, 1]], ["a"], [0.5]), "1 values and `labels` 2"),
+        (([[2, 1]], ["a", "b"], [0.5, 0.4]), "2 images and `labels` 1"),
+        (([[7, 1]], ["a"], [0.5, 0.4]), "holds 7"),
+    ],
+)
+def test_bad_selections_are_refused(arguments, words):
+    with pytest.raises(MetricInputError, match=words):
+        keep_best_annotators(*arguments)

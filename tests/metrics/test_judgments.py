@@ -1,0 +1,154 @@
+"""Judgments of the other papers: RichHF's consolidation, ConQA's votes, GIMBRR's match rates."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import (
+    conqa_relevance,
+    majority_labels,
+    match_rate,
+    points_heatmap,
+    richhf_consolidation,
+)
+
+
+def test_points_become_disks_of_a_twentieth_of_the_height():
+    height, width = 60, 40
+    points = [[[30, 20], [31.5, 20]], [[0, 0]], []]
+    rows, columns = np.mgrid[:height, :width]
+    expected = np.zeros((height, width))
+    for own in points:
+        region = np.zeros((height, width), bool)
+        for row, column in own:
+            region |= (rows - row) ** 2 + (columns - column) ** 2 <= 3.0**2
+        expected += region / 3
+    np.testing.assert_allclose(points_heatmap(points, height, width), expected, atol=1e-15)
+
+
+def test_consolidation_of_one_image():
+    result = richhf_consolidation(
+        scores=[[4, np.nan, 1], [2, np.nan, np.nan], [3, np.nan, 5]],
+        keyword_labels=[[0, 1], [0, 0], [1, 1]],
+        points=[[], [], []],
+        height=4,
+        width=5,
+    )
+    np.testing.assert_array_equal(result["scores"], [3, np.nan, 3])
+    assert result["keyword_labels"].tolist() == [0, 1]
+    assert (result["heatmap"] == 0).all() and result["heatmap"].shape == (4, 5)
+
+
+def test_even_votes_on_a_keyword():
+    assert majority_labels([[0, 1], [1, 0]]).tolist() == [1, 1]
+    assert majority_labels([[0, 1], [1, 0]], ties="misaligned").tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"scores": [[1], [2], [3]]}, "3 in `scores`"),
+        ({"scores": [1, 2]}, "2 dimension"),
+        ({"scores": [[np.inf], [1]]}, "infinities"),
+        ({"keyword_labels": [[2], [1]]}, "holds 2"),
+        ({"points": [[[9, 0]], []]}, "outside"),
+        ({"points": [[[1]], []]}, "row, column"),
+        ({"points": []}, "empty"),
+        ({"height": 0}, "`height`"),
+        ({"ties": "first"}, "'aligned'"),
+    ],
+)
+def test_bad_feedback_is_refused(changed, words):
+    good = {
+        "scores": [[1], [2]],
+        "keyword_labels": [[0], [1]],
+        "points": [[[1, 1]], []],
+        "height": 5,
+        "width": 5,
+    }
+    with pytest.raises(MetricInputError, match=words):
+        richhf_consolidation(**(good | changed))
+
+
+@given(st.tuples(*[st.integers(0, 12)] * 3))
+def test_conqa_rules(votes):
+    relevant, non_relevant, unsure = votes
+    results = {
+        rule: conqa_relevance([votes], rule=rule)[0]
+        for rule in ("unanimous", "majority", "three_votes", "any")
+    }
+    assert results["unanimous"] == (relevant > 0 and non_relevant == unsure == 0)
+    assert results["majority"] == (relevant > non_relevant + unsure)
+    assert results["three_votes"] == (relevant >= 3)
+    assert results["any"] == (relevant > 0)
+
+
+@pytest.mark.parametrize(
+    ("votes", "words"),
+    [
+        ([[-1, 0, 0]], "holds -1"),
+        ([[0.5, 0, 0]], "holds 0.5"),
+        ([[1, 2]], "images, 3"),
+        ([], "dimension"),
+        ([[np.nan, 0, 0]], "NaN"),
+        ([["3", "0", "0"]], "str"),
+    ],
+)
+def test_bad_votes_are_refused(votes, words):
+    with pytest.raises(MetricInputError, match=words):
+        conqa_relevance(votes)
+
+
+def test_unknown_vote_rule():
+    with pytest.raises(MetricInputError, match="'unanimous', 'majority'"):
+        conqa_relevance([[1, 0, 0]], rule="most")
+
+
+def test_match_rates_by_group():
+    matches = [True, False, True, True, False]
+    groups = [["a", 1], ["a", 2], ["b", 1], ["a", 1], ["b", 1]]
+    result = match_rate(matches, [[str(x) for x in row] for row in groups], ["task", "model"])
+    assert result["match_rate"] == 0.6 and result["n"] == 5
+    rows = [(row["task"], row["model"], row["match_rate"], row["n"]) for row in result["groups"]]
+    assert rows == [("a", "1", 1.0, 2), ("a", "2", 0.0, 1), ("b", "1", 0.5, 2)]
+    numbered = match_rate(matches, [[7], [7], [9], [7], [9]])
+    assert [row["group_0"] for row in numbered["groups"]] == [7, 9]
+
+
+@given(st.integers(0, 30), st.integers(1, 30))
+def test_match_rate_interval_is_wilsons(hits, n):
+    hits = min(hits, n)
+    result = match_rate([1] * hits + [0] * (n - hits), confidence=0.9)
+    low, high = scipy.stats.binomtest(hits, n).proportion_ci(0.9, method="wilson")
+    assert result["ci_low"] == pytest.approx(low, abs=1e-12)
+    assert result["ci_high"] == pytest.approx(high, abs=1e-12)
+    assert result["match_rate"] == hits / n and result["groups"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([],), "empty"),
+        (([1, 2],), "holds 2"),
+        ((["yes"],), "str"),
+        (([1], [["a"], ["b"]]), "1 images and `groups` 2"),
+        (([1], [["a", "b"]], ["task"]), "2 different names"),
+        (([1], [["a", "b"]], ["task", "task"]), "2 different names"),
+        (([1], [[None]]), "NoneType"),
+    ],
+)
+def test_bad_matches_are_refused(arguments, words):
+    with pytest.raises(MetricInputError, match=words):
+        match_rate(*arguments)
+
+
+def test_wilson_never_leaves_the_unit_interval():
+    for matches in ([1] * 5, [0] * 5):
+        result = match_rate(matches)
+        assert 0 <= result["ci_low"] <= result["ci_high"] <= 1
+        assert not math.isnan(result["ci_low"])

@@ -1,0 +1,70 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import keyword_f1
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=6), min_size=1))
+def test_labels_are_sklearns(samples):
+    from sklearn.metrics import precision_recall_fscore_support
+
+    pairs = [list(zip(*sample, strict=True)) or [(), ()] for sample in samples]
+    predictions, references = zip(*pairs, strict=True)
+    result = keyword_f1(predictions, references)
+    flat_predictions, flat_references = (np.concatenate(side) for side in (predictions, references))
+    if not len(flat_predictions) or (flat_predictions.all() and flat_references.all()):
+        assert math.isnan(result["keyword_f1"])
+        return
+    expected = precision_recall_fscore_support(
+        flat_references, flat_predictions, pos_label=0, average="binary", zero_division=np.nan
+    )
+    names = ("precision", "recall", "keyword_f1")
+    np.testing.assert_allclose([result[n] for n in names], expected[:3], atol=1e-12)
+
+
+def test_texts():
+    predictions = ["a red_0 cat, two_0 dogs_0", "the sky", "dog_0 dog_0"]
+    references = ["a red_0 cat_0, two_0 dogs", "the sky_0", "dog_0 dog dog"]
+    result = keyword_f1(predictions, references)
+    assert (result["n_predicted"], result["n_marked"], result["n_hits"]) == (5, 5, 3)
+    assert result["precision"] == result["recall"] == result["keyword_f1"] == 0.6
+
+
+def test_texts_and_labels_agree_where_the_words_are_the_same():
+    text = keyword_f1(["a_0 b c_0"], ["a_0 b_0 c"])
+    labels = keyword_f1([[0, 1, 0]], [[0, 0, 1]])
+    assert text == labels
+
+
+def test_separators_and_the_bare_suffix():
+    result = keyword_f1(['"red_0",cat_0!  _0 x_00'], ["red_0 cat_0"])
+    assert (result["n_predicted"], result["n_hits"]) == (2, 2)
+
+
+def test_undefined_is_nan():
+    assert math.isnan(keyword_f1([[1]], [[0]])["precision"])
+    assert keyword_f1([[1]], [[0]])["keyword_f1"] == 0
+    assert math.isnan(keyword_f1([[0]], [[1]])["recall"])
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "words"),
+    [
+        ([], [], "empty"),
+        ([[1]], [[1], [0]], "1 `predictions` and 2 `references`"),
+        ([[1, 0]], [[1]], "sample 0 has 2 predicted and 1 true"),
+        ([[1], [2]], [[1], [0]], "sample 1 hold 2"),
+        (["a"], [[1]], "text on one side"),
+        ("a_0", "a_0", "single string"),
+        ([[[1]]], [[[1]]], "flat list"),
+        ([["a"]], [["b"]], "flat list"),
+    ],
+)
+def test_bad_input_is_one_typed_error(predictions, references, words):
+    with pytest.raises(MetricInputError, match=words):
+        keyword_f1(predictions, references)

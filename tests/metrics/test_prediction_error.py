@@ -1,0 +1,100 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import pearson_qpp, qpp_report, rmse_qpp, smare
+
+METRICS = [smare, rmse_qpp]
+
+
+def test_smare_by_hand():
+    # Ranks 1 2 3 4 against 2 1 3 4: two errors of one rank, over 4 queries.
+    result = smare([0.1, 0.2, 0.3, 0.4], [2, 1, 3, 4])
+    assert result["smare"] == 2 / 4 / 4
+    assert result["scores"].tolist() == [0.25, 0.25, 0, 0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=6))
+def test_smare_against_every_pairing(pairs):
+    x, y = map(np.array, zip(*pairs, strict=True))
+    result, n = smare(x, y), len(x)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert math.isnan(result["smare"]) and math.isnan(result["p_value"])
+        return
+    ranks_x, ranks_y = scipy.stats.rankdata(x), scipy.stats.rankdata(y)
+    every = [np.abs(ranks_x - ranks_y[list(p)]).sum() for p in itertools.permutations(range(n))]
+    value = np.abs(ranks_x - ranks_y).sum()
+    assert result["smare"] == pytest.approx(value / n / n, abs=1e-12)
+    if np.std(every) < 1e-9:
+        assert math.isnan(result["p_value"])
+    else:
+        z = (value - np.mean(every)) / np.std(every)
+        assert result["p_value"] == pytest.approx(2 * scipy.stats.norm.sf(abs(z)), abs=1e-9)
+
+
+def test_smare_bounds():
+    n = np.arange(100.0)
+    assert smare(n, n)["smare"] == 0
+    assert smare(n, -n)["smare"] == 0.5
+    rng = np.random.default_rng(0)
+    chance = [
+        smare(rng.random(200), n[:100].repeat(2) + rng.random(200))["smare"] for _ in range(50)
+    ]
+    assert np.mean(chance) == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_smare_interval_is_that_of_a_mean():
+    rng = np.random.default_rng(5)
+    result = smare(rng.random(40), rng.random(40), confidence=0.9)
+    scores = result["scores"]
+    low, high = scipy.stats.t.interval(0.9, 39, scores.mean(), scipy.stats.sem(scores))
+    assert (result["ci_low"], result["ci_high"]) == (
+        pytest.approx(low, abs=1e-12),
+        pytest.approx(high, abs=1e-12),
+    )
+
+
+def test_rmse():
+    from sklearn.metrics import root_mean_squared_error
+
+    rng = np.random.default_rng(3)
+    x, y = rng.random(50), rng.random(50)
+    result = rmse_qpp(x, y)
+    assert result["rmse_qpp"] == pytest.approx(root_mean_squared_error(y, x), abs=1e-12)
+    assert result["p_value"] == pearson_qpp(x, y)["p_value"]
+    squares = (x - y) ** 2
+    low, high = scipy.stats.t.interval(0.95, 49, squares.mean(), scipy.stats.sem(squares))
+    assert result["ci_low"] == pytest.approx(math.sqrt(low), abs=1e-12)
+    assert result["ci_high"] == pytest.approx(math.sqrt(high), abs=1e-12)
+
+
+def test_rmse_of_huge_and_of_no_errors():
+    assert rmse_qpp([1e200, 0], [0, 1e200])["rmse_qpp"] == pytest.approx(1e200, rel=1e-12)
+    assert rmse_qpp([1, 2, 3], [1, 2, 3])["rmse_qpp"] == 0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("x", "y", "words"),
+    [([1, 2], [1], "shapes differ"), ([1], [1], "at least 2"), ([1, np.nan], [1, 2], "NaN")],
+)
+def test_bad_input_is_one_typed_error(metric, x, y, words):
+    with pytest.raises(MetricInputError, match=words):
+        metric(x, y)
+
+
+def test_the_report_holds_what_the_measures_give():
+    rng = np.random.default_rng(3)
+    x, y = rng.random(50), rng.random(50)
+    report = qpp_report(x, y, confidence=0.9)
+    assert list(report) == ["pearson_qpp", "spearman_qpp", "kendall_qpp", "smare", "rmse_qpp"]
+    assert report["pearson_qpp"] == pearson_qpp(x, y, confidence=0.9)
+    for name, result in report.items():
+        assert set(result) == {name, "p_value", "ci_low", "ci_high", "n"}
+        assert result["ci_low"] <= result[name] <= result["ci_high"]

@@ -1,0 +1,132 @@
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import _resampled, _swapped, paired_bootstrap, paired_permutation
+from pqpp_metrics.functional.resampling import _draws, _swaps
+
+MEASURES = {
+    "kendall": lambda x, y: scipy.stats.kendalltau(x, y).statistic,
+    "pearson": lambda x, y: scipy.stats.pearsonr(x, y).statistic,
+    "spearman": lambda x, y: scipy.stats.spearmanr(x, y).statistic,
+    "smare": lambda x, y: np.abs(scipy.stats.rankdata(x) - scipy.stats.rankdata(y)).mean() / len(x),
+    "rmse": lambda x, y: np.sqrt(((x - y) ** 2).mean()),
+}
+TESTS = [paired_bootstrap, paired_permutation]
+
+
+def three(n=40, ties=False, seed=0):
+    rng = np.random.default_rng(seed)
+    x, other = rng.standard_normal((2, n))
+    y = x + 0.5 * other + rng.standard_normal(n)
+    return (x.round(), other.round(), y.round()) if ties else (x, other, y)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_resample_has_the_measure_of_its_queries(name, ties):
+    x, _, y = three(ties=ties)
+    (weights,) = _draws(len(y), 60, seed=3)
+    assert (weights.sum(axis=1) == len(y)).all()
+    rows = [np.repeat(np.arange(len(y)), weight.astype(int)) for weight in weights]
+    expected = [MEASURES[name](x[row], y[row]) for row in rows]
+    found = getattr(_resampled, name)(weights, x, y)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_swap_has_the_measure_of_its_predictions(name, ties):
+    x, other, y = three(ties=ties)
+    a, b = _swapped.prepared(name, x), _swapped.prepared(name, other)
+    (swaps,) = _swaps(len(y), 60, seed=3)
+    expected = [
+        MEASURES[name](np.where(keep, a, b), y) - MEASURES[name](np.where(keep, b, a), y)
+        for keep in swaps.astype(bool)
+    ]
+    found = getattr(_swapped, name)(swaps, a, b, y)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_more_queries_than_a_block():
+    x, other, y = three(n=700, ties=True)
+    (weights,) = _draws(len(y), 3, seed=1)
+    rows = [np.repeat(np.arange(len(y)), weight.astype(int)) for weight in weights]
+    expected = [scipy.stats.kendalltau(x[row], y[row]).statistic for row in rows]
+    np.testing.assert_allclose(_resampled.kendall(weights, x, y), expected, atol=1e-12)
+    a, b = _swapped.prepared("kendall", x), _swapped.prepared("kendall", other)
+    (swaps,) = _swaps(len(y), 2, seed=1)
+    keep = swaps.astype(bool)
+    expected = [
+        MEASURES["kendall"](np.where(k, a, b), y) - MEASURES["kendall"](np.where(k, b, a), y)
+        for k in keep
+    ]
+    np.testing.assert_allclose(_swapped.kendall(swaps, a, b, y), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("name", MEASURES)
+def test_values_and_direction(test, name):
+    x, other, y = three(n=60)
+    result = test(x, other, y, name, 300)
+    assert result["value"] == pytest.approx(MEASURES[name](x, y), abs=1e-12)
+    assert result["other_value"] == pytest.approx(MEASURES[name](other, y), abs=1e-12)
+    assert result[test.__name__] == result["value"] - result["other_value"]
+    swapped = test(other, x, y, name, 300)
+    assert swapped[test.__name__] == -result[test.__name__]
+    assert 0 < result["p_value"] <= 1
+    assert result == test(x, other, y, name, 300)
+    assert test(x, other, y, name, 300, seed=1)["n"] == 60
+
+
+def test_the_interval_holds_the_difference_and_the_same_predictor_differs_by_nothing():
+    x, other, y = three(n=200)
+    result = paired_bootstrap(x, other, y, resamples=500)
+    assert result["ci_low"] < result["paired_bootstrap"] < result["ci_high"]
+    for test in TESTS:
+        same = test(x, x, y, "pearson", 200)
+        assert same[test.__name__] == 0
+        assert same["p_value"] == 1
+
+
+def test_level_under_the_null_and_power():
+    """Of predictors that are equally good few are told apart, a much better one is."""
+    wrong = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y = rng.standard_normal(50)
+        x, other = y + rng.standard_normal((2, 50))
+        wrong += paired_permutation(x, other, y, "pearson", 200)["p_value"] < 0.05
+    assert wrong <= 9
+    x, other, y = y + 0.1 * x, other * 0 + rng.standard_normal(50), y
+    assert paired_permutation(x, other, y, "kendall", 300)["p_value"] < 0.01
+    assert paired_bootstrap(x, other, y, "kendall", 300)["p_value"] < 0.01
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_constant_has_no_correlation(test):
+    result = test([1, 1, 1, 1], [1, 2, 3, 4], [1, 2, 3, 5], "kendall", 20)
+    assert math.isnan(result[test.__name__]) and math.isnan(result["p_value"])
+
+
+def test_resamples_that_are_constant_do_not_count():
+    result = paired_bootstrap([1, 2, 3], [2, 1, 3], [1, 2, 3], resamples=200)
+    assert 0 < result["resamples"] < 200
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([1, 2], [1, 2, 3], [1, 2]), "shapes differ"),
+        (([1, 2], [1, np.nan], [1, 2]), "`other_predictions` holds 1 NaN"),
+        (([1, 2], [2, 1], [1, 2], "tau"), "`statistic`"),
+        (([1, 2], [2, 1], [1, 2], "kendall", 0), "at least 1"),
+    ],
+)
+def test_bad_input_is_one_typed_error(test, arguments, words):
+    with pytest.raises(MetricInputError, match=words):
+        test(*arguments)

@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqpp_metrics import trec
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import (
+    average_precision,
+    ndcg,
+    precision_at_k,
+    r_precision,
+    recall_at_k,
+    reciprocal_rank,
+)
+
+RUN = "q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"
+QRELS = "q1 0 d2 1\nq1 0 d9 2\nq2 0 d1 0\nq2 0 d3 -1\n"
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def lines_of(judged):
+    return [
+        (judged.query_ids[query], document.decode(), value)
+        for query, document, value in zip(
+            judged.queries.tolist(), judged.documents.tolist(), judged.values.tolist(), strict=True
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text,
+        lambda text: text[:-1],
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace(" ", "\t"),
+        lambda text: text.replace(" ", "   ").replace("\n", "  \n") + "\n\n",
+        lambda text: "  " + text,
+    ],
+)
+def test_layouts(tmp_path, change):
+    run = trec.read_run(write(tmp_path, "run", change(RUN)))
+    assert lines_of(run) == [("q1", "d1", 3.5), ("q1", "d2", -1e-3), ("q2", "d1", 7.0)]
+    qrels = trec.read_qrels(write(tmp_path, "qrels", change(QRELS)))
+    assert lines_of(qrels) == [("q1", "d2", 1), ("q1", "d9", 2), ("q2", "d1", 0), ("q2", "d3", 0)]
+
+
+def test_arrays(tmp_path):
+    run = trec.read_run(write(tmp_path, "run", RUN))
+    qrels = trec.read_qrels(write(tmp_path, "qrels", QRELS))
+    found = trec.rankings(run, qrels)
+    assert found.query_ids == ["q1", "q2"]
+    assert found.relevance.tolist() == [[0, 1], [0, 0]]
+    assert found.unretrieved.tolist() == [[2], [0]]
+    assert found.scores[0].tolist() == [3.5, -1e-3]
+    assert found.scores[1, 0] == 7 > found.scores[1, 1]
+
+
+def test_ids_of_any_length_and_script(tmp_path):
+    long = "x" * 300
+    text = f"ü Q0 {long}1 1 2 t\nü Q0 {long}2 2 1 t\nzweite Q0 文書 1 1 t\n"
+    run = trec.read_run(write(tmp_path, "run", text))
+    assert [line[:2] for line in lines_of(run)] == [
+        ("ü", long + "1"),
+        ("ü", long + "2"),
+        ("zweite", "文書"),
+    ]
+    qrels = trec.read_qrels(write(tmp_path, "qrels", f"ü 0 {long}2 1\nzweite 0 文書 3\n"))
+    found = trec.rankings(run, qrels)
+    assert found.relevance.tolist() == [[0, 1], [3, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        (" \n \n", "is empty"),
+        ("q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 tag\n", "line 2: 5 columns; a line is 'query Q0"),
+        ("q Q0 d1 1 3 t\nq Q0 d2 2 3\nq Q0 d3 3 1 t extra\n", "line 2: 5 columns"),
+        ("q Q0 d1 1 3 t\n\nq Q0 d2 2 3 t\n", "line 2: 0 columns"),
+        ("q Q0 d1 1 3 t\nq Q0 d2 2 high t\n", "line 2: the score is 'high'"),
+        ("q Q0 d1 1 nan t\n", "line 1: the score is 'nan'"),
+        ("q Q0 d1 1 3 t\nq Q0 d2 1 inf t\n", "line 2: the score is 'inf'"),
+        ("q Q0 d1 1 1_000 t\n", "line 1: the score is '1_000'"),
+        (
+            "q Q0 d1 1 3 t\np Q0 d1 1 3 t\nq Q0 d1 2 2 t\n",
+            "line 3: document d1 is there twice in query q",
+        ),
+    ],
+)
+def test_a_bad_run_names_file_and_line(tmp_path, text, words):
+    with pytest.raises(MetricInputError, match=words) as caught:
+        trec.read_run(write(tmp_path, "bad.run", text))
+    assert "bad.run" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("q 0 d1\n", "line 1: 3 columns; a line is 'query iteration"),
+        ("q 0 d1 1\nq 0 d2 1.0\n", "line 2: the relevance is '1.0'"),
+        ("q 0 d1 yes\n", "line 1: the relevance is 'yes'"),
+        ("q 0 d1 1_0\n", "line 1: the relevance is '1_0'"),
+        ("q 0 d1 99999999999999999999\n", "line 1: the relevance is"),
+        ("q 0 d1 1\nq 0 d1 0\n", "line 2: document d1 is there twice in query q"),
+    ],
+)
+def test_bad_judgments_name_file_and_line(tmp_path, text, words):
+    with pytest.raises(MetricInputError, match=words) as caught:
+        trec.read_qrels(write(tmp_path, "bad.qrels", text))
+    assert "bad.qrels" in str(caught.value)
+
+
+def test_a_query_on_one_side_only(tmp_path):
+    run = trec.read_run(write(tmp_path, "run", RUN + "q3 Q0 d1 1 1 t\n"))
+    qrels = trec.read_qrels(write(tmp_path, "qrels", QRELS + "q4 0 d1 1\n"))
+    with pytest.raises(MetricInputError, match=r"1 queries of the judgments .* \(q4\)"):
+        trec.rankings(run, qrels)
+    dropped = trec.rankings(run, qrels, missing="drop")
+    assert dropped.query_ids == ["q1", "q2"]
+    zero = trec.rankings(run, qrels, missing="zero")
+    assert zero.query_ids == ["q1", "q2", "q4"]
+    for metric in (reciprocal_rank, precision_at_k):
+        assert metric(zero.scores, zero.relevance)[2] == 0
+    for metric in (recall_at_k, ndcg, average_precision, r_precision):
+        assert metric(zero.scores, zero.relevance, unretrieved=zero.unretrieved)[2] == 0
+    other = trec.read_run(write(tmp_path, "other", "x Q0 d1 1 1 t\n"))
+    with pytest.raises(MetricInputError, match="no query in common"):
+        trec.rankings(other, qrels, missing="zero")
+    with pytest.raises(MetricInputError, match="complete the file"):
+        trec.rankings(
+            trec.read_run(write(tmp_path, "r", RUN + "q3 Q0 d 1 1 t")),
+            trec.read_qrels(write(tmp_path, "q", QRELS)),
+        )
+
+
+@st.composite
+def collections(draw):
+    """Lines of a run and of judgments in any order, queries of different lengths."""
+    queries = draw(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=4, unique=True))
+    run, qrels = [], []
+    for query in queries:
+        documents = draw(st.lists(st.integers(0, 30), min_size=1, max_size=9, unique=True))
+        scores = draw(st.permutations(range(len(documents))))
+        run += [(query, document, score) for document, score in zip(documents, scores, strict=True)]
+        judged = draw(st.lists(st.integers(0, 30), min_size=1, max_size=9, unique=True))
+        qrels += [(query, document, draw(st.integers(-1, 3))) for document in judged]
+    return draw(st.permutations(run)), draw(st.permutations(qrels))
+
+
+@given(collections())
+@settings(max_examples=60)
+def test_pytrec_eval(tmp_path_factory, collection):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    run_lines, qrel_lines = collection
+    folder = tmp_path_factory.mktemp("trec")
+    run_text = "".join(f"{q} Q0 d{d} 0 {s} t\n" for q, d, s in run_lines)
+    qrel_text = "".join(f"{q} 0 d{d} {r}\n" for q, d, r in qrel_lines)
+    run, qrels = {}, {}
+    for query, document, score in run_lines:
+        run.setdefault(query, {})[f"d{document}"] = float(score)
+    for query, document, grade in qrel_lines:
+        qrels.setdefault(query, {})[f"d{document}"] = max(grade, 0)
+    names = {"recip_rank", "P_5", "recall_5", "Rprec", "ndcg", "map", "ndcg_cut_5"}
+    expected = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
+    found = trec.rankings(
+        trec.read_run(write(folder, "run", run_text)),
+        trec.read_qrels(write(folder, "qrels", qrel_text)),
+    )
+    left = {"unretrieved": found.unretrieved}
+    ours = {
+        "recip_rank": reciprocal_rank(found.scores, found.relevance),
+        "P_5": precision_at_k(found.scores, found.relevance, k=5),
+        "recall_5": recall_at_k(found.scores, found.relevance, k=5, **left),
+        "Rprec": r_precision(found.scores, found.relevance, **left),
+        "ndcg": ndcg(found.scores, found.relevance, **left),
+        "ndcg_cut_5": ndcg(found.scores, found.relevance, k=5, **left),
+        "map": average_precision(found.scores, found.relevance, **left),
+    }
+    for name, values in ours.items():
+        theirs = [expected[query][name] for query in found.query_ids]
+        np.testing.assert_allclose(values, theirs, atol=1e-12, err_msg=name)

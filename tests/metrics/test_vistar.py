@@ -1,0 +1,176 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import (
+    geometric_minimum,
+    hwpq,
+    light_direction,
+    penetration,
+    scene_composition,
+    text_rendering,
+)
+from pqpp_metrics.functional.text_rendering import levenshtein
+
+GOOD = {
+    "positive": [[1, 1, 0], [1, 1, 1], [0, 0, 1]],
+    "negative": [[0, 0, 0], [0, 1, 1], [0, 0, 0]],
+    "levels": [1, 1, 3],
+    "question_weights": [0.25, 0.75, 1.0],
+    "level_weights": [0.4, 0, 0.6, 0],
+}
+
+
+def test_hwpq_by_hand():
+    # Fact 0: yes, no -> 1. Fact 1: yes, yes -> 0. Fact 2: no -> 0.
+    result = hwpq(**GOOD)
+    assert result["hwpq"] == pytest.approx(0.4 * 0.25, abs=1e-15)
+    np.testing.assert_array_equal(result["levels"], [0.25, np.nan, 0.0, np.nan])
+    assert result["confirmed"].tolist() == [True, False, False]
+
+
+@given(st.data())
+def test_hwpq_in_loops(data):
+    k = data.draw(st.integers(1, 4))
+    levels = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=8))
+    answers = st.lists(
+        st.lists(st.booleans(), min_size=k, max_size=k), min_size=len(levels), max_size=len(levels)
+    )
+    positive, negative = data.draw(answers), data.draw(answers)
+    weights = [1 / levels.count(level) for level in levels]
+    used = sorted(set(levels))
+    level_weights = [1 / len(used) if level in used else 0 for level in range(1, 5)]
+    expected = 0.0
+    for p, n, level, weight in zip(positive, negative, levels, weights, strict=True):
+        if sum(p) > k / 2 and not sum(n) > k / 2:
+            expected += level_weights[level - 1] * weight
+    result = hwpq(positive, negative, levels, weights, level_weights)
+    assert result["hwpq"] == pytest.approx(expected, abs=1e-12)
+    assert 0 <= result["hwpq"] <= 1 + 1e-12
+
+
+def test_even_answers():
+    changed = GOOD | {"positive": [[1, 0]] * 3, "negative": [[0, 0]] * 3}
+    assert hwpq(**changed)["hwpq"] == 0
+    assert hwpq(**changed, ties="true")["hwpq"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"positive": [[1, 2, 0]] * 3}, "holds 2"),
+        ({"positive": [[1, 1, 0]]}, "1 `positive`, 3 `negative`"),
+        ({"levels": [1, 1, 5]}, "holds 5"),
+        ({"levels": [1, 1, 1.5]}, "holds 1.5"),
+        ({"level_weights": [0.5, 0.6, 0, 0]}, "sum to 1.1"),
+        ({"level_weights": [1, 0, 0]}, "3 weights"),
+        ({"level_weights": [0.4, 0.1, 0.5, 0]}, "level 2 has weight but no facts"),
+        ({"question_weights": [0.5, 0.75, 1]}, "level 1 sum to 1.25"),
+        ({"question_weights": [-0.5, 1.5, 1]}, "-0.5"),
+        ({"positive": []}, "dimension"),
+    ],
+)
+def test_bad_questionnaires_are_refused(changed, words):
+    with pytest.raises(MetricInputError, match=words):
+        hwpq(**(GOOD | changed))
+
+
+def slow_levenshtein(left, right):
+    table = {(i, 0): i for i in range(len(left) + 1)} | {(0, j): j for j in range(len(right) + 1)}
+    for i, a in enumerate(left, 1):
+        for j, b in enumerate(right, 1):
+            table[i, j] = min(
+                table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (a != b)
+            )
+    return table[len(left), len(right)]
+
+
+@given(st.text("abc é", max_size=12), st.text("abc é", max_size=12))
+def test_levenshtein(left, right):
+    assert levenshtein(left, right) == slow_levenshtein(left, right)
+
+
+@given(st.text("ab ", max_size=12), st.text("ab ", max_size=12))
+def test_text_rendering_is_symmetric_and_bounded(left, right):
+    one, two = text_rendering([left], [right]), text_rendering([right], [left])
+    assert one["text_rendering"][0] == two["text_rendering"][0]
+    assert 0 <= one["text_rendering"][0] <= 1
+    assert text_rendering([left], [left])["text_rendering"][0] == 1
+
+
+def test_text_rendering_by_hand():
+    result = text_rendering(["kitten on", ""], ["sitting on", "x"], weights=(0.25, 0.75))
+    np.testing.assert_allclose(result["characters"], [1 - 3 / 10, 0])
+    np.testing.assert_allclose(result["tokens"], [1 / 3, 0])
+    np.testing.assert_allclose(result["text_rendering"], [0.25 * 0.7 + 0.75 / 3, 0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((["a"], ["a", "b"]), "1 `predictions`"),
+        (([], []), "empty"),
+        (("a", "a"), "single string"),
+        (([None], ["a"]), "NoneType"),
+        ((["a"], ["a"], (0.5, 0.6)), "summing to 1"),
+        ((["a"], ["a"], (1.5, -0.5)), "summing to 1"),
+        ((["a"], ["a"], (1,)), "summing to 1"),
+    ],
+)
+def test_bad_texts_are_refused(arguments, words):
+    with pytest.raises(MetricInputError, match=words):
+        text_rendering(*arguments)
+
+
+def test_light_direction():
+    angles = np.array([0, 30, 45, 90, 120, 180])
+    inferred = np.stack([np.sin(np.radians(angles)), 0 * angles, np.cos(np.radians(angles))], 1)
+    wanted = np.tile([0.0, 0, 5e200], (6, 1))
+    np.testing.assert_allclose(
+        light_direction(3 * inferred, wanted), np.clip(1 - angles / 90, 0, 1), atol=1e-15
+    )
+    tiny = light_direction([[1e-9, 0, 1]], [[0, 0, 1]])[0]
+    assert 1 - tiny == pytest.approx(1e-9 / (math.pi / 2), rel=1e-6)
+
+
+def test_scene_composition():
+    np.testing.assert_allclose(scene_composition([0.25, -0.1], [0.81, 0.5]), [0.45, 0])
+
+
+def test_penetration():
+    result = penetration([[1, 1.5], [3, 2]], [[1, 2], [0, 4]], [[0.5, 0.5], [1, 0.9]], epsilon=1e-3)
+    chaos = [0.5 / 1.001, 1 / 4.001]
+    np.testing.assert_allclose(result["chaos"], chaos, rtol=1e-14)
+    np.testing.assert_allclose(result["weighted"], [chaos[0] * 0.25, chaos[1] * 0.9], rtol=1e-14)
+    assert result["penetration"] == result["weighted"].min()
+    assert math.isnan(penetration([], [], [])["penetration"])
+
+
+def test_geometric_minimum():
+    assert geometric_minimum([[1, 1, 1, 0.2, 1, 1], [0.5] * 6]).tolist() == [0.2, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: light_direction([[0, 0, 0]], [[0, 0, 1]]), "zero vector"),
+        (lambda: light_direction([[0, 1]], [[0, 1]]), "3 coordinates"),
+        (lambda: light_direction([[0, 0, 1]], [[0, 0, 1], [0, 1, 0]]), "shapes differ"),
+        (lambda: scene_composition([1.2], [0.5]), "1.2"),
+        (lambda: scene_composition([1], [0.5, 0.2]), "shapes differ"),
+        (lambda: scene_composition([], []), "empty"),
+        (lambda: penetration([[1, 2]], [[1, 2]], [[1, 1.5]]), "1.5"),
+        (lambda: penetration([[1, 2]], [[1, np.nan]], [[1, 1]]), "NaN"),
+        (lambda: penetration([[1, 2]], [[1, 2]], [[1, 1]], epsilon=0), "epsilon"),
+        (lambda: penetration([[1, 2, 3]], [[1, 2, 3]], [[1, 1, 1]]), "pairs, 2"),
+        (lambda: geometric_minimum([[0.5] * 5]), "images, 6"),
+        (lambda: geometric_minimum([[0.5] * 5 + [1.1]]), "1.1"),
+    ],
+)
+def test_bad_input_is_one_typed_error(call, words):
+    with pytest.raises(MetricInputError, match=words):
+        call()
