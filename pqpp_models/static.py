@@ -1,0 +1,303 @@
+"""The static predictor: word vectors and two small convolutions, on numpy alone.
+
+It is distilled from a transformer and a collection of captions (see `training/train_static.py`),
+and it says how sure it is and how far a prompt is from what it was trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.checkpoint import (
+    CONFIG,
+    Tensors,
+    check_tensors,
+    read_config,
+    read_tensors,
+)
+from pqpp_models.errors import CheckpointError, UnknownTargetError
+from pqpp_models.predictor import Predictor
+from pqpp_models.static_cues import WordTables, cue_features
+from pqpp_models.static_network import LINEAR, SCALE, StaticNetwork
+from pqpp_models.static_outside import DIFFICULTY, STYLE, OutsideModel, begins_lower
+from pqpp_models.static_tokens import WordPieces, pack_vocabulary, unpack_vocabulary
+from pqpp_models.targets import TARGETS, resolve_targets, target_limits
+
+SHIPPED = Path(__file__).parent / "weights" / "static"
+NEAREST = 5
+"""The distance of a prompt is one minus its mean cosine to so many reference prompts."""
+
+_GENERATION = "hbpp"
+
+
+class Uncertain(NamedTuple):
+    """Predictions with what is known of their errors.
+
+    Attributes:
+        values: shape ``(rows, targets)``.
+        deviations: of the same shape; about 90 % of true values are within 1.645 of them.
+        distance: one a row, from 0 (a training prompt) to 1 and a little more (nothing like one).
+    """
+
+    values: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    distance: NDArray[np.float64]
+
+
+class StaticPredictor(Predictor):
+    """Predicts performance from a prompt's word pieces by a small convolutional network.
+
+    Predictions are in each target's own units and clipped to its range. A prediction does not
+    depend on the prompts beside it. A blank prompt is predicted like one unknown word.
+
+    Args:
+        tokens: splits prompts into word pieces.
+        network: the network.
+        references: int8 points of the training prompts, for the distance.
+        tables: counts of the words of the collection, for the cues.
+        outside: what is done with prompts unlike captions.
+        calibration: ``slope`` and ``offset`` by target, from scores to units; ``spread`` by target,
+            the log deviation as a linear function of 1, distance, score, squared score and of
+            how much of the outside model there is.
+        targets: the targets, in the order of the network's first scores.
+        details: what the configuration tells beside: how it was trained and what it scores.
+
+    >>> predictor = StaticPredictor.from_shipped("static")
+    >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
+    (2, 1)
+    """
+
+    name = "static"
+    supervised = True
+    chunk_size = 1024
+
+    def __init__(
+        self,
+        tokens: WordPieces,
+        network: StaticNetwork,
+        references: NDArray[np.int8],
+        tables: WordTables,
+        outside: OutsideModel,
+        calibration: Mapping[str, NDArray[np.float32]],
+        targets: Sequence[str] = TARGETS,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.tokens, self.network, self.references = tokens, network, references
+        self.tables, self.outside = tables, outside
+        self.calibration = dict(calibration)
+        self.targets = tuple(targets)
+        self.details = dict(details or {})
+        self._points = references.astype(np.float32).T / SCALE
+
+    def predict_with_uncertainty(
+        self, rows: Any, targets: str | Iterable[str] | None = None
+    ) -> Uncertain:
+        """Predict some prompts and say how sure that is and how far they are from the training.
+
+        Args:
+            rows: as in ``predict``.
+            targets: as in ``predict``.
+
+        Returns:
+            Values, standard deviations and distances; ``is_far`` says which distances are large.
+
+        >>> predictor = StaticPredictor.from_shipped("static")
+        >>> found = predictor.predict_with_uncertainty(["A man riding a wave.", "qwx zzyv 77"])
+        >>> predictor.is_far(found.distance).tolist()
+        [False, True]
+        """
+        chosen = resolve_targets(targets, self.targets)
+        read = self._read_rows(rows)
+        parts = [
+            self._measure(read[start : start + self.chunk_size], chosen)
+            for start in range(0, max(len(read), 1), self.chunk_size)
+        ]
+        return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which distances only one in a hundred training prompts exceeds."""
+        return distance > self.calibration["far"][0]
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        return self._measure(rows, targets).values
+
+    def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
+        columns = [self.targets.index(target) for target in targets]
+        scores, points = self.network([self.tokens.encode(prompt) for prompt in prompts])
+        distance = self._distance(points)
+        gate, shift = self._outside(prompts, scores)
+        scores = scores[:, columns].astype(np.float64)
+        values = self._units(scores, columns)
+        generation = np.array([target.endswith(_GENERATION) for target in targets])
+        values += np.where(generation, (gate * shift)[:, None], 0.0)
+        low, high = target_limits(targets)
+        inputs = spread_inputs(scores, distance, gate)
+        spread = self.calibration["spread"][columns].astype(np.float64)
+        deviations = np.exp(np.clip(np.einsum("rtk,tk->rt", inputs, spread), -6, 1.5))
+        return Uncertain(np.clip(values, low, high), deviations, distance.astype(np.float64))
+
+    def _units(self, scores: NDArray[np.float64], columns: list[int]) -> NDArray[np.float64]:
+        return scores * self.calibration["slope"][columns] + self.calibration["offset"][columns]
+
+    def _distance(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
+        most = min(NEAREST, self._points.shape[1])
+        near = np.partition(points @ self._points, -most, axis=1)[:, -most:]
+        return 1 - near.mean(axis=1)
+
+    def _outside(
+        self, prompts: list[str], scores: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return how open the gate is, and what a full step through it adds to HBPP."""
+        cues = cue_features(prompts, self.tables)
+        gate = self.outside.gate(cues, begins_lower(prompts))
+        generation = [i for i, name in enumerate(self.targets) if name.endswith(_GENERATION)]
+        if not generation:
+            return np.zeros_like(gate), np.zeros_like(gate)
+        usual = self._units(scores[:, generation], generation).mean(axis=1)
+        return gate, self.outside.strict(cues) - usual
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        network = {
+            f"network.{name}": value.astype(np.float16)
+            for name, value in self.network.weights.items()
+        }
+        tensors: Tensors = {
+            "vocabulary": pack_vocabulary(self.tokens.vocabulary),
+            "pieces": self.network.pieces,
+            "scales": self.network.scales.astype(np.float16),
+            "references": self.references,
+            "word_counts": self.tables.counts,
+            "word_pairs": self.tables.pairs,
+            **network,
+            **self.outside.tensors(),
+            **{f"calibration.{name}": value for name, value in self.calibration.items()},
+        }
+        config = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
+        return {**config, **self.details}, tensors
+
+    def _card(self) -> str:
+        from pqpp_models.static_card import render_card
+
+        return render_card(self.targets, self.details)
+
+    @classmethod
+    def from_shipped(cls, name: str) -> Self:
+        """Return the predictor that the package ships."""
+        config = read_config(SHIPPED)
+        return cls.from_checkpoint(SHIPPED, config, read_tensors(SHIPPED, config))
+
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the predictor of a folder whose files have been read.
+
+        Raises:
+            CheckpointError: the configuration or the weights are not those of such a predictor.
+        """
+        targets, settings = _read_settings(folder, config)
+        check_tensors(folder, tensors, _expected(folder, tensors, len(targets)))
+        vocabulary = _read_vocabulary(folder, tensors)
+        weights = {
+            f"{layer}.{part}": tensors[f"network.{layer}.{part}"]
+            for layer in LINEAR
+            for part in ("weight", "bias")
+        }
+        calibration = {
+            name: tensors[f"calibration.{name}"] for name in ("slope", "offset", "spread", "far")
+        }
+        known = {"predictor_type", "format_version", "targets", "weights_sha256", *settings}
+        return cls(
+            WordPieces(vocabulary, settings["max_pieces"]),
+            StaticNetwork(tensors["pieces"], tensors["scales"], weights),
+            tensors["references"],
+            WordTables(tensors["word_counts"], tensors["word_pairs"], settings["captions"]),
+            OutsideModel.from_tensors(tensors),
+            calibration,
+            targets,
+            {key: value for key, value in config.items() if key not in known},
+        )
+
+
+def spread_inputs(
+    scores: NDArray[np.float64], distance: NDArray[np.float32], gate: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return what a deviation depends on: shape ``(rows, targets, 5)``."""
+    ones = np.ones_like(scores)
+    capped = np.clip(scores, -2, 2)
+    columns = [ones, ones * distance[:, None], capped, capped**2, ones * gate[:, None]]
+    return np.stack(columns, axis=2)
+
+
+def _read_settings(folder: Path, config: Mapping[str, Any]) -> tuple[tuple[str, ...], dict]:
+    path, remedy = folder / CONFIG, "save or download the predictor again"
+    names = config.get("targets")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CheckpointError(f"{path} has no list of targets; {remedy}")
+    try:
+        targets = resolve_targets(names)
+    except UnknownTargetError as error:
+        raise CheckpointError(f"{path}: {error}") from None
+    settings = {key: config.get(key) for key in ("max_pieces", "captions")}
+    for key, value in settings.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise CheckpointError(f"{path}: {key!r} is {value!r}, not a whole number; {remedy}")
+    return targets, settings
+
+
+def _read_vocabulary(folder: Path, tensors: Tensors) -> list[str]:
+    try:
+        vocabulary = unpack_vocabulary(tensors["vocabulary"])
+    except UnicodeDecodeError:
+        vocabulary = []
+    if len(vocabulary) != len(tensors["pieces"]) or "[UNK]" not in vocabulary:
+        raise CheckpointError(
+            f"{folder / CONFIG}: the vocabulary does not fit the vectors of the word pieces; save "
+            "or download the predictor again"
+        )
+    return vocabulary
+
+
+def _expected(folder: Path, tensors: Tensors, targets: int) -> dict[str, tuple[str, tuple]]:
+    """Return type and shape by name; free sizes are taken from the arrays themselves."""
+
+    def size(name: str, axis: int = 0) -> int:
+        array = tensors.get(name)
+        return array.shape[axis] if array is not None and array.ndim > axis else 0
+
+    width, filters = size("pieces", 1), size("network.first.bias")
+    hidden, point = size("network.hidden.bias"), size("network.point.bias")
+    outputs = max(size("network.scores.bias"), targets)
+    shapes = {
+        "first": (filters, 3 * width),
+        "second": (filters, 3 * filters),
+        "hidden": (hidden, 2 * filters + width + 1),
+        "scores": (outputs, hidden),
+        "point": (point, hidden),
+    }
+    network = {
+        f"network.{layer}.{part}": ("float16", shape if part == "weight" else shape[:1])
+        for layer, shape in shapes.items()
+        for part in ("weight", "bias")
+    }
+    pieces = size("pieces")
+    return {
+        "vocabulary": ("uint8", (size("vocabulary"),)),
+        "pieces": ("int8", (pieces, width)),
+        "scales": ("float16", (pieces,)),
+        "references": ("int8", (size("references"), point)),
+        "word_counts": ("uint8", (1 << 17,)),
+        "word_pairs": ("uint8", (1 << 18,)),
+        **network,
+        "gate.weight": ("float32", (len(STYLE) + 1,)),
+        "gate.bias": ("float32", (3,)),
+        "strict.weight": ("float32", (len(DIFFICULTY),)),
+        "strict.bias": ("float32", (1,)),
+        "calibration.slope": ("float32", (targets,)),
+        "calibration.offset": ("float32", (targets,)),
+        "calibration.spread": ("float32", (targets, 5)),
+        "calibration.far": ("float32", (1,)),
+    }

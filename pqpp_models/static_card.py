@@ -1,0 +1,168 @@
+"""The static predictor's model card, written from what its configuration says happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_HEAD = """\
+---
+license: apache-2.0
+language: en
+library_name: pqpp
+tags:
+- query-performance-prediction
+- prompt-performance-prediction
+- text-to-image
+---
+# static
+
+Predicts from a prompt alone how well it will do in text-to-image generation and in text-to-image
+retrieval, how sure that is, and whether the prompt is far from what the predictor knows. HBPP is in
+-1 .. 2, P@10 and RR are in 0 .. 1; higher is better. Targets: {targets}.
+
+```python
+from pqpp_models import Predictor
+
+predictor = Predictor.from_pretrained("static")
+predictor.predict(["A man riding a wave on a surfboard."], "mean_hbpp,mean_p10")
+values, deviations, distance = predictor.predict_with_uncertainty(["Two dogs and a robot"])
+predictor.is_far(distance)
+```
+
+## How it works
+
+A vector for each word piece, two convolutions over neighbouring pieces, their mean and maximum, one
+hidden layer. It runs on numpy; there is no transformer and no torch at run time. The network also
+puts a prompt near others of like meaning; one minus the mean cosine to the five nearest training
+prompts is its distance. Deviations depend on the distance and on the prediction; nine in ten true
+values are to lie within 1.645 of them.
+
+For prompts that give instructions, not captions, a gate adds a linear model of what makes an
+instruction hard: numbers, negation, places, text to draw, many things, unknown words, pairs of
+words that no caption holds together. The gate opens for what is short and not written as a
+sentence, a little for all that doesn't end with a full stop, and is closed for other captions.
+"""
+
+_TRAINING = """\
+## How it was trained
+
+A teacher (kernel ridge regression and small networks on layers of a pretrained encoder, on how
+densely a collection of captions lies around a prompt, and on the nearest training prompts' scores,
+all leaving a prompt itself out) was fitted to {prompts} prompts and then labelled {captions}
+captions and {others} further prompts, most of them made up of words and pieces of captions. The
+network was trained on these labels and, for training prompts, on what the teacher says of them when
+they are left out and on the true scores.
+
+| | |
+|---|---|
+| data | {data} |
+| encoder of the teacher | {encoder} |
+| teacher | {teacher} |
+| network | {student} |
+| instructions | {instructions} GenEval prompts with the published rates of their six categories |
+| seed | {seed} |
+| versions | {versions} |
+
+Settings were chosen on parts of the train split that were left out. No prompt of DrawBench or
+GIMBRR, and none of their scores, was trained on.
+"""
+
+_LIMITS = """\
+## Limits
+
+* English only. HBPP is about GLIDE and SDXL, P@10 and RR about CLIP and BLIP-2 on MS COCO images;
+  other models differ. RR is predicted much less well than the others.
+* It is better near its training prompts than far from them: look at the distance.
+* For instructions only the HBPP targets are adapted; P@10 and RR assume the MS COCO collection.
+* A prediction is about the average over annotators, images and models, not about one image.
+"""
+
+_SOURCES = """\
+## Sources and licences
+
+Trained on PQPP (Poesina, Costache, Chifu, Mothe and Ionescu, "PQPP: A Joint Benchmark for
+Text-to-Image Prompt and Query Performance Prediction", CVPR 2025), CC BY 4.0,
+https://github.com/Eduard6421/PQPP, and on captions of MS COCO (Lin et al., 2014), CC BY 4.0. The
+weights hold vectors and hashed counts of these captions, not their text; vectors and counts are
+changed from the originals. Word pieces and the teacher's encoder: all-MiniLM-L6-v2 by
+sentence-transformers, Apache-2.0. Prompts: GenEval (Ghosh et al., 2023), MIT; PartiPrompts (Google
+Research), Apache-2.0. Code and weights: Apache-2.0.
+"""
+
+
+def render_card(targets: Sequence[str], details: Mapping[str, Any]) -> str:
+    """Write the card of a static predictor.
+
+    Args:
+        targets: what it predicts.
+        details: ``data``, ``training`` and ``evaluation``; what is absent is left out.
+
+    Returns:
+        Markdown with a YAML header.
+
+    >>> "Not measured" in render_card(["mean_rr"], {})
+    True
+    """
+    parts = [_HEAD.format(targets=", ".join(f"`{target}`" for target in targets))]
+    if details.get("training"):
+        parts.append(_training(details))
+    parts.append(render_scores(details.get("evaluation")))
+    parts.append(_LIMITS)
+    if "pqpp-v1" in str(details.get("data", "")):
+        parts.append(_SOURCES)
+    return "\n".join(parts)
+
+
+def _training(details: Mapping[str, Any]) -> str:
+    training = details["training"]
+    return _TRAINING.format(
+        data=details.get("data", "not named"),
+        others=training["instructions"] + training["unscored_prompts"],
+        teacher=_listed(training["teacher"]),
+        student=_listed(training["student"]),
+        versions=_listed(training["versions"]),
+        **{name: training[name] for name in ("prompts", "captions", "encoder", "instructions")},
+        seed=training["seed"],
+    )
+
+
+def render_scores(scores: Mapping[str, Any] | None) -> str:
+    """Write a card's section about what `static_evaluation.evaluate` returned."""
+    if not scores:
+        return "## What it scores\n\nNot measured.\n"
+    rows = ["## What it scores", "", "The validation split of PQPP, scored once:", ""]
+    rows += ["| target | Pearson | Kendall |", "|---|---|---|"]
+    rows += [f"| {name} | {one:.3f} | {two:.3f} |" for name, (one, two) in _table(scores)]
+    rows += [
+        "",
+        f"Nine in ten true values should lie within 1.645 deviations; "
+        f"{scores['coverage_validation']:.1%} of validation's do.",
+    ]
+    named = {"drawbench": "DrawBench, HBPP", "gimbrr": "GIMBRR, match rates"}
+    if any(name in scores for name in named):
+        rows += ["", "Prompts of other sets, predicted `mean_hbpp` (GIMBRR's rates as 3r - 1):", ""]
+        rows += ["| set | prompts | Spearman | 95 % interval | coverage | far |", "|" + "---|" * 6]
+    for name, title in named.items():
+        if name in scores:
+            one = scores[name]
+            low, high = one["interval"]
+            rows.append(
+                f"| {title} | {one['prompts']} | {one['spearman']:.3f} | {low:.2f} .. {high:.2f} "
+                f"| {one['coverage']:.1%} | {one['far']:.1%} |"
+            )
+    if "gimbrr" in scores:
+        rows += ["", f"Within GIMBRR's tasks, on average: {scores['gimbrr']['within_tasks']:.3f}."]
+    return "\n".join([*rows, ""])
+
+
+def _table(scores: Mapping[str, Any]) -> list[tuple[str, Sequence[float]]]:
+    halves = {
+        "mean of the nearer half": scores["validation_near"],
+        "mean of the farther half": scores["validation_far"],
+    }
+    return [*scores["validation"].items(), *halves.items()]
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items())
