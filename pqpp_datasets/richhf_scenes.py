@@ -11,7 +11,7 @@ show. Points, labels and scores follow by rules, so that they are exact:
   for a changed word, aesthetics with the grain of the image; overall is their mean. All are rounded
   to twelfths, as means of three ratings on a scale of five are.
 
-    python -m pqpp_datasets.richhf_scenes FOLDER --train 4000 --validation 300 --test 300
+    python -m pqpp_datasets.richhf_scenes FOLDER --train 3000 --validation 300 --test 300
 """
 
 from __future__ import annotations
@@ -312,7 +312,7 @@ def main() -> None:
     """Write scenes as the command line says."""
     parser = argparse.ArgumentParser(description="Write a generated stand-in for RichHF-18K.")
     parser.add_argument("folder")
-    for name, count in (("train", 4000), ("validation", 300), ("test", 300)):
+    for name, count in (("train", 3000), ("validation", 300), ("test", 300)):
         parser.add_argument(f"--{name}", type=int, default=count, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--size", type=int, default=64, help="pixels along a side of an image")

@@ -1,0 +1,63 @@
+"""`pqpp feedback`: a folder of generated images judged, as an HTML gallery."""
+
+import argparse
+import json
+
+_EPILOG = """examples:
+  pqpp feedback generated --model OWNER/REPOSITORY --output gallery.html
+  pqpp feedback generated --model runs/rahf/model --sort-by plausibility --json scores.json
+
+The folder holds images, and their prompts in metadata.jsonl or metadata.csv (`file_name`, `prompt`)
+or in a text file of each image's name.
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "feedback",
+        help="judge a folder of generated images, write an HTML gallery",
+        description="Predict scores, heatmaps and misaligned words of generated images with a RAHF "
+        "model, and write a page that shows them.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", help="the images, with their prompts")
+    parser.add_argument("--model", required=True, help="folder or OWNER/REPOSITORY of a RAHF model")
+    parser.add_argument(
+        "--output", metavar="FILE", default="gallery.html", help="the page (default: %(default)s)"
+    )
+    parser.add_argument("--json", metavar="FILE", help="also write scores and words as JSON")
+    parser.add_argument("--sort-by", metavar="SCORE", help="lowest first, by this score")
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=0.5,
+        help="probability from which on a word counts as misaligned (default: %(default)s)",
+    )
+    parser.add_argument("--batch-size", type=int, default=16, help="images at once")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Judge the folder and write the page."""
+    from pqpp_cli.output import emit
+    from pqpp_models.rahf.feedback import FeedbackModel
+    from pqpp_models.rahf.gallery import judge_folder, read_folder, render_gallery
+
+    pictures = read_folder(options.folder)
+    model = FeedbackModel.from_pretrained(options.model, threshold=options.threshold)
+    judged = judge_folder(model, pictures, options.batch_size)
+    page = render_gallery(pictures, judged, f"Feedback: {options.folder}", sort_by=options.sort_by)
+    emit(page, options.output)
+    if options.json:
+        rows = [
+            {
+                "file_name": picture.path.name,
+                "prompt": picture.prompt,
+                "scores": one.scores,
+                "misaligned_words": [vars(word) for word in one.misaligned_words],
+            }
+            for picture, one in zip(pictures, judged, strict=True)
+        ]
+        emit(json.dumps(rows, indent=1, ensure_ascii=False), options.json)

@@ -1,0 +1,173 @@
+"""Judging images: scores, heatmaps and misaligned words, from a folder, a repository or a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.rahf.labels import HEATMAPS, SCORES
+from pqpp_models.rahf.words import Word, split_words
+
+if TYPE_CHECKING:
+    import os
+
+    from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
+    from pqpp_models.rahf.processing_rahf import RahfProcessor
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What the model says about an image and its prompt.
+
+    Attributes:
+        prompt: The prompt.
+        scores: Plausibility, alignment, aesthetics and overall, each in 0 .. 1.
+        heatmaps: Implausibility and misalignment, each `(side, side)` in 0 .. 1.
+        words: The words of the prompt.
+        probabilities: Of each word, that it is misaligned; NaN for words that were not looked at.
+        threshold: From which probability on a word counts as misaligned.
+    """
+
+    prompt: str
+    scores: dict[str, float]
+    heatmaps: dict[str, NDArray[np.float32]]
+    words: list[Word]
+    probabilities: list[float]
+    threshold: float
+
+    @property
+    def misaligned(self) -> list[bool]:
+        """Whether each word is misaligned."""
+        return [probability >= self.threshold for probability in self.probabilities]
+
+    @property
+    def misaligned_words(self) -> list[Word]:
+        """The words that are misaligned."""
+        pairs = zip(self.words, self.misaligned, strict=True)
+        return [word for word, is_misaligned in pairs if is_misaligned]
+
+
+class FeedbackModel:
+    """A model with its processor.
+
+    Args:
+        model: The model.
+        processor: Its processor.
+        device: Where it runs; where it is if left out.
+        threshold: From which probability on a word counts as misaligned.
+    """
+
+    def __init__(
+        self,
+        model: RahfForRichFeedback,
+        processor: RahfProcessor,
+        device: Any = None,
+        threshold: float = 0.5,
+    ) -> None:
+        if not 0 <= threshold <= 1:
+            raise PredictorError(f"`threshold` is {threshold}; it must be from 0 to 1")
+        self.model = model.eval() if device is None else model.eval().to(device)
+        self.processor, self.threshold = processor, threshold
+
+    @classmethod
+    def from_pretrained(
+        cls, name_or_path: str | os.PathLike[str], device: Any = None, **options: Any
+    ) -> Self:
+        """Load a model and its processor.
+
+        Args:
+            name_or_path: A folder, or `OWNER/REPOSITORY` on the Hub.
+            device: Where it shall run; a GPU if there is one.
+            **options: `threshold`, and what the Hub's client takes, like `revision`.
+
+        Raises:
+            CheckpointError: There is no usable model.
+        """
+        import torch
+
+        from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
+        from pqpp_models.rahf.processing_rahf import RahfProcessor
+
+        own = {name: options.pop(name) for name in ("threshold",) if name in options}
+        try:
+            # Weights in other formats than safetensors are never read.
+            model = RahfForRichFeedback.from_pretrained(
+                name_or_path, use_safetensors=True, **options
+            )
+            processor = RahfProcessor.from_pretrained(name_or_path, **options)
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise CheckpointError(
+                f"{name_or_path} holds no usable RAHF model ({reason}); give a folder or "
+                "OWNER/REPOSITORY written by training/train_rahf.py"
+            ) from None
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        return cls(model, processor, device, **own)
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
+        """Write model and processor to a folder."""
+        self.model.save_pretrained(folder)
+        self.processor.save_pretrained(folder)
+        return Path(folder)
+
+    def judge(
+        self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
+    ) -> list[Feedback]:
+        """Judge images.
+
+        Args:
+            images: Images, arrays, paths, or mappings with `bytes` or `path`.
+            prompts: One an image.
+            batch_size: Images at once.
+        """
+        if len(images) != len(prompts):
+            raise PredictorError(
+                f"{len(images)} image(s) and {len(prompts)} prompt(s); give one an image"
+            )
+        if batch_size < 1:
+            raise PredictorError(f"`batch_size` is {batch_size}; it must be 1 or more")
+        starts = range(0, len(images), batch_size)
+        return [
+            one
+            for start in starts
+            for one in self._judge_batch(
+                images[start : start + batch_size], prompts[start : start + batch_size]
+            )
+        ]
+
+    def _judge_batch(self, images: Sequence[Any], prompts: Sequence[str]) -> Iterable[Feedback]:
+        import torch
+
+        from pqpp_models.rahf.decoding import mark_words
+
+        batch = self.processor(images=list(images), text=list(prompts)).to(self.model.device)
+        with torch.inference_mode():
+            found = self.model(**batch)
+            kept = [self.processor.kept_word_ids(prompt) for prompt in prompts]
+            marked = mark_words(
+                self.model,
+                found.encoder_states,
+                found.encoder_mask,
+                kept,
+                self.processor.suffix_ids,
+                self.threshold,
+            )
+        heatmaps = found.heatmaps.float().cpu().numpy()
+        scores = found.scores.double().cpu().numpy()
+        for row, prompt in enumerate(prompts):
+            words = split_words(prompt)
+            unseen = [float("nan")] * (len(words) - len(marked[row]))
+            yield Feedback(
+                prompt=prompt,
+                scores=dict(zip(SCORES, scores[row].tolist(), strict=True)),
+                heatmaps=dict(zip(HEATMAPS, heatmaps[row], strict=True)),
+                words=words,
+                probabilities=[*marked[row], *unseen],
+                threshold=self.threshold,
+            )

@@ -1,0 +1,173 @@
+"""A folder of images judged, as one HTML page that needs no other file."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pqpp_models.clip.pairs import open_image
+from pqpp_models.errors import PredictorError
+from pqpp_models.rahf.feedback import Feedback, FeedbackModel
+from pqpp_models.rahf.labels import HEATMAPS, SCORES
+from pqpp_models.rahf.pictures import overlay
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
+_STYLE = """
+body{font:15px/1.4 system-ui,sans-serif;margin:2rem;background:#fafafa;color:#222}
+article{background:#fff;border:1px solid #ddd;border-radius:6px;padding:1rem;margin:0 0 1rem}
+figure{display:inline-block;margin:0 .8rem .4rem 0}figcaption{font-size:.8rem;color:#666}
+img{display:block;max-width:100%}mark{background:#ffd0c8;border-radius:3px;padding:0 .15em}
+td,th{padding:0 .8rem 0 0;text-align:left}h2{font-size:1rem;margin:0 0 .5rem}
+"""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image with its prompt.
+
+    Attributes:
+        path: Its file.
+        prompt: What it was generated from.
+    """
+
+    path: Path
+    prompt: str
+
+
+def read_folder(folder: str | Path) -> list[Picture]:
+    """Find the images of a folder with their prompts.
+
+    Prompts come from `metadata.jsonl` or `metadata.csv` (`file_name` and `prompt` or `text`, the
+    form of the imagefolder builder), or from a text file of the image's name beside it.
+
+    Args:
+        folder: The folder.
+
+    Raises:
+        PredictorError: There is no such folder, no image, or an image without a prompt.
+    """
+    root = Path(folder).expanduser()
+    if not root.is_dir():
+        raise PredictorError(f"there is no folder {root}; check the path")
+    images = sorted(path for path in root.iterdir() if path.suffix.lower() in ENDINGS)
+    if not images:
+        raise PredictorError(f"{root} holds no image ({', '.join(ENDINGS)})")
+    listed = _listed_prompts(root)
+    return [Picture(path, _prompt_of(path, listed)) for path in images]
+
+
+def _listed_prompts(root: Path) -> dict[str, str]:
+    rows: Iterable[Any] = []
+    lines, table = root / "metadata.jsonl", root / "metadata.csv"
+    try:
+        if lines.is_file():
+            text = lines.read_text(encoding="utf-8")
+            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        elif table.is_file():
+            with table.open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+        return {row["file_name"]: str(row.get("prompt") or row.get("text") or "") for row in rows}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PredictorError(
+            f"the metadata in {root} are not readable ({type(error).__name__}); each row needs "
+            "`file_name` and `prompt`"
+        ) from None
+
+
+def _prompt_of(path: Path, listed: dict[str, str]) -> str:
+    beside = path.with_suffix(".txt")
+    if path.name in listed:
+        return listed[path.name]
+    if beside.is_file():
+        return beside.read_text(encoding="utf-8").strip()
+    raise PredictorError(
+        f"{path} has no prompt; put one in metadata.jsonl (`file_name`, `prompt`) or {beside.name}"
+    )
+
+
+def judge_folder(
+    model: FeedbackModel, pictures: Sequence[Picture], batch_size: int = 16
+) -> list[Feedback]:
+    """Judge the images of a folder, some at a time."""
+    found: list[Feedback] = []
+    for start in range(0, len(pictures), batch_size):
+        some = pictures[start : start + batch_size]
+        images = [open_image(picture.path) for picture in some]
+        found += model.judge(images, [picture.prompt for picture in some], batch_size)
+    return found
+
+
+def render_gallery(
+    pictures: Sequence[Picture],
+    judged: Sequence[Feedback],
+    title: str = "Feedback",
+    side: int = 256,
+    sort_by: str | None = None,
+) -> str:
+    """Return the page.
+
+    Args:
+        pictures: The images.
+        judged: One a picture.
+        title: Of the page.
+        side: Longest side of a shown image in pixels.
+        sort_by: A score; the lowest comes first. The folder's order if left out.
+
+    Raises:
+        PredictorError: `sort_by` is no score.
+    """
+    if sort_by is not None and sort_by not in SCORES:
+        raise PredictorError(f"`sort_by` is {sort_by!r}; choose among {', '.join(SCORES)}")
+    pairs = list(zip(pictures, judged, strict=True))
+    if sort_by:
+        pairs.sort(key=lambda pair: pair[1].scores[sort_by])
+    articles = "\n".join(_article(picture, one, side) for picture, one in pairs)
+    means = {name: sum(one.scores[name] for one in judged) / len(judged) for name in SCORES}
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n"
+        f"<h1>{html.escape(title)}</h1>\n<p>{len(judged)} images. Mean {_listed(means)}.</p>\n"
+        f"{articles}\n</html>\n"
+    )
+
+
+def _article(picture: Picture, judged: Feedback, side: int) -> str:
+    image = open_image(picture.path)
+    image.thumbnail((side, side))
+    shown = [("image", image)]
+    shown += [(name, overlay(image, judged.heatmaps[name])) for name in HEATMAPS]
+    figures = "".join(
+        f'<figure><img alt="{name}" src="{_embedded(one)}"><figcaption>{name}</figcaption></figure>'
+        for name, one in shown
+    )
+    return (
+        f"<article><h2>{html.escape(picture.path.name)}</h2>{figures}"
+        f"<p>{marked_prompt(judged)}</p><p>{_listed(judged.scores)}</p></article>"
+    )
+
+
+def marked_prompt(judged: Feedback) -> str:
+    """Return a prompt as HTML with its misaligned words marked."""
+    parts, end = [], 0
+    for word in judged.misaligned_words:
+        parts.append(html.escape(judged.prompt[end : word.start]))
+        parts.append(f"<mark>{html.escape(word.text)}</mark>")
+        end = word.end
+    return "".join([*parts, html.escape(judged.prompt[end:])])
+
+
+def _listed(scores: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
+
+
+def _embedded(image: Any) -> str:
+    buffer = io.BytesIO()
+    image.save(buffer, "jpeg", quality=88)
+    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"

@@ -1,0 +1,111 @@
+"""`pipeline("rich-human-feedback")`: images with prompts in; scores, heatmaps and words out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformers.pipelines.base import Pipeline
+
+from pqpp_models.clip.pairs import open_image
+from pqpp_models.errors import PredictorError
+from pqpp_models.rahf.feedback import Feedback, FeedbackModel
+from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
+from pqpp_models.rahf.pictures import heatmap_image, overlay
+
+
+class RichHumanFeedbackPipeline(Pipeline):
+    """Judges generated images.
+
+    It takes a mapping with `image` (an image of PIL, a path, an array) and `prompt`, or a list of
+    such mappings, and returns for each a mapping with
+
+    - `scores`: plausibility, alignment, aesthetics, overall, each 0 to 1;
+    - `heatmaps`: implausibility and misalignment, grey images of the image's size;
+    - `misaligned_words`: each with `word`, `start` and `end` in the prompt, and `probability`;
+    - `overlays`, with `overlays=True`: the image tinted by each heatmap.
+    """
+
+    _load_processor = True
+    _load_tokenizer = False
+    _load_image_processor = False
+    _load_feature_extractor = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
+            raise PredictorError(
+                f"{type(self.model).__name__} is no RAHF model with its processor; give a folder "
+                "or repository written by training/train_rahf.py"
+            )
+        self.feedback = FeedbackModel(self.model, self.processor)
+
+    def __call__(
+        self,
+        inputs: Any,
+        batch_size: int | None = None,
+        threshold: float = 0.5,
+        overlays: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Judge one image or many.
+
+        Args:
+            inputs: A mapping with `image` and `prompt`, or a list of them.
+            batch_size: Images that the model sees at once.
+            threshold: From which probability on a word counts as misaligned.
+            overlays: Also return the tinted images.
+            **kwargs: Not used; refused, so that a misspelled option is noticed.
+        """
+        if kwargs:
+            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}")
+        single = isinstance(inputs, Mapping)
+        rows = [inputs] if single else list(inputs)
+        for index, row in enumerate(rows):
+            known = isinstance(row, Mapping) and {"image", "prompt"} <= set(row)
+            if not known or not isinstance(row["prompt"], str):
+                raise PredictorError(
+                    f"the input at index {index} is no mapping with `image` and `prompt`"
+                )
+        images = [open_image(row["image"]) for row in rows]
+        self.feedback.threshold = threshold
+        size = batch_size or self._batch_size or 16
+        judged = self.feedback.judge(images, [row["prompt"] for row in rows], size)
+        found = [described(one, image, overlays) for one, image in zip(judged, images, strict=True)]
+        return found[0] if single else found
+
+    # The three steps of transformers' own loop, for those who call them one by one.
+
+    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
+        if kwargs:
+            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}")
+        return {}, {}, {}
+
+    def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
+        """Return the row with its image opened."""
+        return {"image": open_image(input_["image"]), "prompt": input_["prompt"]}
+
+    def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
+        row = input_tensors
+        return {"judged": self.feedback.judge([row["image"]], [row["prompt"]])[0], **row}
+
+    def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return what the pipeline returns for an image."""
+        return described(model_outputs["judged"], model_outputs["image"], False)
+
+
+def described(judged: Feedback, image: Any, overlays: bool) -> dict[str, Any]:
+    """Return a judgment as plain values and pictures."""
+    pairs = zip(judged.words, judged.probabilities, judged.misaligned, strict=True)
+    found: dict[str, Any] = {
+        "scores": judged.scores,
+        "heatmaps": {k: heatmap_image(v, image.size) for k, v in judged.heatmaps.items()},
+        "misaligned_words": [
+            {"word": w.text, "start": w.start, "end": w.end, "probability": probability}
+            for w, probability, is_misaligned in pairs
+            if is_misaligned
+        ],
+    }
+    if overlays:
+        found["overlays"] = {k: overlay(image, v) for k, v in judged.heatmaps.items()}
+    return found

@@ -1,0 +1,157 @@
+"""Saving a trained RAHF model with its card, and pushing it to the Hub."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pqpp_models.errors import CheckpointError, HubError
+from pqpp_models.rahf.labels import SCORES
+
+FILES = (
+    *("config.json", "generation_config.json", "model.safetensors", "README.md"),
+    *("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"),
+    *("tokenizer.json", "spiece.model", "special_tokens_map.json", "added_tokens.json"),
+    *("model.safetensors.index.json", "model-*.safetensors"),
+)
+"""What a folder holds and what is pushed: no code, no pickle."""
+
+
+def save_whole(model: Any, processor: Any, card: str, folder: Path) -> Path:
+    """Write model, processor and card beside and rename, so that a folder is never half new.
+
+    Args:
+        model: The model.
+        processor: Its processor.
+        card: The card's text.
+        folder: Where to; an older model there is replaced.
+
+    Raises:
+        CheckpointError: The folder holds other things.
+    """
+    foreign = [] if not folder.exists() else [p.name for p in folder.iterdir() if not _ours(p)]
+    if foreign:
+        raise CheckpointError(
+            f"{folder} holds other things ({', '.join(sorted(foreign)[:3])}); name a new folder"
+        )
+    beside = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(beside, ignore_errors=True)
+    model.save_pretrained(beside)
+    processor.save_pretrained(beside)
+    (beside / "README.md").write_text(card, encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    beside.rename(folder)
+    return folder
+
+
+def _ours(path: Path) -> bool:
+    return any(path.match(pattern) for pattern in FILES)
+
+
+def push(folder: Path, repo_id: str, private: bool = False, token: str | None = None) -> str:
+    """Publish a saved model as one commit; only the files of a model are sent.
+
+    Args:
+        folder: From `save_whole`.
+        repo_id: `OWNER/REPOSITORY`.
+        private: Make a new repository private.
+        token: An access token; the stored one if left out.
+
+    Returns:
+        The commit's address.
+
+    Raises:
+        HubError: The Hub cannot be reached or refuses.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    from pqpp_models.hub_errors import reason_of
+
+    api = HfApi(token=token, library_name="pqpp")
+    try:
+        api.create_repo(repo_id, private=private, exist_ok=True)
+        done = api.upload_folder(
+            repo_id=repo_id,
+            folder_path=folder,
+            allow_patterns=list(FILES),
+            commit_message="Upload a RAHF model with pqpp",
+        )
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise HubError(f"the Hub repository {repo_id!r} {reason_of(error)}") from None
+    return str(done.commit_url)
+
+
+def render_card(details: Mapping[str, Any]) -> str:
+    """Return a model card in Markdown, written from what happened.
+
+    Args:
+        details: `variant`, and from a training `recipe`, `data`, `epochs`, `steps`, `seconds`,
+            `processes`, `validation` and `versions`.
+    """
+    from huggingface_hub import ModelCardData
+
+    data = ModelCardData(
+        license="apache-2.0",
+        language="en",
+        library_name="transformers",
+        pipeline_tag="image-text-to-text",
+        tags=["pqpp", "rich-human-feedback", "text-to-image-evaluation"],
+        model_name="pqpp-rahf",
+        eval_results=_results(details) or None,
+    )
+    about = (
+        "RAHF, the model of rich human feedback for generated images (Liang et al., CVPR 2024), in "
+        f"its {details['variant'].replace('_', '-')} variant. From an image and the prompt that it "
+        f"was generated from it predicts four scores ({', '.join(SCORES)}, each 0 to 1), heatmaps "
+        "of implausible and of misaligned regions, and the misaligned words of the prompt."
+    )
+    use = (
+        "```python\nfrom transformers import pipeline\n\n"
+        'feedback = pipeline("rich-human-feedback", model="OWNER/REPOSITORY")\n'
+        'feedback({"image": "image.png", "prompt": "a yellow cat"})\n```'
+    )
+    parts = [f"---\n{data.to_yaml()}\n---", f"# pqpp-rahf\n\n{about}", use]
+    if "recipe" in details:
+        parts += [_training(details), _figures(details)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _training(details: Mapping[str, Any]) -> str:
+    rows = {
+        "images": ", ".join(f"{k}: {v}" for k, v in details["data"].items()),
+        "epochs": f"{details['epochs']}, the best is {details['best_epoch']}",
+        "steps": details["steps"],
+        "time": f"{details['seconds']} s on {details['processes']} process(es)",
+        "recipe": ", ".join(f"`{k}`: {v}" for k, v in details["recipe"].items()),
+        "versions": ", ".join(f"{k} {v}" for k, v in details["versions"].items()),
+    }
+    lines = [f"| {name} | {value} |" for name, value in rows.items()]
+    return "\n".join(["## How it was trained", "", "| | |", "|---|---|", *lines])
+
+
+def _figures(details: Mapping[str, Any]) -> str:
+    lines = [f"| {name} | {value:.4g} |" for name, value in details["validation"].items()]
+    note = "On the validation split, which also chose the epoch: other images will score lower."
+    return "\n".join(["## What it scores", "", note, "", "| metric | value |", "|---|---|", *lines])
+
+
+def _results(details: Mapping[str, Any]) -> list[Any]:
+    from huggingface_hub import EvalResult
+
+    recipe = details.get("recipe", {})
+    return [
+        EvalResult(
+            task_type="rich-human-feedback",
+            dataset_type=recipe.get("dataset", "pqpp"),
+            dataset_name=recipe.get("dataset", "pqpp"),
+            dataset_config=recipe.get("dataset_config"),
+            dataset_split=recipe.get("validation_split"),
+            metric_type=name,
+            metric_name=name,
+            metric_value=value,
+        )
+        for name, value in details.get("validation", {}).items()
+    ]

@@ -1,0 +1,195 @@
+"""The converter, on random weights of the published layout, against a forward written here."""
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="RAHF needs torch")
+transformers = pytest.importorskip("transformers", reason="RAHF needs transformers")
+
+from torch.nn import functional  # noqa: E402
+
+from pqpp_models import CheckpointError  # noqa: E402
+from pqpp_models.rahf.convert_rahf import convert, read_weights  # noqa: E402
+
+C, GRID, PATCH, HEADS = 16, 8, 4, 2
+SCORES = ("plausibility", "alignment", "aesthetics", "overall")
+DECONVS = (16, 8, 8, 4)
+TEXT = {"num_heads": 2, "d_kv": 8}
+
+
+@pytest.fixture(scope="module")
+def towers():
+    torch.manual_seed(0)
+    layers = {"num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 24}
+    vit = transformers.ViTModel(
+        transformers.ViTConfig(
+            hidden_size=12, image_size=GRID * PATCH, patch_size=PATCH, hidden_act="gelu", **layers
+        ),
+    ).eval()
+    t5 = transformers.T5ForConditionalGeneration(
+        transformers.T5Config(
+            vocab_size=40, d_model=C, d_ff=32, num_layers=2, **TEXT, decoder_start_token_id=0
+        )
+    ).eval()
+    return vit, t5
+
+
+def random_weights(towers):
+    """Return a state dict of the layout, the ViT with the names of transformers 4."""
+    vit, t5 = towers
+    found = {f"vit.{old_name(name)}": value for name, value in vit.state_dict().items()}
+    found |= {f"t5.{name}": value for name, value in t5.state_dict().items()}
+    generator = torch.Generator().manual_seed(1)
+
+    def layer(name, *shape):
+        fan = math.prod(shape[1:])
+        found[f"{name}.weight"] = torch.randn(*shape, generator=generator) / math.sqrt(fan)
+        outputs = shape[1] if "deconv" in name else shape[0]
+        found[f"{name}.bias"] = torch.randn(outputs, generator=generator) / 5
+
+    def norm(name, channels):
+        found[f"{name}.scale"] = 1 + torch.randn(channels, 1, 1, generator=generator) / 5
+
+    layer("visual_token_projection", C, 12)
+    for kind in ("implausibility", "misalignment"):
+        head = f"heatmap_predictor.{kind}"
+        layer(f"{head}.conv_layers.0", 12, C, 3, 3)
+        norm(f"{head}.conv_layers.2", 12)
+        layer(f"{head}.conv_layers.3", 8, 12, 3, 3)
+        norm(f"{head}.conv_layers.5", 8)
+        before = 8
+        for i, size in enumerate(DECONVS):
+            layer(f"{head}.deconv_layers.{i}.0", before, size, 3, 3)
+            norm(f"{head}.deconv_layers.{i}.1", size)
+            layer(f"{head}.conv_layers2.{i}.0", size, size, 3, 3)
+            norm(f"{head}.conv_layers2.{i}.1", size)
+            layer(f"{head}.conv_layers2.{i}.3", size, size, 3, 3)
+            norm(f"{head}.conv_layers2.{i}.4", size)
+            before = size
+        layer(f"{head}.last_conv1", before, before, 3, 3)
+        layer(f"{head}.last_conv2", 1, before, 3, 3)
+    for kind in SCORES:
+        head, sizes = f"score_predictor.{kind}", (C, C, C // 2, C // 4, C // 8, C // 8, C // 16)
+        for i in range(6):
+            layer(f"{head}.conv_layers.{3 * i}", sizes[i + 1], sizes[i], 3, 3)
+            norm(f"{head}.conv_layers.{3 * i + 1}", sizes[i + 1])
+        for i, pair in enumerate(((20, GRID * GRID), (10, 20), (1, 10))):
+            layer(f"{head}.linear_layers.{2 * i}", *pair)
+    return found
+
+
+def old_name(name):
+    """Return the name that transformers 4 gives to a ViT's tensor."""
+    for new, old in (
+        ("layers.", "encoder.layer."),
+        ("attention.q_proj", "attention.attention.query"),
+        ("attention.k_proj", "attention.attention.key"),
+        ("attention.v_proj", "attention.attention.value"),
+        ("attention.o_proj", "attention.output.dense"),
+        ("mlp.fc1", "intermediate.dense"),
+        ("mlp.fc2", "output.dense"),
+    ):
+        name = name.replace(new, old)
+    return name
+
+
+def scale_norm(x, scale):
+    return x / torch.sqrt((x**2).mean(1, keepdim=True) + 1e-8) * scale
+
+
+def independent_forward(w, towers, pixels, ids):
+    """Compute heatmaps and scores from the layout's description, with functions only."""
+    vit, t5 = towers
+
+    def conv(x, name):
+        return functional.conv2d(x, w[f"{name}.weight"], w[f"{name}.bias"], padding=1)
+
+    tokens = vit(pixels).last_hidden_state
+    tokens = tokens @ w["visual_token_projection.weight"].T + w["visual_token_projection.bias"]
+    joint = torch.cat([tokens, t5.shared(ids)], dim=1)
+    states = t5.encoder(inputs_embeds=joint).last_hidden_state
+    features = states[:, 1 : 1 + GRID * GRID].transpose(1, 2).reshape(-1, C, GRID, GRID)
+    found = {}
+    for kind in ("implausibility", "misalignment"):
+        p, x = f"heatmap_predictor.{kind}", features
+        for i in (0, 3):
+            x = torch.relu(conv(x, f"{p}.conv_layers.{i}"))
+            x = scale_norm(x, w[f"{p}.conv_layers.{i + 2}.scale"])
+        for i in range(4):
+            name = f"{p}.deconv_layers.{i}.0"
+            x = functional.conv_transpose2d(
+                x, w[f"{name}.weight"], w[f"{name}.bias"], stride=2, padding=1, output_padding=1
+            )
+            x = torch.relu(scale_norm(x, w[f"{p}.deconv_layers.{i}.1.scale"]))
+            y = scale_norm(conv(x, f"{p}.conv_layers2.{i}.0"), w[f"{p}.conv_layers2.{i}.1.scale"])
+            y = conv(torch.relu(y), f"{p}.conv_layers2.{i}.3")
+            x = torch.relu(x + scale_norm(y, w[f"{p}.conv_layers2.{i}.4.scale"]))
+        x = conv(torch.relu(conv(x, f"{p}.last_conv1")), f"{p}.last_conv2")
+        found[kind] = torch.sigmoid(x[:, 0])
+    for kind in SCORES:
+        p, x = f"score_predictor.{kind}", features
+        for i in range(6):
+            x = conv(x, f"{p}.conv_layers.{3 * i}")
+            x = torch.relu(scale_norm(x, w[f"{p}.conv_layers.{3 * i + 1}.scale"]))
+        x = x.flatten(1)
+        for i in range(3):
+            name = f"{p}.linear_layers.{2 * i}"
+            x = x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+            x = torch.relu(x) if i < 2 else torch.sigmoid(x)
+        found[kind] = x[:, 0]
+    return found
+
+
+@torch.no_grad()
+def test_converted_weights_compute_what_the_layout_says(towers):
+    weights = random_weights(towers)
+    model = convert(weights, vision_heads=HEADS)
+    pixels = torch.randn(2, 3, GRID * PATCH, GRID * PATCH)
+    ids = torch.randint(2, 40, (2, 5))
+    expected = independent_forward(weights, towers, pixels, ids)
+    found = model(pixels, ids)
+    assert found.heatmaps.shape == (2, 2, GRID * 16, GRID * 16)
+    for i, kind in enumerate(("implausibility", "misalignment")):
+        assert torch.allclose(found.heatmaps[:, i], expected[kind], atol=1e-5)
+        assert float(expected[kind].std()) > 1e-3
+    for i, kind in enumerate(SCORES):
+        assert torch.allclose(found.scores[:, i], expected[kind], atol=1e-5)
+    labels = torch.randint(2, 40, (2, 4))
+    states = found.encoder_states
+    encoded = transformers.modeling_outputs.BaseModelOutput(last_hidden_state=states)
+    theirs = towers[1](encoder_outputs=encoded, labels=labels).logits
+    assert torch.allclose(
+        model.decode(states, found.encoder_mask, labels=labels), theirs, atol=1e-5
+    )
+
+
+def test_files_of_both_kinds_are_read(towers, tmp_path):
+    from safetensors.torch import save_file
+
+    weights = random_weights(towers)
+    torch.save({"state_dict": {f"module.{k}": v for k, v in weights.items()}}, tmp_path / "w.pt")
+    save_file({k: v.clone() for k, v in weights.items()}, tmp_path / "w.safetensors")
+    for name in ("w.pt", "w.safetensors"):
+        model = convert(read_weights(tmp_path / name), vision_heads=HEADS)
+        scale = model.score_heads["overall"].norms[0].weight
+        assert np.allclose(
+            scale.detach(), weights["score_predictor.overall.conv_layers.1.scale"].flatten()
+        )
+
+
+def test_wrong_files_are_refused(towers, tmp_path):
+    torch.save(pytest.fail, tmp_path / "code.pt")
+    with pytest.raises(CheckpointError, match="other things than tensors"):
+        read_weights(tmp_path / "code.pt")
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        read_weights(tmp_path / "none.safetensors")
+    weights = random_weights(towers)
+    del weights["score_predictor.overall.linear_layers.4.bias"]
+    with pytest.raises(CheckpointError, match=r"no 'score_predictor\.overall\.linear_layers"):
+        convert(weights, vision_heads=HEADS)
+    weights = random_weights(towers)
+    weights["extra.weight"] = weights["t5.extra"] = torch.zeros(2)
+    with pytest.raises(CheckpointError, match=r"text_model\.extra"):
+        convert(weights, vision_heads=HEADS)

@@ -1,0 +1,99 @@
+"""Fine-tune a diffusers text-to-image model with LoRA on images chosen by predicted scores.
+
+The set is a folder with images and metadata.jsonl, as `pqpp_models.rahf.select` writes it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pqpp_models.errors import MissingResourceError
+from pqpp_models.rahf.gallery import read_folder
+from pqpp_models.rahf.lora import DenoisingModel, Images, fingerprint, held_out_loss, load_pipeline
+from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
+from pqpp_models.training.loop import Task, make_accelerator, train
+from pqpp_models.training.publish import run_script
+
+EXAMPLES = """\
+  accelerate launch training/finetune_t2i.py --data_dir chosen \\
+      --model stable-diffusion-v1-5/stable-diffusion-v1-5
+  python training/finetune_t2i.py --data_dir chosen --model my_pipeline --lora_rank 16"""
+
+
+@dataclass(kw_only=True)
+class LoraRecipe(Recipe):
+    """What a text-to-image model is fine-tuned by."""
+
+    model: str = option("stable-diffusion-v1-5/stable-diffusion-v1-5", "pipeline of diffusers")
+    output_dir: str = option("runs/t2i", "folder for the adapters, checkpoints and logs")
+    targets: list[str] = option([], "not used")
+    resolution: int = option(512, "pixels along a side")
+    lora_rank: int = option(4, "rank of the adapters")
+    lora_alpha: int = option(4, "scale of the adapters")
+    held_out: float = option(0.1, "share of the images by which the best epoch is chosen")
+    epochs: int = option(10, "passes over the images at most")
+    batch_size: int = option(4, "images a step and process")
+    learning_rate: float = option(1e-4, "highest learning rate")
+    early_stopping_patience: int = option(0, "epochs without a better held-out loss; 0: never stop")
+
+    def __post_init__(self):
+        """Check the values of this script."""
+        super().__post_init__()
+        self._require("resolution", self.resolution > 0 and self.resolution % 8 == 0, "8, 16, ...")
+        self._require("lora_rank", self.lora_rank > 0, "above 0")
+        self._require("held_out", 0 < self.held_out < 1, "above 0 and below 1")
+        if self.push_to_hub:
+            raise RecipeError(
+                "`push_to_hub` is for predictors; upload the adapters' folder by hand"
+            )
+
+
+def finetune(recipe: LoraRecipe):
+    """Fine-tune, write the adapters and return how it went."""
+    try:
+        import peft  # noqa: F401
+    except ImportError:
+        raise MissingResourceError("adapters need peft; install pqpp[models]") from None
+    if recipe.data_dir is None:
+        raise RecipeError("`data_dir` is missing; name the folder of chosen images")
+    accelerator = make_accelerator(recipe)
+    pipe = load_pipeline(recipe.model)
+    model = DenoisingModel(pipe, recipe.lora_rank, recipe.lora_alpha).to(accelerator.device)
+    images = Images(read_folder(recipe.data_dir), pipe, recipe.resolution)
+    order = np.random.default_rng(recipe.seed).permutation(len(images)).tolist()
+    n = max(1, round(recipe.held_out * len(images)))
+    if n >= len(images):
+        raise RecipeError(f"{recipe.data_dir} holds {len(images)} image(s); 2 or more are needed")
+
+    def evaluate(model, accelerator):
+        plain = accelerator.unwrap_model(model)
+        loss = held_out_loss(plain, images, order[:n], recipe.batch_size, recipe.seed)
+        return {"negative_loss": -loss}
+
+    task = Task(
+        model=model,
+        examples=order[n:],
+        lengths=[1] * (len(images) - n),
+        collate=images.collate,
+        evaluate=evaluate,
+        head="none",
+        identity={"images": fingerprint(images)},
+        primary="negative_loss",
+        shown=("negative_loss",),
+    )
+    progress = train(task, recipe, accelerator)
+    if accelerator.is_main_process:
+        folder = model.save_adapters(Path(recipe.output_dir) / "lora")
+        print(f"saved in {folder}; use it by pipe.load_lora_weights({str(folder)!r})")
+    accelerator.wait_for_everyone()
+    return progress
+
+
+def main() -> None:
+    """Read the recipe and fine-tune."""
+    finetune(parse_recipe(LoraRecipe, __doc__, EXAMPLES))
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,188 @@
+"""Train RAHF, the model of rich human feedback (Liang et al., CVPR 2024, sections 4 and 9)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from accelerate.utils import gather_object
+from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
+
+from pqpp_models.rahf.configuration_rahf import RahfConfig
+from pqpp_models.rahf.evaluation import evaluate, join, predict_rows, summary, truth_of
+from pqpp_models.rahf.examples import BLINDS, Examples, fingerprint, load_split
+from pqpp_models.rahf.feedback import FeedbackModel
+from pqpp_models.rahf.labels import VARIANTS
+from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
+from pqpp_models.rahf.processing_rahf import RahfProcessor
+from pqpp_models.rahf.publishing import push, render_card, save_whole
+from pqpp_models.rahf.tokenizer import new_tokenizer
+from pqpp_models.training.arguments import Recipe, option, parse_recipe
+from pqpp_models.training.card import versions
+from pqpp_models.training.loop import Task, make_accelerator, train
+from pqpp_models.training.publish import run_script
+
+EXAMPLES = """\
+  accelerate launch training/train_rahf.py --config training/recipes/rahf.yaml \\
+      --pickapic_dir pickapic_v1
+  python -m pqpp_datasets.richhf_scenes scenes
+  python training/train_rahf.py --config training/recipes/rahf_scenes.yaml \\
+      --data_dir scenes/richhf --pickapic_dir scenes/pickapic"""
+PRESETS = ("small", "tiny")
+
+
+@dataclass(kw_only=True)
+class RahfRecipe(Recipe):
+    """What RAHF is trained by."""
+
+    dataset_config: str | None = option("richhf", "its configuration")
+    pickapic_dir: str | None = option(None, "folder of a copy of Pick-a-Pic v1")
+    targets: list[str] = option([], "not used: RAHF always learns its seven outputs")
+    model: str = option(
+        "towers", "towers (vision_model and text_model), small, tiny, or a RAHF to go on from"
+    )
+    vision_model: str = option("google/vit-base-patch16-224-in21k", "pretrained image tower")
+    text_model: str = option("google/t5-v1_1-base", "pretrained T5")
+    output_dir: str = option("runs/rahf", "folder for the model, checkpoints and logs")
+    variant: str = option("multi_head", "seven heads, or three with task strings", VARIANTS)
+    heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error")
+    score_weight: float = option(1.0, "weight of the scores' squared error")
+    keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy")
+    augmentation: bool = option(True, "the paper's augmentations")
+    prompt_dropout: float = option(
+        0.0, "share of examples whose prompt is to be written from sight"
+    )
+    blind: str = option("none", "ablation: what the model is not shown", BLINDS)
+    in_memory: bool = option(False, "keep decoded images in memory; for small sets")
+    max_validation_rows: int | None = option(None, "use only the first rows of validation")
+    gradient_checkpointing: bool = option(False, "compute activations twice, to save memory")
+    early_stopping_patience: int = option(0, "epochs without a better validation; 0: never stop")
+
+    def __post_init__(self):
+        """Check the values of this script."""
+        super().__post_init__()
+        self._require("prompt_dropout", 0 <= self.prompt_dropout < 1, "from 0 up to 1")
+        for name in ("heatmap_weight", "score_weight", "keyword_weight"):
+            self._require(name, getattr(self, name) >= 0, "0 or more")
+
+    def deciding(self):
+        """Return the fields that decide the weights."""
+        unused = {"targets", "pickapic_dir", "in_memory"}
+        return {k: v for k, v in super().deciding().items() if k not in unused}
+
+
+def new_model(recipe: RahfRecipe, prompts: list[str]):
+    """Return a model and its processor as the recipe says: from nothing, towers or a RAHF."""
+    weights = ("heatmap_weight", "score_weight", "keyword_weight")
+    fields = {name: getattr(recipe, name) for name in weights}
+    if recipe.model in PRESETS:
+        # The pieces of a tokenizer come from the prompts; 512 leave the common words whole.
+        tokenizer = new_tokenizer(prompts, vocab_size=512)
+        build = getattr(RahfConfig, recipe.model)
+        model = RahfForRichFeedback(build(recipe.variant, vocab_size=len(tokenizer), **fields))
+        size = model.config.vision_config.image_size
+        images = ViTImageProcessor(size={"height": size, "width": size})
+        return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
+    if recipe.model == "towers":
+        model = RahfForRichFeedback.from_towers(
+            recipe.vision_model, recipe.text_model, variant=recipe.variant, **fields
+        )
+        images = AutoImageProcessor.from_pretrained(recipe.vision_model)
+        tokenizer = AutoTokenizer.from_pretrained(recipe.text_model)
+        return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
+    loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
+    for name, value in fields.items():
+        setattr(loaded.model.config, name, value)
+    return loaded.model.train(), loaded.processor
+
+
+def read_split(recipe: RahfRecipe, split: str, limit: int | None):
+    """Load a split, or its first rows."""
+    table = load_split(
+        split, recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.dataset_config
+    )
+    return table if limit is None else table.select(range(min(limit, len(table))))
+
+
+def evaluation_on(examples: Examples):
+    """Return a function that judges the validation split, each process a part of it."""
+    truth = truth_of(examples)
+
+    def evaluate_model(model, accelerator):
+        feedback = FeedbackModel(accelerator.unwrap_model(model), examples.processor)
+        rank, world = accelerator.process_index, accelerator.num_processes
+        rows = list(range(rank, len(examples), world))
+        parts = gather_object([(rows, predict_rows(feedback, examples, rows))])
+        return summary(evaluate(join(parts), truth))
+
+    return evaluate_model
+
+
+def describe(recipe: RahfRecipe, model, examples, held_out, progress, processes: int):
+    """Return what happened, as plain values for the card."""
+    settings = recipe.deciding()
+    for name in ("model", "vision_model", "text_model", "dataset"):
+        if Path(settings[name]).exists():  # a card tells no local path
+            settings[name] = Path(settings[name]).resolve().name
+    return {
+        "variant": model.config.variant,
+        "recipe": settings,
+        "data": {
+            "training": len(examples),
+            "training SHA-256": fingerprint(examples),
+            "validation": len(held_out),
+            "validation SHA-256": fingerprint(held_out),
+        },
+        "epochs": progress.epoch,
+        "best_epoch": progress.best_epoch + 1,
+        "steps": progress.step,
+        "seconds": round(progress.seconds),
+        "processes": processes,
+        "validation": {k: round(v, 6) for k, v in (progress.best or {}).items()},
+        "versions": versions(),
+    }
+
+
+def train_rahf(recipe: RahfRecipe, training, validation):
+    """Train one recipe, save the model and return how it went."""
+    accelerator = make_accelerator(recipe)
+    model, processor = new_model(recipe, training["prompt"][:])
+    model.to(accelerator.device)
+    if recipe.gradient_checkpointing:
+        model.gradient_checkpointing_enable()
+    size = model.config.heatmap_size
+    shared = {"blind": recipe.blind, "in_memory": recipe.in_memory}
+    own = {"augmented": recipe.augmentation, "prompt_dropout": recipe.prompt_dropout}
+    examples = Examples(training, processor, size, seed=recipe.seed, **own, **shared)
+    held_out = Examples(validation, processor, size, **shared)
+    task = Task(
+        model=model,
+        examples=examples,
+        lengths=examples.lengths(),
+        collate=examples.collate,
+        evaluate=evaluation_on(held_out),
+        head="heads",
+        identity={"train": fingerprint(examples), "validation": fingerprint(held_out)},
+        primary="mean",
+        shown=("mean", "plausibility_plcc", "implausibility_cc", "keyword_f1"),
+    )
+    progress = train(task, recipe, accelerator)
+    if accelerator.is_main_process:
+        details = describe(recipe, model, examples, held_out, progress, accelerator.num_processes)
+        folder = Path(recipe.output_dir) / "model"
+        save_whole(model, processor, render_card(details), folder)
+        print(f"saved in {folder}")
+        if recipe.push_to_hub:
+            print(push(folder, recipe.hub_model_id, recipe.hub_private))
+    accelerator.wait_for_everyone()
+    return progress
+
+
+def main() -> None:
+    """Read the recipe and the data, and train."""
+    recipe = parse_recipe(RahfRecipe, __doc__, EXAMPLES)
+    training = read_split(recipe, recipe.train_split, recipe.max_train_rows)
+    validation = read_split(recipe, recipe.validation_split, recipe.max_validation_rows)
+    train_rahf(recipe, training, validation)
+
+
+if __name__ == "__main__":
+    run_script(main)
