@@ -124,7 +124,7 @@ def main() -> None:
     from pqpp_models.rahf.feedback import FeedbackModel
 
     folder = Path(options.folder)
-    counts = {"train": 3000, "validation": 300, "test": 300}
+    counts = {"train": 10000, "validation": 300, "test": 300}
     if not (folder / "scenes").exists():
         write_scenes(folder / "scenes", counts)
     known = folder / "measured.json"

@@ -11,7 +11,7 @@ show. Points, labels and scores follow by rules, so that they are exact:
   for a changed word, aesthetics with the grain of the image; overall is their mean. All are rounded
   to twelfths, as means of three ratings on a scale of five are.
 
-    python -m pqpp_datasets.richhf_scenes FOLDER --train 3000 --validation 300 --test 300
+    python -m pqpp_datasets.richhf_scenes FOLDER --train 10000 --validation 300 --test 300
 """
 
 from __future__ import annotations
@@ -119,9 +119,9 @@ def _content(random: np.random.Generator) -> tuple[list[Item], str]:
     cells = random.permutation(4)[:n]
     items = []
     for colour, shape, cell in zip(colours, shapes, cells, strict=True):
-        centre = 0.25 + 0.5 * np.array([cell % 2, cell // 2]) + random.uniform(-0.06, 0.06, 2)
+        centre = 0.25 + 0.5 * np.array([cell % 2, cell // 2]) + random.uniform(-0.02, 0.02, 2)
         x, y = map(float, centre)
-        radius = float(random.uniform(0.13, 0.18))
+        radius = float(random.uniform(0.17, 0.21))
         items.append(Item(str(colour), str(shape), x, y, radius))
     return items, str(random.choice(list(GROUNDS)))
 
@@ -312,7 +312,7 @@ def main() -> None:
     """Write scenes as the command line says."""
     parser = argparse.ArgumentParser(description="Write a generated stand-in for RichHF-18K.")
     parser.add_argument("folder")
-    for name, count in (("train", 3000), ("validation", 300), ("test", 300)):
+    for name, count in (("train", 10000), ("validation", 300), ("test", 300)):
         parser.add_argument(f"--{name}", type=int, default=count, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--size", type=int, default=64, help="pixels along a side of an image")

@@ -52,7 +52,7 @@ _TRAINING = """\
 | seed | {seed} |
 | versions | {versions} |
 
-Settings were chosen on parts of the train split that were left out.
+Settings were chosen on parts of the train split that were left out, with an eye on validation.
 """
 
 _LIMITS = """\

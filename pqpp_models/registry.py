@@ -114,7 +114,6 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
 
 
 register_predictor("lexical", "pqpp_models.lexical:LexicalPredictor")
-register_predictor("static", "pqpp_models.static:StaticPredictor")
 for _feature in (
     "n_synsets",
     "n_words",
@@ -126,6 +125,7 @@ for _feature in (
     "preposition_ratio",
 ):
     register_predictor(_feature, "pqpp_models.linguistic:LinguisticPredictor", "linguistic")
+register_predictor("static", "pqpp_models.static:StaticPredictor")
 for _measure in (
     "edge_count",
     "edge_weight_sum",

@@ -64,8 +64,9 @@ they are left out and on the true scores.
 | seed | {seed} |
 | versions | {versions} |
 
-Settings were chosen on parts of the train split that were left out. No prompt of DrawBench or
-GIMBRR, and none of their scores, was trained on.
+Settings were chosen on parts of the train split that were left out, with an eye on validation.
+Nothing was fitted to DrawBench or GIMBRR, neither prompts nor scores, but the form of the gate and
+which cues it reads were settled while looking at the scores on both.
 """
 
 _LIMITS = """\
@@ -131,7 +132,12 @@ def render_scores(scores: Mapping[str, Any] | None) -> str:
     """Write a card's section about what `static_evaluation.evaluate` returned."""
     if not scores:
         return "## What it scores\n\nNot measured.\n"
-    rows = ["## What it scores", "", "The validation split of PQPP, scored once:", ""]
+    rows = [
+        "## What it scores",
+        "",
+        "The validation split of PQPP, to which nothing was fitted:",
+        "",
+    ]
     rows += ["| target | Pearson | Kendall |", "|---|---|---|"]
     rows += [f"| {name} | {one:.3f} | {two:.3f} |" for name, (one, two) in _table(scores)]
     rows += [

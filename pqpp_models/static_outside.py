@@ -47,22 +47,25 @@ class OutsideModel:
     gate_bias: float
     strict_weight: Floats
     strict_bias: float
-    limits: tuple[float, float] = (-1.0, 2.0)
+    shortest: float
+    ajar: float
 
-    def gate(self, cues: Floats, lower: NDArray[np.bool_], distance: Floats) -> Floats:
+    def gate(self, cues: Floats, lower: NDArray[np.bool_]) -> Floats:
         """Return, from 0 (a caption) to 1, how much of the second map a prompt gets."""
-        rows = style_inputs(cues, lower, distance)
-        return np.clip(rows @ self.gate_weight + self.gate_bias, 0, 1)
+        rows = style_inputs(cues, lower, self.shortest)
+        gate = np.clip(rows @ self.gate_weight + self.gate_bias, 0, 1)
+        return np.maximum(gate, self.ajar * (1 - cues[:, _FULL_STOP]))
 
     def strict(self, cues: Floats) -> Floats:
         """Return the mean HBPP that a prompt would get if instructions were read strictly."""
-        return np.clip(
-            difficulty_inputs(cues) @ self.strict_weight + self.strict_bias, *self.limits
-        )
+        linear = difficulty_inputs(cues) @ self.strict_weight + self.strict_bias
+        # Bends towards the limits of HBPP, so that no two prompts become the same.
+        return _MIDDLE + _HALF * np.tanh((linear - _MIDDLE) / _HALF)
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:
         """Return the maps as arrays, by the names of `OUTSIDE_TENSORS`."""
-        arrays = (self.gate_weight, [self.gate_bias], self.strict_weight, [self.strict_bias])
+        biases = [self.gate_bias, self.shortest, self.ajar]
+        arrays = (self.gate_weight, biases, self.strict_weight, [self.strict_bias])
         return {
             name: np.asarray(array, np.float32)
             for name, array in zip(OUTSIDE_TENSORS, arrays, strict=True)

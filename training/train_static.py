@@ -6,7 +6,7 @@ r"""Train the static predictor: label captions by a teacher, distil it, calibrat
 The teacher sees the train split of PQPP and a file of MS COCO captions, one a line. GenEval's
 prompts, with the published rates of its six categories, teach what is hard in an instruction;
 PartiPrompts' have no scores and only widen what the student reads. The validation split, DrawBench
-and GIMBRR are scored once, at the end. Deterministic for a number of threads; a quarter of an hour
+and GIMBRR are scored at the end. Deterministic for a number of threads; a quarter of an hour
 on two cores.
 """
 
@@ -96,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the training that the command line asks for."""
     options = parse(arguments)
     recipe = yaml.safe_load(Path(options.recipe).read_text("utf-8"))
+    recipe["encoder"] = recipe["model"]
     recipe |= {name: value for name, value in vars(options).items() if value is not None}
     torch.use_deterministic_algorithms(True)
     benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
@@ -258,7 +259,7 @@ def describe(recipe: dict[str, Any], texts: Texts, predictor: StaticPredictor) -
             "instructions": len(texts.instructions),
             "unscored_prompts": len(texts.others),
             "seed": recipe["seed"],
-            "encoder": Path(recipe["model"]).name,
+            "encoder": recipe["encoder"],
             "teacher": asdict(teacher_settings(recipe)),
             "student": asdict(DistilSettings(**recipe["student"])),
             "outside": {**recipe["outside"], **describe_outside(predictor.outside)},

@@ -5,7 +5,7 @@ r"""Train the text ensemble: the best predictor that sees prompts only.
 
 Kernel ridge regression and small networks on a frozen encoder and on a file of captions of the
 collection, one a line; for generation also the same encoder, fine-tuned. Trained on the train split
-of PQPP; the validation split is scored once, at the end. With --folds 5 the whole recipe is
+of PQPP; the validation split is scored at the end. With --folds 5 the whole recipe is
 cross-validated inside the train split instead, and nothing is saved.
 """
 
@@ -58,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the training that the command line asks for."""
     options = parse(arguments)
     recipe = yaml.safe_load(Path(options.recipe).read_text("utf-8"))
+    recipe["encoder"] = recipe["model"]
     recipe |= {name: value for name, value in vars(options).items() if value is not None}
     benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
     captions = read_captions(recipe["captions"], [*benchmark.train, *benchmark.validation])
@@ -248,7 +249,7 @@ def describe(recipe: dict[str, Any], benchmark: Benchmark, captions: list[str]) 
             "prompts": len(benchmark.train),
             "captions": len(captions),
             "seed": recipe["seed"],
-            "encoder_name": Path(recipe["model"]).name,
+            "encoder_name": recipe["encoder"],
             "fit": recipe["fit"],
             "tuned": recipe["tuned"],
             "versions": {

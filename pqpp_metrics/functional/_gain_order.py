@@ -6,7 +6,7 @@ import numpy as np
 from pqpp_metrics.functional._ranked import take_rows
 
 # Grades up to this are packed into the lowest bits of a score, to sort both at once.
-_LARGEST_PACKED = 15
+LARGEST_PACKED = 15
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
@@ -112,7 +112,7 @@ def packed_grades(scores, grades):
         queries that have ties or almost ties. None if a grade is not small.
     """
     highest = int(grades.max())
-    if highest > _LARGEST_PACKED:
+    if highest > LARGEST_PACKED:
         return None
     bits = max(highest.bit_length(), 1)
     low = np.int64((1 << bits) - 1)

@@ -8,7 +8,7 @@ that single precision holds exactly.
 import numpy as np
 
 # Sums within a block stay far below 2**24, beyond which single precision skips integers.
-_BLOCK = 512
+_BLOCK = 1024
 
 
 def signs(left, right):

@@ -23,8 +23,11 @@ def kendall(weights, x, y):
 
 def _pairs_that_differ(weights, values):
     """Ordered pairs of drawn queries with different values, of each resample."""
-    groups = _weights_of_groups(weights, values)[0]
-    return groups.sum(axis=1) ** 2 - (groups * groups).sum(axis=1)
+    distinct = len(np.unique(values)) == len(values)
+    groups = weights if distinct else _weights_of_groups(weights, values)[0]
+    # Whole numbers below 2**24: single precision adds them up without rounding.
+    repeats = np.einsum("ij,ij->i", groups, groups).astype(np.float64)
+    return float(weights.shape[1]) ** 2 - repeats
 
 
 def _weights_of_groups(weights, values):

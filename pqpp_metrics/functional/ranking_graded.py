@@ -6,7 +6,13 @@ Inputs and the rule `ties` are those of `ranking`.
 import array_api_compat
 import numpy as np
 
-from pqpp_metrics.functional._gain_order import gains_by_rank, packed_grades, ranked_groups
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._gain_order import (
+    LARGEST_PACKED,
+    gains_by_rank,
+    packed_grades,
+    ranked_groups,
+)
 from pqpp_metrics.functional._inputs import require_choice, require_positive_int
 from pqpp_metrics.functional._ranked import (
     TIES,
@@ -18,6 +24,8 @@ from pqpp_metrics.functional._ranked import (
 )
 
 _GAINS = ("linear", "exponential")
+_LARGEST_EXACT = 2.0**53
+_LARGEST_EXPONENT = 1000
 
 
 def ndcg(scores, relevance, k=None, gains="linear", ties="expected", unretrieved=None):
@@ -53,24 +61,42 @@ def ndcg(scores, relevance, k=None, gains="linear", ties="expected", unretrieved
     k = None if k is None else require_positive_int("k", k)
     xp, scores, relevance = ranking_inputs(scores, relevance)
     missing = unretrieved_grades(xp, unretrieved, relevance)
+    if gains == "exponential":
+        _refuse_huge_grades(xp, relevance, missing)
     ranks = _ranks(xp, scores, scores.shape[1] + missing.shape[1])
     discount = 1.0 / xp.log2(ranks + 1.0)
     if k is not None:
         discount = xp.where(ranks <= k, discount, 0.0)
-    integral = not xp.isdtype(relevance.dtype, "real floating")
-    fast = array_api_compat.is_numpy_namespace(xp) and integral and scores.dtype == np.float64
-    if fast and not missing.shape[1]:
+    kernel = _ndcg
+    if array_api_compat.is_numpy_namespace(xp) and scores.dtype.itemsize <= 8:
+        scores = scores.astype(np.float64, copy=False)
+        relevance, missing = _as_integers(relevance), _as_integers(missing)
+        if relevance.dtype.kind != "f" and missing.dtype.kind != "f":
+            kernel = _packed_ndcg
 
-        def of_block(scores, relevance, missing):
-            return _packed_ndcg(scores, relevance, discount, gains, ties)
-
-    else:
-
-        def of_block(scores, relevance, missing):
-            return _ndcg(xp, scores, relevance, missing, discount, gains, ties)
+    def of_block(scores, relevance, missing):
+        return kernel(xp, scores, relevance, missing, discount, gains, ties)
 
     # Rounding may lift a perfect ranking over 1 in the last digit.
     return xp.clip(by_blocks(of_block, xp, scores, relevance, missing), 0.0, 1.0)
+
+
+def _refuse_huge_grades(xp, *grades):
+    """Raise for grades whose exponential gains cannot be summed."""
+    highest = max(float(xp.max(xp.astype(part, xp.float64))) for part in grades if part.shape[1])
+    if highest > _LARGEST_EXPONENT:
+        raise MetricInputError(
+            f"`relevance` holds {highest:g}, and 2 to the power of it is no number any more; "
+            "use gains='linear' or smaller grades"
+        )
+
+
+def _as_integers(grades):
+    """Numpy grades as integers, if they are whole numbers of a size that integers hold."""
+    if grades.dtype.kind != "f" or (grades.size and grades.max() > _LARGEST_EXACT):
+        return grades
+    whole = grades.astype(np.int64)
+    return whole if (whole == grades).all() else grades
 
 
 def _ndcg(xp, scores, relevance, missing, discount, gains, ties):
@@ -89,25 +115,28 @@ def _ranks(xp, scores, number):
     return xp.arange(number, dtype=xp.float64, device=device) + 1.0
 
 
-def _packed_ndcg(scores, grades, discount, gains, ties):
+def _packed_ndcg(xp, scores, grades, missing, discount, gains, ties):
     """As `_ndcg` for small integer grades in numpy, by one sort; ties go the other way."""
     packed = packed_grades(scores, grades)
-    if packed is None:
-        return _ndcg(np, scores, grades, grades[:, :0], discount, gains, ties)
+    highest = max(int(grades.max()), int(missing.max()) if missing.size else 0)
+    if packed is None or highest > LARGEST_PACKED:
+        return _ndcg(xp, scores, grades, missing, discount, gains, ties)
     ordered, unclear = packed
-    value = _gain(np, ordered.astype(np.float64), gains)
-    best, reached = 0.0, np.concatenate([[0.0], np.cumsum(discount)])
-    lower = 0.0
-    for grade in range(1, int(grades.max()) + 1):
+    value = _gain(xp, ordered.astype(np.float64), gains)
+    found = np.einsum("ij,j->i", value, discount[: scores.shape[1]][::-1])
+    reached = np.concatenate([[0.0], np.cumsum(discount)])
+    best, lower = np.zeros(len(scores)), 0.0
+    for grade in range(1, highest + 1):
         # The ideal ranking has this many documents of at least the grade at its top.
-        upper = float(_gain(np, np.float64(grade), gains))
-        best = best + (upper - lower) * reached[count(np, grades >= grade)]
+        number = count(xp, grades >= grade) + count(xp, missing >= grade)
+        upper = float(_gain(xp, np.float64(grade), gains))
+        best += (upper - lower) * reached[number]
         lower = upper
-    found = _ratio(np, np.einsum("ij,j->i", value, discount[::-1]), best + np.zeros(len(scores)))
+    values = _ratio(xp, found, best)
     if len(unclear):
-        rows = scores[unclear], grades[unclear]
-        found[unclear] = _ndcg(np, *rows, rows[1][:, :0], discount, gains, ties)
-    return found
+        rows = scores[unclear], grades[unclear], missing[unclear]
+        values[unclear] = _ndcg(xp, *rows, discount, gains, ties)
+    return values
 
 
 def _gain(xp, grades, gains):
@@ -153,26 +182,26 @@ def average_precision(scores, relevance, k=None, ties="expected", unretrieved=No
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
 
     missing = unretrieved_grades(xp, unretrieved, relevance)
+    kernel = _precisions
+    if array_api_compat.is_numpy_namespace(xp) and scores.dtype.itemsize <= 8:
+        scores, kernel = scores.astype(np.float64, copy=False), _packed_precisions
 
     def of_block(scores, relevance, missing):
         relevant = is_relevant(xp, relevance)
-        if array_api_compat.is_numpy_namespace(xp) and scores.dtype == np.float64:
-            found = _packed_precisions(scores, relevant, ranks, ties)
-        else:
-            found = _precisions(xp, scores, relevant, ranks, ties)
+        found = kernel(xp, scores, relevant, ranks, ties)
         number = count(xp, relevant) + count(xp, is_relevant(xp, missing))
         return _ratio(xp, xp.vecdot(found, weight[None, :]), xp.astype(number, xp.float64))
 
     return xp.clip(by_blocks(of_block, xp, scores, relevance, missing), 0.0, 1.0)
 
 
-def _packed_precisions(scores, relevant, ranks, ties):
+def _packed_precisions(xp, scores, relevant, ranks, ties):
     """As `_precisions` in numpy, by one sort; queries with ties go the other way."""
     ordered, unclear = packed_grades(scores, relevant)
     ranked = ordered[:, ::-1].astype(np.float64)
     found = ranked * np.cumsum(ranked, axis=1)
     if len(unclear):
-        found[unclear] = _precisions(np, scores[unclear], relevant[unclear], ranks, ties)
+        found[unclear] = _precisions(xp, scores[unclear], relevant[unclear], ranks, ties)
     return found
 
 

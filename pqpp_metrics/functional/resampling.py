@@ -31,8 +31,11 @@ STATISTICS = {
     "smare": smare,
     "rmse": rmse_qpp,
 }
-# Resamples that are drawn and measured together; bounds the memory.
-_AT_ONCE = 4_000_000
+# Queries of the resamples that are measured together, which bounds the memory to a few hundred
+# megabytes. Kendall takes more: small products of matrices make threads wait for each other.
+_AT_ONCE = 2_000_000
+_AT_ONCE_OF_KENDALL = 20_000_000
+_COUNTED_AT_ONCE = 32
 
 
 def paired_bootstrap(
@@ -81,7 +84,7 @@ def paired_bootstrap(
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     measure = getattr(_resampled, statistic)
     differences = []
-    for weights in _draws(len(y), resamples, seed):
+    for weights in _draws(len(y), resamples, seed, statistic):
         differences.append(measure(weights, x, y) - measure(weights, other, y))
     differences = np.concatenate(differences)
     differences = differences[~np.isnan(differences)]
@@ -103,16 +106,19 @@ def paired_bootstrap(
     }
 
 
-def _draws(n, resamples, seed):
+def _draws(n, resamples, seed, statistic):
     """How often each of n queries is drawn in each resample, some resamples at a time."""
     generator = np.random.default_rng(seed)
-    step = max(1, _AT_ONCE // n)
+    step = _rows_at_once(n, statistic)
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
-        drawn = generator.integers(0, n, (rows, n))
-        drawn += n * np.arange(rows)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=rows * n)
-        yield counts.reshape(rows, n).astype(np.float32)
+        counts = np.empty((rows, n), dtype=np.float32)
+        # Counting a few resamples at a time keeps their counters in the cache.
+        for first in range(0, rows, _COUNTED_AT_ONCE):
+            part = counts[first : first + _COUNTED_AT_ONCE]
+            drawn = generator.integers(0, n, part.shape) + n * np.arange(len(part))[:, None]
+            part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+        yield counts
 
 
 def paired_permutation(
@@ -163,7 +169,7 @@ def paired_permutation(
         differences = np.concatenate(
             [
                 getattr(_swapped, statistic)(swaps, *sides, y)
-                for swaps in _swaps(len(y), permutations, seed)
+                for swaps in _swaps(len(y), permutations, seed, statistic)
             ]
         )
         # A swap that gives the same difference must count, whatever its last digit.
@@ -179,13 +185,17 @@ def paired_permutation(
     }
 
 
-def _swaps(n, permutations, seed):
+def _swaps(n, permutations, seed, statistic):
     """Which queries keep their predictions (1) and which swap them (0), some at a time."""
     generator = np.random.default_rng(seed)
-    step = max(1, _AT_ONCE // n)
+    step = _rows_at_once(n, statistic)
     for start in range(0, permutations, step):
         rows = min(step, permutations - start)
         yield generator.integers(0, 2, (rows, n)).astype(np.float32)
+
+
+def _rows_at_once(n, statistic):
+    return max(1, (_AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE) // n)
 
 
 def _three(predictions, other_predictions, references):

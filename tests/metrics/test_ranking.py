@@ -325,3 +325,9 @@ def test_bad_unretrieved_grades_are_refused(metric, unretrieved, words):
 def test_unknown_gains_are_refused():
     with pytest.raises(MetricInputError, match="'linear', 'exponential'"):
         ndcg([[1, 2]], [[1, 0]], gains="squared")
+
+
+def test_grades_too_large_for_exponential_gains_are_refused():
+    with pytest.raises(MetricInputError, match="linear"):
+        ndcg([[1, 2]], [[2000, 0]], gains="exponential")
+    assert ndcg([[1, 2]], [[2000, 0]])[0] == pytest.approx(1 / np.log2(3))

@@ -29,7 +29,7 @@ def three(n=40, ties=False, seed=0):
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_resample_has_the_measure_of_its_queries(name, ties):
     x, _, y = three(ties=ties)
-    (weights,) = _draws(len(y), 60, seed=3)
+    (weights,) = _draws(len(y), 60, 3, "kendall")
     assert (weights.sum(axis=1) == len(y)).all()
     rows = [np.repeat(np.arange(len(y)), weight.astype(int)) for weight in weights]
     expected = [MEASURES[name](x[row], y[row]) for row in rows]
@@ -42,7 +42,7 @@ def test_every_resample_has_the_measure_of_its_queries(name, ties):
 def test_every_swap_has_the_measure_of_its_predictions(name, ties):
     x, other, y = three(ties=ties)
     a, b = _swapped.prepared(name, x), _swapped.prepared(name, other)
-    (swaps,) = _swaps(len(y), 60, seed=3)
+    (swaps,) = _swaps(len(y), 60, 3, "kendall")
     expected = [
         MEASURES[name](np.where(keep, a, b), y) - MEASURES[name](np.where(keep, b, a), y)
         for keep in swaps.astype(bool)
@@ -52,13 +52,13 @@ def test_every_swap_has_the_measure_of_its_predictions(name, ties):
 
 
 def test_more_queries_than_a_block():
-    x, other, y = three(n=700, ties=True)
-    (weights,) = _draws(len(y), 3, seed=1)
+    x, other, y = three(n=1300, ties=True)
+    (weights,) = _draws(len(y), 3, 1, "kendall")
     rows = [np.repeat(np.arange(len(y)), weight.astype(int)) for weight in weights]
     expected = [scipy.stats.kendalltau(x[row], y[row]).statistic for row in rows]
     np.testing.assert_allclose(_resampled.kendall(weights, x, y), expected, atol=1e-12)
     a, b = _swapped.prepared("kendall", x), _swapped.prepared("kendall", other)
-    (swaps,) = _swaps(len(y), 2, seed=1)
+    (swaps,) = _swaps(len(y), 2, 1, "kendall")
     keep = swaps.astype(bool)
     expected = [
         MEASURES["kendall"](np.where(k, a, b), y) - MEASURES["kendall"](np.where(k, b, a), y)

@@ -138,6 +138,7 @@ def ensemble(tmp_path_factory):
         "layers": [0, 1, 2],
         "seed": 0,
         "config": "made up",
+        "encoder": "tiny",
         "fit": {"kernel_layers": [2, 1], "networks": 2, "hidden_size": 8, "epochs": 2},
         "tuned": {
             **{"targets": ["mean_hbpp", "glide_hbpp"], "share": 0.3, "epochs": 1},

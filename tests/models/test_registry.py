@@ -26,7 +26,7 @@ def test_every_registered_name_loads(monkeypatch, tmp_path):
         predictor = Predictor.from_pretrained(name)
         assert predictor.name == name
         assert predictor.inputs == ("text+scores" if name in scored else "text")
-        assert predictor.supervised == (name == "lexical")
+        assert predictor.supervised == (name in ("lexical", "static"))
 
 
 def test_the_default_comes_first_and_the_eight_features_follow():

@@ -65,7 +65,7 @@ def test_no_rows(static):
 def test_distance_grows_away_from_captions(static):
     near, far = ["A man riding a wave on a surfboard."], ["zyxq 99 vantablack entropy qwrt"]
     distance = static.predict_with_uncertainty(near + far).distance
-    assert distance[0] < 0.5 < distance[1]
+    assert distance[0] < distance[1]
     assert static.is_far(distance).tolist() == [False, True]
 
 
