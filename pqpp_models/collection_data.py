@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.collection import Floats
+from pqpp_models.errors import PredictorError
 from pqpp_models.static_cues import words_of
 from pqpp_models.targets import TARGETS
 
@@ -62,14 +63,32 @@ def read_captions(path: str, known: Iterable[str]) -> list[str]:
     Args:
         path: a text file.
         known: prompts that are left out.
+
+    Raises:
+        PredictorError: the file cannot be read, or holds no caption.
     """
     said = {tuple(words_of(prompt)) for prompt in known}
     captions: dict[tuple[str, ...], str] = {}
-    for line in Path(path).read_text("utf-8").splitlines():
+    for line in read_lines(path):
         key = tuple(words_of(line))
         if key and key not in said:
             captions.setdefault(key, line)
+    if not captions:
+        raise PredictorError(f"{path} holds no caption; give a text file with one a line")
     return list(captions.values())
+
+
+def read_lines(path: str) -> list[str]:
+    """Read the lines of a text file.
+
+    Raises:
+        PredictorError: the file cannot be read, or is no UTF-8.
+    """
+    try:
+        return Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise PredictorError(f"{path} cannot be read ({reason}); give a UTF-8 text file") from None
 
 
 def made_up_prompts(

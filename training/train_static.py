@@ -35,6 +35,7 @@ from pqpp_models.collection_data import (
     load_benchmark,
     made_up_prompts,
     read_captions,
+    read_lines,
     spaced,
 )
 from pqpp_models.collection_fitting import FitSettings, Fitted, fit_collection_model
@@ -149,16 +150,30 @@ def read_texts(recipe: dict[str, Any], benchmark: Benchmark) -> Texts:
     """Read all texts, and make up prompts that are no captions."""
     known = [*benchmark.train, *benchmark.validation]
     captions = read_captions(recipe["captions"], known)
-    lines = Path(recipe["geneval"]).read_text("utf-8").splitlines()
-    geneval = [json.loads(line) for line in lines if line]
-    others = []
-    if recipe.get("parti"):
-        with Path(recipe["parti"]).open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            others = [row["Prompt"] for row in rows if row["Prompt"]]
-    rates = np.array([GENEVAL_RATES[one["tag"]] for one in geneval])
-    instructions = [one["prompt"] for one in geneval]
+    instructions, rates = read_geneval(recipe["geneval"])
+    others = read_parti(recipe["parti"]) if recipe.get("parti") else []
     return Texts(benchmark.train, captions, instructions, rates, others)
+
+
+def read_geneval(path: str) -> tuple[list[str], NDArray[np.float64]]:
+    """Read GenEval's prompts, and how often images follow a prompt of their category."""
+    try:
+        rows = [json.loads(line) for line in read_lines(path) if line]
+        rates = np.array([GENEVAL_RATES[row["tag"]] for row in rows])
+        return [row["prompt"] for row in rows], rates
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise PredictorError(
+            f"{path} is not GenEval's file ({type(error).__name__}: {error}); give its "
+            "evaluation_metadata.jsonl, one object with 'tag' and 'prompt' a line"
+        ) from None
+
+
+def read_parti(path: str) -> list[str]:
+    """Read PartiPrompts' prompts."""
+    rows = csv.DictReader(read_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
+    if "Prompt" not in (rows.fieldnames or ()):
+        raise PredictorError(f"{path} has no column 'Prompt'; give PartiPrompts.tsv")
+    return [row["Prompt"] for row in rows if row["Prompt"]]
 
 
 def fit_teacher(

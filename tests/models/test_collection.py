@@ -10,7 +10,7 @@ from pqpp_models import TARGETS, Predictor
 from pqpp_models.collection import SAME, Collection, density, similarities, unit
 from pqpp_models.collection_data import made_up_prompts, read_captions
 from pqpp_models.collection_model import network, squared_distances
-from pqpp_models.errors import CheckpointError, UnknownPredictorError
+from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
 from pqpp_models.static_cues import WordTables
 
 RANDOM = np.random.default_rng(0)
@@ -109,6 +109,14 @@ def test_captions_are_read_once_and_without_known_prompts(tmp_path):
     path = tmp_path / "captions.txt"
     path.write_text("A cat.\na cat\n\nA dog!\nTwo birds\n", "utf-8")
     assert read_captions(str(path), ["a dog"]) == ["A cat.", "Two birds"]
+
+
+def test_unusable_captions_are_refused(tmp_path):
+    (tmp_path / "blank.txt").write_text("\n\n", "utf-8")
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
+    for name in ("blank.txt", "bytes.txt", "absent.txt"):
+        with pytest.raises(PredictorError, match=name):
+            read_captions(str(tmp_path / name), [])
 
 
 def test_made_up_prompts_repeat():
