@@ -22,6 +22,7 @@ from pqpp_models.collection_model import (
     model_rows,
     raw_features,
 )
+from pqpp_models.collection_scope import Postings
 from pqpp_models.static_cues import WordTables
 
 
@@ -86,6 +87,7 @@ def fit_collection_model(
     targets: NDArray[np.float64],
     settings: FitSettings,
     seed: int,
+    postings: Postings | None = None,
 ) -> Fitted:
     """Fit a model to the labelled captions of a collection.
 
@@ -97,20 +99,21 @@ def fit_collection_model(
         targets: shape ``(prompts, targets)``.
         settings: how.
         seed: of the networks and of their parts of the rows.
+        postings: the words of the captions, for the features of scope and coherence.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
     goals = settings.rank_share * gaussian_ranks(targets) + (1 - settings.rank_share) * standard
     labels = standard.astype(np.float32)
     vectors = collection.project(encoded)
     raw = raw_features(
-        collection, tables, labels, settings.kernel_layers, prompts, vectors, own=True
+        collection, tables, labels, settings.kernel_layers, prompts, vectors, postings, own=True
     )
     features = Scaling.fit(raw)
     inputs = {layer: Scaling.fit(vectors[layer]) for layer in settings.kernel_layers}
     rows = model_rows(vectors, features(raw), inputs)
     ridge, ridge_left_out = fit_ridge(rows, goals, settings)
     networks, left_out = fit_networks(rows["all"], goals, settings, seed)
-    model = CollectionModel(collection, tables, labels, features, inputs, ridge, networks)
+    model = CollectionModel(collection, tables, labels, features, inputs, ridge, networks, postings)
     return Fitted(model, (ridge_left_out + left_out) / 2, goals)
 
 

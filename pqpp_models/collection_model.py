@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.collection import Collection, Floats
+from pqpp_models.collection import SAME, Collection, Floats
+from pqpp_models.collection_scope import Postings, coherence
 from pqpp_models.static_cues import WordTables, cue_features
 
 _LIMIT = 5.0
@@ -99,6 +100,8 @@ class CollectionModel:
         inputs: the scaling of the layers that the networks see, by layer.
         ridge: the kernel regression.
         networks: the layers of each network.
+        postings: the captions' words, for the features of scope and coherence; without them the
+            model has no such features.
     """
 
     def __init__(
@@ -110,8 +113,10 @@ class CollectionModel:
         inputs: Mapping[int, Scaling],
         ridge: KernelRidge,
         networks: Sequence[Sequence[tuple[Floats, Floats]]],
+        postings: Postings | None = None,
     ) -> None:
         self.collection, self.tables, self.labels = collection, tables, labels
+        self.postings = postings
         self.features, self.inputs = features, inputs
         self.ridge, self.networks = ridge, networks
 
@@ -135,7 +140,9 @@ class CollectionModel:
         """Return what the parts of the model take: vectors by layer, ``features`` and ``all``."""
         vectors = self.collection.project(encoded)
         layers = list(self.inputs)
-        raw = raw_features(self.collection, self.tables, self.labels, layers, prompts, vectors)
+        raw = raw_features(
+            self.collection, self.tables, self.labels, layers, prompts, vectors, self.postings
+        )
         return model_rows(vectors, self.features(raw), self.inputs)
 
 
@@ -146,6 +153,7 @@ def raw_features(
     layers: Sequence[int],
     prompts: Sequence[str],
     vectors: Mapping[int, Floats],
+    postings: Postings | None = None,
     own: bool = False,
 ) -> Floats:
     """Return the features before scaling.
@@ -157,6 +165,7 @@ def raw_features(
         layers: in which the nearest labelled captions are looked up.
         prompts: the texts.
         vectors: what the collection's `project` returned for them.
+        postings: the words of the captions, for the features of scope and coherence.
         own: whether the prompts are captions of the collection.
     """
     parts = [
@@ -164,6 +173,10 @@ def raw_features(
         collection.neighbour_labels(vectors, labels, layers),
         cue_features(prompts, tables, own),
     ]
+    if postings is not None:
+        last = max(collection.vectors)
+        parts.append(postings.scope(prompts))
+        parts.append(coherence(vectors[last], collection.vectors[last], SAME))
     return np.concatenate(parts, axis=1)
 
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from pqpp_models.collection import Collection
 from pqpp_models.collection_model import CollectionModel, KernelRidge, Scaling
+from pqpp_models.collection_scope import Postings
 from pqpp_models.errors import CheckpointError
 from pqpp_models.static_cues import WordTables
 
 Arrays = dict[str, NDArray[Any]]
+_POSTINGS = ("words", "starts", "captions", "keys")
 
 
 def pack_model(model: CollectionModel) -> tuple[dict[str, Any], Arrays]:
@@ -38,6 +40,8 @@ def pack_model(model: CollectionModel) -> tuple[dict[str, Any], Arrays]:
     for layer, scaling in model.inputs.items():
         arrays[f"inputs.{layer}.mean"] = scaling.mean
         arrays[f"inputs.{layer}.deviation"] = scaling.deviation
+    if model.postings is not None:
+        arrays |= pack_postings(model.postings)
     for number, layers in enumerate(model.networks):
         for depth, (weight, bias) in enumerate(layers):
             arrays[f"networks.{number}.{depth}.weight"] = weight
@@ -121,4 +125,21 @@ def _unpack(description: Mapping[str, Any], arrays: Arrays) -> CollectionModel:
         inputs,
         ridge,
         networks,
+        unpack_postings(arrays),
     )
+
+
+def pack_postings(postings: Postings) -> Arrays:
+    """Return postings as named arrays."""
+    return {f"postings.{name}": getattr(postings, name) for name in _POSTINGS}
+
+
+def unpack_postings(arrays: Mapping[str, NDArray[Any]]) -> Postings | None:
+    """Return the postings among named arrays, if they are there.
+
+    Raises:
+        KeyError, ValueError: some are missing, or they do not fit each other.
+    """
+    if f"postings.{_POSTINGS[0]}" not in arrays:
+        return None
+    return Postings(*(arrays[f"postings.{name}"] for name in _POSTINGS))

@@ -45,6 +45,7 @@ from pqpp_models.collection_fitting import (
     fit_collection_model,
     warm_up_and_decay,
 )
+from pqpp_models.collection_scope import Postings
 from pqpp_models.static import NEAREST
 from pqpp_models.static_cues import WordTables
 from pqpp_models.static_evaluation import correlations, evaluate
@@ -124,12 +125,15 @@ def train(
     centred = sorted(recipe["layers"])[:-1]
     collection = Collection.build(known, labelled=len(rows), centred=centred)
     tables = WordTables.build([*prompts, *captions])
+    postings = Postings.build([*prompts, *captions])
     settings = FitSettings(
         **{**recipe["fit"], "kernel_layers": tuple(recipe["fit"]["kernel_layers"])}
     )
     training = {layer: array[rows] for layer, array in encoded.items()}
     goals, seed = benchmark.goals[rows], recipe["seed"]
-    fitted = fit_collection_model(collection, tables, prompts, training, goals, settings, seed)
+    fitted = fit_collection_model(
+        collection, tables, prompts, training, goals, settings, seed, postings
+    )
     print("kernel ridge and networks are fitted", flush=True)
     tuned = fine_tune(recipe, prompts, targets, tokenizer)
     unlabelled = spaced(n, size, UNLABELLED)
