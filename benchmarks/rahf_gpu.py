@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from pqpp_datasets.files import written_beside
 from pqpp_models.rahf import RahfConfig, RahfForRichFeedback
 
 
@@ -78,7 +79,8 @@ def main():
     text = "\n".join(lines) + "\n"
     print(text)
     if options.output:
-        Path(options.output).write_text(text, encoding="utf-8")
+        with written_beside(Path(options.output)) as beside:
+            beside.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

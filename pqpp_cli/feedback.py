@@ -28,6 +28,9 @@ def add_parser(subparsers) -> None:
         "--output", metavar="FILE", default="gallery.html", help="the page (default: %(default)s)"
     )
     parser.add_argument("--json", metavar="FILE", help="also write scores and words as JSON")
+    parser.add_argument(
+        "--overlays", metavar="DIR", help="also write each image tinted by each heatmap, as PNG"
+    )
     parser.add_argument("--sort-by", metavar="SCORE", help="lowest first, by this score")
     parser.add_argument(
         "--threshold",
@@ -43,21 +46,37 @@ def run(options: argparse.Namespace) -> None:
     """Judge the folder and write the page."""
     from pqpp_cli.output import emit
     from pqpp_models.rahf.feedback import FeedbackModel
-    from pqpp_models.rahf.gallery import judge_folder, read_folder, render_gallery
+    from pqpp_models.rahf.gallery import (
+        judge_folder,
+        read_folder,
+        render_gallery,
+        save_overlays,
+    )
 
     pictures = read_folder(options.folder)
     model = FeedbackModel.from_pretrained(options.model, threshold=options.threshold)
-    judged = judge_folder(model, pictures, options.batch_size)
-    page = render_gallery(pictures, judged, f"Feedback: {options.folder}", sort_by=options.sort_by)
+    rows: list[dict] = []
+
+    def noted():
+        judged = judge_folder(model, pictures, options.batch_size)
+        for picture, one in zip(pictures, judged, strict=True):
+            rows.append(described(picture, one))
+            if options.overlays:
+                save_overlays(picture, one, options.overlays)
+            yield one
+
+    title = f"Feedback: {options.folder}"
+    page = render_gallery(pictures, noted(), title, sort_by=options.sort_by)
     emit(page, options.output)
     if options.json:
-        rows = [
-            {
-                "file_name": picture.path.name,
-                "prompt": picture.prompt,
-                "scores": one.scores,
-                "misaligned_words": [vars(word) for word in one.misaligned_words],
-            }
-            for picture, one in zip(pictures, judged, strict=True)
-        ]
         emit(json.dumps(rows, indent=1, ensure_ascii=False), options.json)
+
+
+def described(picture, judged) -> dict:
+    """Return a judged image as plain values."""
+    return {
+        "file_name": picture.path.name,
+        "prompt": picture.prompt,
+        "scores": judged.scores,
+        "misaligned_words": [vars(word) for word in judged.misaligned_words],
+    }

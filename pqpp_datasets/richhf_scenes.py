@@ -208,7 +208,7 @@ def heatmap(points: Sequence[Sequence[tuple[float, float]]], size: int = MAP_SIZ
     """
     radius = size / 20
     centres = np.arange(size) + 0.5
-    total = np.zeros((size, size))
+    total = np.zeros((size, size), dtype=np.uint16)
     for one in points:
         marked = np.zeros((size, size), dtype=bool)
         for x, y in one:

@@ -11,6 +11,7 @@ import numpy as np
 from pqpp_models.errors import MissingResourceError
 from pqpp_models.rahf.gallery import read_folder
 from pqpp_models.rahf.lora import DenoisingModel, Images, fingerprint, held_out_loss, load_pipeline
+from pqpp_models.rahf.recipe_checks import refuse_unused
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
 from pqpp_models.training.loop import Task, make_accelerator, train
 from pqpp_models.training.publish import run_script
@@ -25,7 +26,9 @@ EXAMPLES = """\
 class LoraRecipe(Recipe):
     """What a text-to-image model is fine-tuned by."""
 
-    model: str = option("stable-diffusion-v1-5/stable-diffusion-v1-5", "pipeline of diffusers")
+    model: str = option(
+        "stable-diffusion-v1-5/stable-diffusion-v1-5", "pipeline, Stable Diffusion or XL"
+    )
     output_dir: str = option("runs/t2i", "folder for the adapters, checkpoints and logs")
     targets: list[str] = option([], "not used")
     resolution: int = option(512, "pixels along a side")
@@ -40,13 +43,12 @@ class LoraRecipe(Recipe):
     def __post_init__(self):
         """Check the values of this script."""
         super().__post_init__()
+        refuse_unused(self, "grid", "head_learning_rate", "push_to_hub", "length_sorted")
+        refuse_unused(self, "dataset", "dataset_config", "train_split", "validation_split")
         self._require("resolution", self.resolution > 0 and self.resolution % 8 == 0, "8, 16, ...")
-        self._require("lora_rank", self.lora_rank > 0, "above 0")
+        for name in ("lora_rank", "lora_alpha"):
+            self._require(name, getattr(self, name) > 0, "above 0")
         self._require("held_out", 0 < self.held_out < 1, "above 0 and below 1")
-        if self.push_to_hub:
-            raise RecipeError(
-                "`push_to_hub` is for predictors; upload the adapters' folder by hand"
-            )
 
 
 def finetune(recipe: LoraRecipe):
@@ -60,7 +62,8 @@ def finetune(recipe: LoraRecipe):
     accelerator = make_accelerator(recipe)
     pipe = load_pipeline(recipe.model)
     model = DenoisingModel(pipe, recipe.lora_rank, recipe.lora_alpha).to(accelerator.device)
-    images = Images(read_folder(recipe.data_dir), pipe, recipe.resolution)
+    pictures = read_folder(recipe.data_dir)[: recipe.max_train_rows]
+    images = Images(pictures, pipe, recipe.resolution)
     order = np.random.default_rng(recipe.seed).permutation(len(images)).tolist()
     n = max(1, round(recipe.held_out * len(images)))
     if n >= len(images):

@@ -6,6 +6,7 @@ from pathlib import Path
 from accelerate.utils import gather_object
 from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
 
+from pqpp_models.errors import CheckpointError
 from pqpp_models.rahf.configuration_rahf import RahfConfig
 from pqpp_models.rahf.evaluation import evaluate, join, predict_rows, summary, truth_of
 from pqpp_models.rahf.examples import BLINDS, Examples, fingerprint, load_split
@@ -14,8 +15,9 @@ from pqpp_models.rahf.labels import VARIANTS
 from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_models.rahf.processing_rahf import RahfProcessor
 from pqpp_models.rahf.publishing import push, render_card, save_whole
+from pqpp_models.rahf.recipe_checks import refuse_unused
 from pqpp_models.rahf.tokenizer import new_tokenizer
-from pqpp_models.training.arguments import Recipe, option, parse_recipe
+from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
 from pqpp_models.training.card import versions
 from pqpp_models.training.loop import Task, make_accelerator, train
 from pqpp_models.training.publish import run_script
@@ -59,6 +61,7 @@ class RahfRecipe(Recipe):
     def __post_init__(self):
         """Check the values of this script."""
         super().__post_init__()
+        refuse_unused(self, "grid", "head_learning_rate")
         self._require("prompt_dropout", 0 <= self.prompt_dropout < 1, "from 0 up to 1")
         for name in ("heatmap_weight", "score_weight", "keyword_weight"):
             self._require(name, getattr(self, name) >= 0, "0 or more")
@@ -82,16 +85,31 @@ def new_model(recipe: RahfRecipe, prompts: list[str]):
         images = ViTImageProcessor(size={"height": size, "width": size})
         return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
     if recipe.model == "towers":
-        model = RahfForRichFeedback.from_towers(
-            recipe.vision_model, recipe.text_model, variant=recipe.variant, **fields
-        )
-        images = AutoImageProcessor.from_pretrained(recipe.vision_model)
-        tokenizer = AutoTokenizer.from_pretrained(recipe.text_model)
-        return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
+        return join_towers(recipe, fields)
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
+    if loaded.model.config.variant != recipe.variant:
+        raise RecipeError(
+            f"`variant` is {recipe.variant!r}, but {recipe.model} is of the variant "
+            f"{loaded.model.config.variant!r}; name that one"
+        )
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor
+
+
+def join_towers(recipe: RahfRecipe, fields: dict):
+    """Return a model of two pretrained towers, and its processor."""
+    vision, text = recipe.vision_model, recipe.text_model
+    try:
+        model = RahfForRichFeedback.from_towers(vision, text, variant=recipe.variant, **fields)
+        images = AutoImageProcessor.from_pretrained(vision)
+        tokenizer = AutoTokenizer.from_pretrained(text)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"{vision} and {text} cannot be joined ({reason}); name an image tower and a T5"
+        ) from None
+    return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
 
 
 def read_split(recipe: RahfRecipe, split: str, limit: int | None):

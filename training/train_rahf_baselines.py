@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch.nn import functional
-from transformers import AutoImageProcessor, AutoModel, AutoProcessor
 
-from pqpp_models.clip.embedding import pixels_of, tokens_of
-from pqpp_models.rahf.baselines import ClipBaseline, ResnetBaseline
-from pqpp_models.rahf.evaluation import Predictions, evaluate, render_markdown, tables, truth_of
-from pqpp_models.rahf.examples import Examples, fingerprint, load_split
-from pqpp_models.rahf.labels import HEATMAPS
-from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
+from pqpp_models.rahf.evaluation import evaluate, truth_of
+from pqpp_models.rahf.examples import fingerprint, load_split
+from pqpp_models.rahf.recipe_checks import refuse_unused
+from pqpp_models.rahf.tables import format_tables, tables
+from pqpp_models.rahf.trained_baselines import BASELINES, TrainedBaseline
+from pqpp_models.training.arguments import Recipe, option, parse_recipe
 from pqpp_models.training.loop import Task, make_accelerator, train
 from pqpp_models.training.publish import run_script
 from pqpp_models.training.state import write_atomically
@@ -30,7 +27,7 @@ MODELS = {"resnet": "microsoft/resnet-50", "clip": "openai/clip-vit-base-patch32
 class BaselineRecipe(Recipe):
     """What a baseline is trained by."""
 
-    baseline: str = option("resnet", "which one", tuple(MODELS))
+    baseline: str = option("resnet", "which one", BASELINES)
     dataset_config: str | None = option("richhf", "its configuration")
     pickapic_dir: str | None = option(None, "folder of a copy of Pick-a-Pic v1")
     targets: list[str] = option([], "not used")
@@ -43,77 +40,25 @@ class BaselineRecipe(Recipe):
     learning_rate: float = option(1e-4, "highest learning rate")
 
     def __post_init__(self):
-        """Put the default backbone in."""
+        """Put the default backbone in and check the values of this script."""
         super().__post_init__()
+        refuse_unused(self, "grid", "head_learning_rate", "push_to_hub")
+        self._require("heatmap_size", self.heatmap_size > 0, "above 0")
         if self.model == "default":
             self.model = MODELS[self.baseline]
-        if self.push_to_hub:
-            raise RecipeError("`push_to_hub` is not for baselines; leave it out")
-
-
-class BaselineInputs:
-    """Stands where `Examples` wants a processor: prepares what a baseline takes."""
-
-    variant = "multi_head"
-
-    def __init__(self, recipe: BaselineRecipe, clip) -> None:
-        self.clip = clip
-        kind = AutoProcessor if recipe.baseline == "clip" else AutoImageProcessor
-        self.processor = kind.from_pretrained(recipe.model)
-
-    def __call__(self, images, text, tasks=None):
-        """Return a batch's tensors."""
-        if self.clip is None:
-            return dict(self.processor(images, return_tensors="pt"))
-        tokens = tokens_of(self.processor, text, self.clip.config)
-        return {**tokens, "pixel_values": pixels_of(self.processor, images)}
-
-    def labels(self, prompts, labels):
-        """Return no keywords: baselines do not predict them."""
-        return torch.empty(len(prompts), 0)
-
-
-def new_baseline(recipe: BaselineRecipe):
-    """Return the model with pretrained backbones and new heads, and what prepares its inputs."""
-    if recipe.baseline == "clip":
-        clip = AutoModel.from_pretrained(recipe.model, use_safetensors=True)
-        return ClipBaseline(clip), BaselineInputs(recipe, clip)
-    pair = [AutoModel.from_pretrained(recipe.model, use_safetensors=True) for _ in range(2)]
-    return ResnetBaseline(pair[0].config, pair), BaselineInputs(recipe, None)
-
-
-@torch.inference_mode()
-def predict(model, examples: Examples, batch_size: int) -> Predictions:
-    """Return what a baseline says about a split."""
-    device = next(model.parameters()).device
-    scores, heatmaps = [], []
-    size = (examples.heatmap_size,) * 2
-    for start in range(0, len(examples), batch_size):
-        rows = range(start, min(start + batch_size, len(examples)))
-        batch = examples.collate([examples[row] for row in rows])
-        found = model(**{name: value.to(device) for name, value in batch.items()})
-        scores.append(found.scores.double().cpu().numpy())
-        if found.heatmaps is not None:
-            scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
-            heatmaps.append(scaled.float().cpu().numpy())
-    maps = np.concatenate(heatmaps) if heatmaps else None
-    named = {} if maps is None else {name: maps[:, i] for i, name in enumerate(HEATMAPS)}
-    return Predictions(scores=np.concatenate(scores), **named)
 
 
 def train_baseline(recipe: BaselineRecipe, training, validation):
     """Train one baseline, write its figures on the validation split and return how it went."""
     accelerator = make_accelerator(recipe)
-    model, inputs = new_baseline(recipe)
-    model.to(accelerator.device)
-    options = {"augmented": recipe.augmentation, "seed": recipe.seed}
-    examples = Examples(training, inputs, recipe.heatmap_size, **options)
-    held_out = Examples(validation, inputs, recipe.heatmap_size)
+    baseline = TrainedBaseline.from_backbone(recipe.baseline, recipe.model, recipe.heatmap_size)
+    baseline.model.to(accelerator.device)
+    examples = baseline.examples(training, augmented=recipe.augmentation, seed=recipe.seed)
+    held_out = baseline.examples(validation)
     truth = truth_of(held_out)
 
     def evaluate_model(model, accelerator):
-        plain = accelerator.unwrap_model(model)
-        figures = evaluate(predict(plain, held_out, recipe.batch_size), truth)
+        figures = evaluate(baseline.predict(held_out, recipe.batch_size), truth)
         known = {k: v for k, v in figures["scores"].items() if k.endswith("plcc")}
         if "implausibility_heatmap" in figures:
             known["implausibility_cc"] = figures["implausibility_heatmap"]["cc"]
@@ -121,7 +66,7 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
         return {**known, "mean": float(np.mean(list(known.values())))}
 
     task = Task(
-        model=model,
+        model=baseline.model,
         examples=examples,
         lengths=examples.lengths(),
         collate=examples.collate,
@@ -133,10 +78,12 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
-        figures = evaluate(predict(model, held_out, recipe.batch_size), truth)
+        folder = baseline.save_pretrained(Path(recipe.output_dir) / "model")
+        figures = evaluate(baseline.predict(held_out, recipe.batch_size), truth)
         path = Path(recipe.output_dir) / "figures.json"
         write_atomically(path, json.dumps(figures, indent=1).encode())
-        print(render_markdown(tables({recipe.baseline: figures})))
+        print(f"saved in {folder}")
+        print(format_tables("table", tables({recipe.baseline: figures})))
     accelerator.wait_for_everyone()
     return progress
 
@@ -144,13 +91,15 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
 def main() -> None:
     """Read the recipe and the data, and train."""
     recipe = parse_recipe(BaselineRecipe, __doc__, EXAMPLES)
-    splits = [
+    training, validation = (
         load_split(
             split, recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.dataset_config
         )
         for split in (recipe.train_split, recipe.validation_split)
-    ]
-    train_baseline(recipe, *splits)
+    )
+    if recipe.max_train_rows is not None:
+        training = training.select(range(min(recipe.max_train_rows, len(training))))
+    train_baseline(recipe, training, validation)
 
 
 if __name__ == "__main__":

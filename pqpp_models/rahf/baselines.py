@@ -42,6 +42,7 @@ class ResnetBaseline(nn.Module):
         deconv_sizes: Sequence[int] = (768, 384, 384, 192),
     ) -> None:
         super().__init__()
+        self.backbone_config = config
         pair = backbones or [AutoModel.from_config(config) for _ in range(2)]
         self.score_backbone, self.heatmap_backbone = pair
         width = config.hidden_sizes[-1]
@@ -99,7 +100,7 @@ class ClipBaseline(nn.Module):
 
     def __init__(self, clip: Any, dense_sizes: Sequence[int] = (512, 256)) -> None:
         super().__init__()
-        self.clip = clip
+        self.clip, self.backbone_config = clip, clip.config
         sizes = [feature_size(clip.config), *dense_sizes]
         layers: list[nn.Module] = []
         for i in range(len(sizes) - 1):

@@ -1,4 +1,4 @@
-"""RichHF's benchmark: models and CLIP baselines on a split, as the paper's four tables."""
+"""RichHF's benchmark: models and the paper's baselines on a split, as the paper's four tables."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_models.errors import PredictorError
+from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.rahf.evaluation import (
     Predictions,
+    Truth,
     evaluate,
     predict_split,
     score_figures,
-    tables,
     truth_of,
 )
-from pqpp_models.rahf.examples import Examples, load_split
+from pqpp_models.rahf.examples import Examples, load_split, map_array
 from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import SCORES
+from pqpp_models.rahf.tables import tables
 
 
 def bench_richhf(
@@ -29,11 +30,13 @@ def bench_richhf(
     clip: str | None = None,
     limit: int | None = None,
     batch_size: int = 16,
+    with_published: bool = True,
 ) -> dict[str, dict[str, Any]]:
     """Evaluate models on a split of RichHF.
 
     Args:
-        models: Folders or repositories of RAHF models.
+        models: Folders or repositories of RAHF models, and folders of baselines that
+            training/train_rahf_baselines.py trained.
         split: `train`, `validation` or `test`.
         data_dir: Folder of the TFRecord files; downloaded if left out.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
@@ -41,26 +44,53 @@ def bench_richhf(
             alignment score, its gradient as the misalignment heatmap.
         limit: Only the first rows.
         batch_size: Images at once.
+        with_published: Whether the published figures stand beside.
 
     Returns:
-        The four tables as `evaluation.tables` gives them; `evaluation.render_markdown` prints them.
+        The four tables as `tables.tables` gives them; `tables.format_tables` prints them.
 
     Raises:
-        PredictorError: Nothing is to be evaluated, or the data are not there.
+        PredictorError: Nothing is to be evaluated, a number is not above 0, or the data are not
+            there.
     """
     if not models and clip is None:
         raise PredictorError("no model was named; give a RAHF model's folder or repository")
+    for name, value in (("limit", limit), ("batch_size", batch_size)):
+        if value is not None and value < 1:
+            raise PredictorError(f"`{name}` is {value}; it must be 1 or more")
     table = load_split(split, data_dir, pickapic_dir)
     if limit is not None:
         table = table.select(range(min(limit, len(table))))
-    found = {}
-    for name in models:
-        model = FeedbackModel.from_pretrained(name)
-        examples = Examples(table, model.processor, model.model.config.heatmap_size)
-        found[name] = evaluate(predict_split(model, examples, batch_size), truth_of(examples))
+    found = {name: figures_of(name, table, batch_size) for name in models}
     if clip is not None:
         found |= clip_baselines(clip, table, batch_size)
-    return tables(found)
+    return tables(found, with_published)
+
+
+def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:
+    """Evaluate one model on the rows of a split; see `evaluation.evaluate`.
+
+    Args:
+        name: Folder or repository of a RAHF model, or folder of a trained baseline.
+        table: From `load_split`.
+        batch_size: Images at once.
+    """
+    from pqpp_models.rahf.trained_baselines import TrainedBaseline
+
+    if TrainedBaseline.is_saved_in(name):
+        baseline = TrainedBaseline.from_pretrained(name)
+        baseline.model.to(_device())
+        examples = baseline.examples(table)
+        return evaluate(baseline.predict(examples, batch_size), truth_of(examples))
+    model = FeedbackModel.from_pretrained(name)
+    examples = Examples(table, model.processor, model.model.config.heatmap_size)
+    return evaluate(predict_split(model, examples, batch_size), truth_of(examples))
+
+
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def clip_baselines(
@@ -74,14 +104,10 @@ def clip_baselines(
         batch_size: Images at once.
         size: Pixels along a side of the heatmaps.
     """
-    from transformers import AutoModel, AutoProcessor
-
     from pqpp_models.clip.pairs import open_image
     from pqpp_models.rahf.baselines import clip_gradient_heatmaps, clip_similarity
-    from pqpp_models.rahf.examples import map_array
 
-    clip = AutoModel.from_pretrained(name, use_safetensors=True).eval()
-    processor = AutoProcessor.from_pretrained(name)
+    clip, processor = _loaded_clip(name)
     scores = np.full((len(table), len(SCORES)), np.nan)
     predicted, true = [], []
     for start in range(0, len(table), batch_size):
@@ -93,15 +119,28 @@ def clip_baselines(
         predicted.append(clip_gradient_heatmaps(clip, processor, images, rows["prompt"], size))
         true += [map_array(open_image(m).convert("L"), size) for m in rows["misalignment_map"]]
     people = np.array([table[column][:] for column in SCORES], dtype=np.float64).T
-    heatmaps = _only_misalignment(np.concatenate(predicted), np.stack(true), people)
+    maps = np.stack(true)
+    # Only the misalignment heatmap is judged: the other map and the words are never looked at.
+    truth = Truth(people, maps, maps, [None] * len(maps))
     return {
         f"CLIP similarity ({name})": {"scores": score_figures(scores, people)},
-        f"CLIP gradient ({name})": heatmaps,
+        f"CLIP gradient ({name})": evaluate(
+            Predictions(misalignment=np.concatenate(predicted)), truth
+        ),
     }
 
 
-def _only_misalignment(predicted: Any, true: Any, scores: Any) -> dict[str, dict[str, float]]:
-    from pqpp_models.rahf.evaluation import Truth
+def _loaded_clip(name: str) -> tuple[Any, Any]:
+    from transformers import AutoModel, AutoProcessor
 
-    truth = Truth(scores, true, true, [None] * len(true))
-    return evaluate(Predictions(misalignment=predicted), truth)
+    try:
+        clip = AutoModel.from_pretrained(name, use_safetensors=True).eval().to(_device())
+        processor = AutoProcessor.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"{name} holds no usable CLIP-like model ({reason}); give a folder or OWNER/REPOSITORY"
+        ) from None
+    if not hasattr(clip, "get_image_features"):
+        raise CheckpointError(f"{name} is a {type(clip).__name__}; give a CLIP-like model")
+    return clip, processor

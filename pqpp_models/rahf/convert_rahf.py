@@ -99,6 +99,12 @@ def convert(
     weights = {name.removeprefix("module."): value for name, value in weights.items()}
     config = read_config(weights, vision_heads, text_fields, vision_fields)
     model = RahfForRichFeedback(config).eval()
+    _load(model, renamed(weights))
+    return model
+
+
+def renamed(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the weights under the names that they have in `RahfForRichFeedback`."""
     found = {
         **_vit(weights),
         **{f"text_model.{name}": value for name, value in _under(weights, "t5").items()},
@@ -109,8 +115,7 @@ def convert(
         found |= _heatmap_head(weights, f"heatmap_predictor.{name}", f"heatmap_heads.{name}")
     for name in SCORES:
         found |= _score_head(weights, f"score_predictor.{name}", f"score_heads.{name}")
-    _load(model, found)
-    return model
+    return found
 
 
 def _load(model: RahfForRichFeedback, found: Mapping[str, torch.Tensor]) -> None:

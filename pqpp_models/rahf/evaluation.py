@@ -1,12 +1,10 @@
-"""RichHF's four tables: scores, both heatmaps and keywords, beside the published figures."""
+"""RichHF's four kinds of figures: scores, both heatmaps and keywords."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from pqpp_models.rahf.labels import HEATMAPS, SCORES
 
 HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd")
 KEYWORD_COLUMNS = ("precision", "recall", "f1")
-TABLES = ("scores", *(f"{name}_heatmap" for name in HEATMAPS), "keywords")
 
 
 @dataclass(frozen=True)
@@ -208,58 +205,3 @@ def truth_of(examples: Any) -> Truth:
         misalignment=stacked[:, 1],
         labels=examples.labels,
     )
-
-
-def published() -> dict[str, Any]:
-    """Return the published figures by table: its columns, and its rows by the model's name."""
-    file = resources.files("pqpp_models.rahf") / "published.json"
-    return json.loads(file.read_text(encoding="utf-8"))
-
-
-def tables(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, Any]]:
-    """Put measured figures beside the published ones.
-
-    Args:
-        found: Name of a model to what `evaluate` returned for it.
-
-    Returns:
-        A table by its name in `TABLES`: `title`, `columns`, and `rows`, each with `name`,
-        `published` and `values` (None where there is no figure).
-    """
-    known = published()["tables"]
-    result = {}
-    for name in TABLES:
-        columns = known[name]["columns"]
-        rows = [
-            {"name": row["name"], "published": True, "values": row["values"]}
-            for row in known[name]["rows"]
-        ]
-        rows += [
-            {
-                "name": model,
-                "published": False,
-                "values": [_or_none(figures[name].get(column)) for column in columns],
-            }
-            for model, figures in found.items()
-            if name in figures
-        ]
-        result[name] = {"title": known[name]["title"], "columns": columns, "rows": rows}
-    return result
-
-
-def _or_none(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else value
-
-
-def render_markdown(result: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the tables of `tables` in Markdown."""
-    parts = []
-    for table in result.values():
-        lines = [f"### {table['title']}", "", "| model | " + " | ".join(table["columns"]) + " |"]
-        lines.append("|---" * (len(table["columns"]) + 1) + "|")
-        for row in table["rows"]:
-            cells = ["" if value is None else f"{value:.4g}" for value in row["values"]]
-            source = " (published)" if row["published"] else ""
-            lines.append(f"| {row['name']}{source} | " + " | ".join(cells) + " |")
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"

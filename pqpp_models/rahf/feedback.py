@@ -126,27 +126,62 @@ class FeedbackModel:
             prompts: One an image.
             batch_size: Images at once.
         """
+        return [
+            one
+            for some in self._batches(images, prompts, batch_size)
+            for one in self._judge_batch(*some)
+        ]
+
+    def rewrite(
+        self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
+    ) -> list[str]:
+        """Return prompts as the decoder rewrites them freely, with `_0` behind misaligned words.
+
+        This is the paper's way. The text may lose or change words; `words.read_rewritten` aligns it
+        with the prompt. `judge` holds the decoder to the prompt's words instead.
+
+        Args:
+            images: As for `judge`.
+            prompts: One an image.
+            batch_size: Images at once.
+        """
+        import torch
+
+        from pqpp_models.rahf.decoding import rewrite_freely
+
+        texts: list[str] = []
+        for some_images, some_prompts in self._batches(images, prompts, batch_size):
+            batch = self._prepared(some_images, some_prompts)
+            with torch.inference_mode():
+                found = self.model(**batch)
+                states, mask = found.encoder_states, found.encoder_mask
+                limit = self.processor.max_target_length
+                tokens = rewrite_freely(self.model, states, mask, limit)
+            texts += self.processor.tokenizer.batch_decode(tokens, skip_special_tokens=True)
+        return [text.strip() for text in texts]
+
+    @staticmethod
+    def _batches(
+        images: Sequence[Any], prompts: Sequence[str], batch_size: int
+    ) -> list[tuple[Sequence[Any], Sequence[str]]]:
         if len(images) != len(prompts):
             raise PredictorError(
                 f"{len(images)} image(s) and {len(prompts)} prompt(s); give one an image"
             )
         if batch_size < 1:
             raise PredictorError(f"`batch_size` is {batch_size}; it must be 1 or more")
-        starts = range(0, len(images), batch_size)
-        return [
-            one
-            for start in starts
-            for one in self._judge_batch(
-                images[start : start + batch_size], prompts[start : start + batch_size]
-            )
-        ]
+        slices = [slice(n, n + batch_size) for n in range(0, len(images), batch_size)]
+        return [(images[some], prompts[some]) for some in slices]
+
+    def _prepared(self, images: Sequence[Any], prompts: Sequence[str]) -> Any:
+        return self.processor(images=list(images), text=list(prompts)).to(self.model.device)
 
     def _judge_batch(self, images: Sequence[Any], prompts: Sequence[str]) -> Iterable[Feedback]:
         import torch
 
         from pqpp_models.rahf.decoding import mark_words
 
-        batch = self.processor(images=list(images), text=list(prompts)).to(self.model.device)
+        batch = self._prepared(images, prompts)
         with torch.inference_mode():
             found = self.model(**batch)
             kept = [self.processor.kept_word_ids(prompt) for prompt in prompts]

@@ -7,11 +7,12 @@ import csv
 import html
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pqpp_datasets.files import written_beside
 from pqpp_models.clip.pairs import open_image
 from pqpp_models.errors import PredictorError
 from pqpp_models.rahf.feedback import Feedback, FeedbackModel
@@ -94,19 +95,44 @@ def _prompt_of(path: Path, listed: dict[str, str]) -> str:
 
 def judge_folder(
     model: FeedbackModel, pictures: Sequence[Picture], batch_size: int = 16
-) -> list[Feedback]:
-    """Judge the images of a folder, some at a time."""
-    found: list[Feedback] = []
+) -> Iterator[Feedback]:
+    """Judge the images of a folder one after the other, some of them in memory at a time.
+
+    Raises:
+        PredictorError: The batch size is not above 0.
+    """
+    if batch_size < 1:
+        raise PredictorError(f"`batch_size` is {batch_size}; it must be 1 or more")
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
         images = [open_image(picture.path) for picture in some]
-        found += model.judge(images, [picture.prompt for picture in some], batch_size)
+        yield from model.judge(images, [picture.prompt for picture in some], batch_size)
+
+
+def save_overlays(picture: Picture, judged: Feedback, folder: str | Path) -> list[Path]:
+    """Write an image tinted by each heatmap, as `NAME.HEATMAP.png`.
+
+    Args:
+        picture: The image.
+        judged: What the model says about it.
+        folder: Where to.
+
+    Returns:
+        The files.
+    """
+    image = open_image(picture.path)
+    found = []
+    for name in HEATMAPS:
+        path = Path(folder) / f"{picture.path.name}.{name}.png"
+        with written_beside(path) as beside:
+            overlay(image, judged.heatmaps[name]).save(beside)
+        found.append(path)
     return found
 
 
 def render_gallery(
     pictures: Sequence[Picture],
-    judged: Sequence[Feedback],
+    judged: Iterable[Feedback],
     title: str = "Feedback",
     side: int = 256,
     sort_by: str | None = None,
@@ -115,7 +141,7 @@ def render_gallery(
 
     Args:
         pictures: The images.
-        judged: One a picture.
+        judged: One a picture; they are gone through once.
         title: Of the page.
         side: Longest side of a shown image in pixels.
         sort_by: A score; the lowest comes first. The folder's order if left out.
@@ -125,16 +151,19 @@ def render_gallery(
     """
     if sort_by is not None and sort_by not in SCORES:
         raise PredictorError(f"`sort_by` is {sort_by!r}; choose among {', '.join(SCORES)}")
-    pairs = list(zip(pictures, judged, strict=True))
-    if sort_by:
-        pairs.sort(key=lambda pair: pair[1].scores[sort_by])
-    articles = "\n".join(_article(picture, one, side) for picture, one in pairs)
-    means = {name: sum(one.scores[name] for one in judged) / len(judged) for name in SCORES}
+    articles, sums = [], dict.fromkeys(SCORES, 0.0)
+    for picture, one in zip(pictures, judged, strict=True):
+        place = one.scores[sort_by] if sort_by else len(articles)
+        articles.append((place, _article(picture, one, side)))
+        sums = {name: total + one.scores[name] for name, total in sums.items()}
+    articles.sort(key=lambda one: one[0])
+    means = {name: total / len(articles) for name, total in sums.items()}
+    body = "\n".join(text for _, text in articles)
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n"
-        f"<h1>{html.escape(title)}</h1>\n<p>{len(judged)} images. Mean {_listed(means)}.</p>\n"
-        f"{articles}\n</html>\n"
+        f"<h1>{html.escape(title)}</h1>\n<p>{len(articles)} images. Mean {_listed(means)}.</p>\n"
+        f"{body}\n</html>\n"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ from pqpp_models.errors import CheckpointError, MissingResourceError
 from pqpp_models.rahf.gallery import Picture
 
 _ATTENTION = ["to_q", "to_k", "to_v", "to_out.0"]
+_PARTS = ("unet", "vae", "text_encoder", "tokenizer", "scheduler")
 
 
 def load_pipeline(name_or_path: str) -> Any:
     """Load a text-to-image pipeline whose parts this training knows.
 
     Args:
-        name_or_path: A folder or repository of the Stable Diffusion kind: `unet`, `vae`, one
-            `text_encoder` and its `tokenizer`, and a scheduler with discrete noise levels.
+        name_or_path: A folder or repository of the Stable Diffusion kind: `unet`, `vae`,
+            `text_encoder` and its `tokenizer`, and a scheduler with discrete noise levels; in
+            Stable Diffusion XL there are a second encoder and tokenizer.
 
     Raises:
         MissingResourceError: diffusers is not installed.
@@ -40,17 +43,13 @@ def load_pipeline(name_or_path: str) -> Any:
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise CheckpointError(f"{name_or_path} holds no usable pipeline ({reason})") from None
-    for part in ("unet", "vae", "text_encoder", "tokenizer", "scheduler"):
+    second = getattr(pipe, "text_encoder_2", None) is not None
+    for part in (*_PARTS, *(("tokenizer_2",) if second else ())):
         if getattr(pipe, part, None) is None:
             raise CheckpointError(
                 f"{name_or_path} is a {type(pipe).__name__} without {part}; give a pipeline of the "
-                "Stable Diffusion kind"
+                "Stable Diffusion or Stable Diffusion XL kind"
             )
-    if getattr(pipe, "text_encoder_2", None) is not None:
-        raise CheckpointError(
-            f"{name_or_path} has two text encoders; give a pipeline with one, like Stable "
-            "Diffusion 1 or 2"
-        )
     return pipe
 
 
@@ -68,40 +67,82 @@ class DenoisingModel(nn.Module):
         from peft import LoraConfig
 
         super().__init__()
-        for part in (pipe.unet, pipe.vae, pipe.text_encoder):
-            part.requires_grad_(False)
+        self.unet, self.vae, self.text_encoder = pipe.unet, pipe.vae, pipe.text_encoder
+        self.text_encoder_2 = getattr(pipe, "text_encoder_2", None)
+        self.requires_grad_(False)
         settings = {"r": rank, "lora_alpha": alpha, "target_modules": _ATTENTION}
         pipe.unet.add_adapter(LoraConfig(init_lora_weights="gaussian", **settings))
-        self.unet, self.vae, self.text_encoder = pipe.unet, pipe.vae, pipe.text_encoder
         self.noising = DDPMScheduler.from_config(pipe.scheduler.config)
         self.pipe_class = type(pipe)
 
-    def forward(self, pixel_values: torch.Tensor, input_ids: torch.Tensor) -> ModelOutput:
-        """Return the loss of a batch: the squared error of the predicted noise.
+    def forward(
+        self,
+        pixel_values: torch.Tensor,
+        input_ids: torch.Tensor,
+        input_ids_2: torch.Tensor | None = None,
+    ) -> ModelOutput:
+        """Return the loss of a batch: the squared error of what the network predicts.
 
         Args:
             pixel_values: `(batch, 3, height, width)` in -1 .. 1.
             input_ids: `(batch, length)`, the prompts.
+            input_ids_2: The same by the second tokenizer, where there is one.
         """
         with torch.no_grad():
             latents = self.vae.encode(pixel_values).latent_dist.sample()
             latents = latents * self.vae.config.scaling_factor
-            states = self.text_encoder(input_ids)[0]
+            states, added = self.encode_prompts(input_ids, input_ids_2, pixel_values.shape[-2:])
         noise = torch.randn_like(latents)
         steps = self.noising.config.num_train_timesteps
         times = torch.randint(steps, (len(latents),), device=latents.device)
         noisy = self.noising.add_noise(latents, noise, times)
-        predicted = self.unet(noisy, times, encoder_hidden_states=states).sample
-        velocity = self.noising.config.prediction_type == "v_prediction"
-        wanted = self.noising.get_velocity(latents, noise, times) if velocity else noise
+        given = {"encoder_hidden_states": states, "added_cond_kwargs": added or None}
+        predicted = self.unet(noisy, times, **given).sample
+        wanted = self.wanted(latents, noise, times)
         return ModelOutput(loss=functional.mse_loss(predicted.float(), wanted.float()))
 
+    def encode_prompts(
+        self, input_ids: torch.Tensor, input_ids_2: torch.Tensor | None, size: Sequence[int]
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Return what the denoising network is told: the states, and what XL is told beside.
+
+        Args:
+            input_ids: `(batch, length)`.
+            input_ids_2: The same by the second tokenizer.
+            size: Height and width of the images in pixels.
+        """
+        if self.text_encoder_2 is None:
+            return self.text_encoder(input_ids)[0], {}
+        pairs = ((self.text_encoder, input_ids), (self.text_encoder_2, input_ids_2))
+        both = [encoder(ids, output_hidden_states=True) for encoder, ids in pairs]
+        # XL was trained on the layer before the last, of both side by side.
+        states = torch.cat([one.hidden_states[-2] for one in both], dim=-1)
+        # The size before and after cropping, and the crop's corner: nothing is cut off here.
+        sizes = torch.tensor([*size, 0, 0, *size], dtype=states.dtype, device=states.device)
+        return states, {"text_embeds": both[1][0], "time_ids": sizes.expand(len(states), -1)}
+
+    def wanted(
+        self, latents: torch.Tensor, noise: torch.Tensor, times: torch.Tensor
+    ) -> torch.Tensor:
+        """Return what the network is to predict: the noise, the velocity or the image."""
+        kind = self.noising.config.prediction_type
+        if kind == "v_prediction":
+            return self.noising.get_velocity(latents, noise, times)
+        return latents if kind == "sample" else noise
+
     def save_adapters(self, folder: Path) -> Path:
-        """Write the adapters as `load_lora_weights` of the pipeline reads them."""
+        """Write the adapters as `load_lora_weights` of the pipeline reads them.
+
+        They are written beside and renamed, so that a folder is never half new.
+        """
         from peft.utils import get_peft_model_state_dict
 
         layers = get_peft_model_state_dict(self.unet)
-        self.pipe_class.save_lora_weights(folder, unet_lora_layers=layers, safe_serialization=True)
+        beside = folder.with_name(f".{folder.name}.new")
+        shutil.rmtree(beside, ignore_errors=True)
+        self.pipe_class.save_lora_weights(beside, unet_lora_layers=layers, safe_serialization=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        beside.rename(folder)
         return folder
 
 
@@ -110,12 +151,14 @@ class Images:
 
     Args:
         pictures: From `gallery.read_folder`.
-        pipe: The pipeline, for its tokenizer.
+        pipe: The pipeline, for its tokenizers.
         resolution: Pixels along a side.
     """
 
     def __init__(self, pictures: Sequence[Picture], pipe: Any, resolution: int) -> None:
-        self.pictures, self.tokenizer, self.resolution = pictures, pipe.tokenizer, resolution
+        self.pictures, self.resolution = pictures, resolution
+        second = getattr(pipe, "tokenizer_2", None)
+        self.tokenizers = [pipe.tokenizer, *([second] if second is not None else [])]
 
     def __len__(self) -> int:
         return len(self.pictures)
@@ -128,14 +171,16 @@ class Images:
         chosen = [self.pictures[number] for number in numbers]
         pixels = [np.asarray(ImageOps.fit(open_image(one.path), size)) for one in chosen]
         stacked = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2)
-        tokens = self.tokenizer(
-            [one.prompt for one in chosen],
-            padding="max_length",
-            max_length=self.tokenizer.model_max_length,
-            truncation=True,
-            return_tensors="pt",
-        )
-        return {"pixel_values": stacked / 127.5 - 1, "input_ids": tokens["input_ids"]}
+        found = {"pixel_values": stacked / 127.5 - 1}
+        for name, tokenizer in zip(("input_ids", "input_ids_2"), self.tokenizers, strict=False):
+            found[name] = tokenizer(
+                [one.prompt for one in chosen],
+                padding="max_length",
+                max_length=tokenizer.model_max_length,
+                truncation=True,
+                return_tensors="pt",
+            )["input_ids"]
+        return found
 
 
 def fingerprint(images: Images) -> str:

@@ -60,28 +60,29 @@ def push(folder: Path, repo_id: str, private: bool = False, token: str | None = 
         token: An access token; the stored one if left out.
 
     Returns:
-        The commit's address.
+        The repository's address.
 
     Raises:
+        CheckpointError: The folder holds no model.
         HubError: The Hub cannot be reached or refuses.
     """
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
+    from pqpp_hub import push_files
 
-    from pqpp_models.hub_errors import reason_of
-
-    api = HfApi(token=token, library_name="pqpp")
-    try:
-        api.create_repo(repo_id, private=private, exist_ok=True)
-        done = api.upload_folder(
-            repo_id=repo_id,
-            folder_path=folder,
-            allow_patterns=list(FILES),
-            commit_message="Upload a RAHF model with pqpp",
-        )
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        raise HubError(f"the Hub repository {repo_id!r} {reason_of(error)}") from None
-    return str(done.commit_url)
+    folder = Path(folder)
+    files = {path.name: path for path in sorted(folder.glob("*")) if _ours(path)}
+    if "config.json" not in files:
+        raise CheckpointError(f"{folder} holds no model; give a folder that was saved by training")
+    report = push_files(
+        files,
+        repo_id,
+        "model",
+        is_ours=lambda name: "/" not in name and _ours(Path(name)),
+        message="Upload a RAHF model with pqpp",
+        private=private,
+        token=token,
+        error=HubError,
+    )
+    return report.url
 
 
 def render_card(details: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The converter, on random weights of the published layout, against a forward written here."""
 
+import itertools
 import math
 
 import numpy as np
@@ -11,7 +12,8 @@ transformers = pytest.importorskip("transformers", reason="RAHF needs transforme
 from torch.nn import functional  # noqa: E402
 
 from pqpp_models import CheckpointError  # noqa: E402
-from pqpp_models.rahf.convert_rahf import convert, read_weights  # noqa: E402
+from pqpp_models.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
+from pqpp_models.rahf.convert_rahf import convert, read_config, read_weights  # noqa: E402
 
 C, GRID, PATCH, HEADS = 16, 8, 4, 2
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
@@ -36,47 +38,55 @@ def towers():
     return vit, t5
 
 
+def layout(size, width, grid, convs, deconvs, score_sizes, dense):
+    """Return the shapes of the projection and the heads, as the published file has them."""
+    found = {}
+
+    def layer(name, *shape):
+        found[f"{name}.weight"] = shape
+        found[f"{name}.bias"] = (shape[1] if "deconv" in name else shape[0],)
+
+    def norm(name, channels):
+        found[f"{name}.scale"] = (channels, 1, 1)
+
+    layer("visual_token_projection", size, width)
+    for kind in ("implausibility", "misalignment"):
+        head = f"heatmap_predictor.{kind}"
+        layer(f"{head}.conv_layers.0", convs[0], size, 3, 3)
+        norm(f"{head}.conv_layers.2", convs[0])
+        layer(f"{head}.conv_layers.3", convs[1], convs[0], 3, 3)
+        norm(f"{head}.conv_layers.5", convs[1])
+        for i, pair in enumerate(itertools.pairwise((convs[1], *deconvs))):
+            layer(f"{head}.deconv_layers.{i}.0", *pair, 3, 3)
+            norm(f"{head}.deconv_layers.{i}.1", pair[1])
+            for j in (0, 3):
+                layer(f"{head}.conv_layers2.{i}.{j}", pair[1], pair[1], 3, 3)
+                norm(f"{head}.conv_layers2.{i}.{j + 1}", pair[1])
+        layer(f"{head}.last_conv1", deconvs[-1], deconvs[-1], 3, 3)
+        layer(f"{head}.last_conv2", 1, deconvs[-1], 3, 3)
+    for kind in SCORES:
+        head = f"score_predictor.{kind}"
+        for i, pair in enumerate(itertools.pairwise((size, *score_sizes))):
+            layer(f"{head}.conv_layers.{3 * i}", pair[1], pair[0], 3, 3)
+            norm(f"{head}.conv_layers.{3 * i + 1}", pair[1])
+        sizes = (score_sizes[-1] * grid**2, *dense, 1)
+        for i, pair in enumerate(itertools.pairwise(sizes)):
+            layer(f"{head}.linear_layers.{2 * i}", pair[1], pair[0])
+    return found
+
+
 def random_weights(towers):
     """Return a state dict of the layout, the ViT with the names of transformers 4."""
     vit, t5 = towers
     found = {f"vit.{old_name(name)}": value for name, value in vit.state_dict().items()}
     found |= {f"t5.{name}": value for name, value in t5.state_dict().items()}
     generator = torch.Generator().manual_seed(1)
-
-    def layer(name, *shape):
-        fan = math.prod(shape[1:])
-        found[f"{name}.weight"] = torch.randn(*shape, generator=generator) / math.sqrt(fan)
-        outputs = shape[1] if "deconv" in name else shape[0]
-        found[f"{name}.bias"] = torch.randn(outputs, generator=generator) / 5
-
-    def norm(name, channels):
-        found[f"{name}.scale"] = 1 + torch.randn(channels, 1, 1, generator=generator) / 5
-
-    layer("visual_token_projection", C, 12)
-    for kind in ("implausibility", "misalignment"):
-        head = f"heatmap_predictor.{kind}"
-        layer(f"{head}.conv_layers.0", 12, C, 3, 3)
-        norm(f"{head}.conv_layers.2", 12)
-        layer(f"{head}.conv_layers.3", 8, 12, 3, 3)
-        norm(f"{head}.conv_layers.5", 8)
-        before = 8
-        for i, size in enumerate(DECONVS):
-            layer(f"{head}.deconv_layers.{i}.0", before, size, 3, 3)
-            norm(f"{head}.deconv_layers.{i}.1", size)
-            layer(f"{head}.conv_layers2.{i}.0", size, size, 3, 3)
-            norm(f"{head}.conv_layers2.{i}.1", size)
-            layer(f"{head}.conv_layers2.{i}.3", size, size, 3, 3)
-            norm(f"{head}.conv_layers2.{i}.4", size)
-            before = size
-        layer(f"{head}.last_conv1", before, before, 3, 3)
-        layer(f"{head}.last_conv2", 1, before, 3, 3)
-    for kind in SCORES:
-        head, sizes = f"score_predictor.{kind}", (C, C, C // 2, C // 4, C // 8, C // 8, C // 16)
-        for i in range(6):
-            layer(f"{head}.conv_layers.{3 * i}", sizes[i + 1], sizes[i], 3, 3)
-            norm(f"{head}.conv_layers.{3 * i + 1}", sizes[i + 1])
-        for i, pair in enumerate(((20, GRID * GRID), (10, 20), (1, 10))):
-            layer(f"{head}.linear_layers.{2 * i}", *pair)
+    score_sizes = (C, C // 2, C // 4, C // 8, C // 8, C // 16)
+    for name, shape in layout(C, 12, GRID, (12, 8), DECONVS, score_sizes, (20, 10)).items():
+        value = torch.randn(*shape, generator=generator)
+        if name.endswith("weight"):
+            value /= math.sqrt(math.prod(shape[1:]))
+        found[name] = 1 + value / 5 if name.endswith("scale") else value
     return found
 
 
@@ -163,6 +173,47 @@ def test_converted_weights_compute_what_the_layout_says(towers):
     assert torch.allclose(
         model.decode(states, found.encoder_mask, labels=labels), theirs, atol=1e-5
     )
+
+
+def test_the_published_sizes_are_recognised():
+    """By shapes alone: ViT-L/16 at 384 pixels, T5-base and the heads that belong to them."""
+    with torch.device("meta"):
+        vit = transformers.ViTModel(
+            transformers.ViTConfig(
+                hidden_size=1024,
+                num_hidden_layers=24,
+                num_attention_heads=16,
+                intermediate_size=4096,
+                image_size=384,
+            )
+        )
+        t5 = transformers.T5ForConditionalGeneration(
+            transformers.T5Config(d_model=768, d_ff=3072, num_layers=12, num_heads=12)
+        )
+    shapes = {f"vit.{old_name(name)}": value.shape for name, value in vit.state_dict().items()}
+    shapes |= {f"t5.{name}": value.shape for name, value in t5.state_dict().items()}
+    score_sizes = tuple(768 // n for n in (1, 2, 4, 8, 16, 64))
+    deconvs = (768, 384, 384, 192)
+    shapes |= layout(768, 1024, 24, (768, 384), deconvs, score_sizes, (512, 128))
+    # One number in each place: shapes without the memory.
+    weights = {name: torch.zeros(1).expand(*shape) for name, shape in shapes.items()}
+    config = read_config(weights, None, None, None)
+    assert (config.grid_size, config.heatmap_size, config.score_map_size) == (24, 384, 24)
+    vision, text = config.vision_config, config.text_config
+    sizes = vision.num_hidden_layers, vision.num_attention_heads, vision.image_size
+    assert sizes == (24, 16, 384)
+    assert (text.d_ff, text.num_layers, text.num_decoder_layers, text.d_kv) == (3072, 12, 12, 64)
+    assert text.feed_forward_proj == "relu" and text.tie_word_embeddings
+    assert config.score_conv_sizes == list(score_sizes)
+    assert config.score_dense_sizes == [512, 128]
+    with torch.device("meta"):
+        model = RahfForRichFeedback(config)
+    found = convert_rahf.renamed(weights)
+    assert {k: v.shape for k, v in found.items()} == {
+        k: v.shape for k, v in model.state_dict().items() if k in found
+    }
+    rest = set(model.state_dict()) - set(found)
+    assert rest <= {"text_model.encoder.embed_tokens.weight", "text_model.lm_head.weight"}
 
 
 def test_files_of_both_kinds_are_read(towers, tmp_path):

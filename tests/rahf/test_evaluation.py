@@ -1,18 +1,21 @@
 """The four tables, by hand-worked cases and beside the published figures."""
 
+import csv
+import io
+import json
+
 import numpy as np
 import pytest
 
+from pqpp_models import PredictorError
 from pqpp_models.rahf.evaluation import (
     Predictions,
     Truth,
     evaluate,
     keyword_figures,
-    published,
-    render_markdown,
     summary,
-    tables,
 )
+from pqpp_models.rahf.tables import STYLES, TABLES, format_tables, published, tables
 
 
 @pytest.fixture
@@ -59,8 +62,38 @@ def test_published_figures_stand_beside_ours(truth):
     assert [row["name"] for row in result["keywords"]["rows"]].count("mine") == 0
     for table in result.values():
         assert all(len(row["values"]) == len(table["columns"]) for row in table["rows"])
-    assert "| RAHF (multi-head) (published) | 0.666 |" in render_markdown(result)
+    lines = format_tables("markdown", result).splitlines()
+    assert any(line.startswith("| RAHF (multi-head) (published)") for line in lines)
     row = dict(
         zip(result["scores"]["columns"], result["scores"]["rows"][-2]["values"], strict=True)
     )
     assert row["plausibility_plcc"] == 0.739 and row["alignment_srcc"] == 0.564
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_each_format_has_the_four_tables(style, truth):
+    own = {"own_model": evaluate(Predictions(scores=truth.scores), truth)}
+    text = format_tables(style, tables(own))
+    assert "0.739" in text and text.endswith("\n")
+    if style == "json":
+        read = json.loads(text)
+        assert set(read["tables"]) == set(TABLES) and "CVPR 2024" in read["source"]
+    elif style == "csv":
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert {row["table"] for row in rows} == set(TABLES)
+        mine = [row for row in rows if row["model"] == "own_model"]
+        assert len(mine) == 8 and {row["published"] for row in mine} == {"False"}
+    else:
+        titles = [table["title"] for table in published()["tables"].values()]
+        assert all(title in text for title in titles)
+    if style == "latex":
+        assert r"own\_model" in text
+    if style == "table":
+        assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_published_rows_can_be_left_out_and_styles_are_checked():
+    without = tables({}, with_published=False)
+    assert all(table["rows"] == [] for table in without.values())
+    with pytest.raises(PredictorError, match="`style` is 'html'"):
+        format_tables("html", without)

@@ -11,6 +11,7 @@ from support.tiny_rahf import PROMPTS, tiny_feedback, tiny_processor  # noqa: E4
 from pqpp_models import CheckpointError, PredictorError, registration  # noqa: E402
 from pqpp_models.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback  # noqa: E402
 from pqpp_models.rahf.labels import KEYWORD_TASK, TASKS, VARIANTS  # noqa: E402
+from pqpp_models.rahf.words import read_rewritten, split_words  # noqa: E402
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (48, 40, 3), dtype=np.uint8)
 
@@ -47,6 +48,20 @@ def test_the_default_has_the_sizes_of_section_9():
     heads = {tuple(name.split(".")[:2]) for name in shapes if "heads" in name}
     assert len(heads) == 6  # and the decoder is the seventh
     assert shapes["text_model.decoder.block.11.layer.2.DenseReluDense.wi_0.weight"] == (2048, 768)
+
+
+@pytest.mark.slow
+@torch.no_grad()
+def test_the_default_has_seven_outputs():
+    """Runs the full size once: some gigabytes of memory, some seconds."""
+    model = RahfForRichFeedback(RahfConfig()).eval()
+    found = model(torch.zeros(1, 3, 224, 224), torch.ones(1, 9, dtype=torch.long))
+    assert found.heatmaps.shape == (1, 2, 224, 224) and found.scores.shape == (1, 4)
+    assert found.encoder_states.shape == (1, 197 + 9, 768)
+    logits = model.decode(
+        found.encoder_states, found.encoder_mask, labels=torch.ones(1, 5, dtype=torch.long)
+    )
+    assert logits.shape == (1, 5, 32128)
 
 
 def test_the_augmented_variant_has_three_heads():
@@ -229,15 +244,28 @@ def test_odd_prompts_are_judged(variant):
     assert feedback.judge([], []) == []
 
 
-def test_the_free_rewriting_is_read_too():
-    from pqpp_models.rahf.decoding import rewrite_freely
-    from pqpp_models.rahf.words import read_rewritten
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_free_rewriting_is_read_too(variant):
+    feedback = tiny_feedback(variant)
+    feedback.processor.max_target_length = 8
+    texts = feedback.rewrite([IMAGE] * 3, PROMPTS, batch_size=2)
+    assert len(texts) == 3
+    for text, prompt in zip(texts, PROMPTS, strict=True):
+        assert len(read_rewritten(text, prompt)) == len(split_words(prompt))
+    with pytest.raises(PredictorError, match=r"1 image\(s\) and 0 prompt\(s\)"):
+        feedback.rewrite([IMAGE], [])
 
-    feedback = tiny_feedback()
-    batch = feedback.processor(images=[IMAGE], text=[PROMPTS[0]])
-    with torch.no_grad():
-        found = feedback.model(**batch)
-    tokens = rewrite_freely(feedback.model, found.encoder_states, found.encoder_mask, 8)
-    assert tokens.shape[0] == 1 and tokens.shape[1] <= 9
-    text = feedback.processor.tokenizer.decode(tokens[0], skip_special_tokens=True)
-    assert len(read_rewritten(text, PROMPTS[0])) == len(PROMPTS[0].split())
+
+def test_a_decoder_that_learned_a_rewriting_writes_it():
+    """Greedy decoding of both kinds follows what a few steps on one example have taught."""
+    feedback, prompt, labels = tiny_feedback(), PROMPTS[0], [1, 0, 1, 1, 1, 0]
+    batch = feedback.processor(images=[IMAGE], text=[prompt])
+    batch["labels"] = feedback.processor.labels([prompt], [labels])
+    optimizer = torch.optim.AdamW(feedback.model.parameters(), lr=0.01)
+    for _ in range(60):
+        feedback.model(**batch).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert feedback.rewrite([IMAGE], [prompt]) == ["a red_0 cat on a mat_0"]
+    (judged,) = feedback.judge([IMAGE], [prompt])
+    assert judged.misaligned == [not label for label in labels]

@@ -62,6 +62,28 @@ def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
         pipe({"image": image, "prompt": "a"}, overlay=True)
 
 
+@pytest.mark.slow
+def test_the_pipeline_is_known_without_importing_anything_of_ours(feedback, tmp_path):
+    from support.processes import run_python
+
+    saved = feedback.save_pretrained(tmp_path / "saved")
+    picture(0).save(tmp_path / "a.png")
+    code = f"""
+import json
+from transformers import AutoModel, AutoProcessor, pipeline
+pipe = pipeline("rich-human-feedback", model={str(saved)!r}, device="cpu")
+found = pipe({{"image": "a.png", "prompt": "a red cat"}}, threshold=0.0)
+loaded = type(AutoModel.from_pretrained({str(saved)!r})).__name__
+print(json.dumps([found["scores"], len(found["misaligned_words"]), loaded]))
+"""
+    done = run_python(code, tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    scores, n_words, loaded = json.loads(done.stdout.splitlines()[-1])
+    (judged,) = feedback.judge([tmp_path / "a.png"], ["a red cat"])
+    assert scores == pytest.approx(judged.scores, abs=1e-6)
+    assert n_words == 3 and loaded == "RahfForRichFeedback"
+
+
 def test_an_overlay_tints_where_the_heatmap_is_high():
     heatmap = np.zeros((4, 4))
     heatmap[0, 0] = 1
@@ -86,13 +108,21 @@ def test_a_gallery_shows_images_and_marks_words(feedback, folder):
     pictures = read_folder(folder)
     assert [one.prompt for one in pictures] == [PROMPTS[0], "a <b>blue</b> dog & co"]
     feedback.threshold = 0.0
-    judged = judge_folder(feedback, pictures, batch_size=1)
+    judged = list(judge_folder(feedback, pictures, batch_size=1))
     feedback.threshold = 0.5
     page = render_gallery(pictures, judged, sort_by="overall")
     assert page.count("data:image/jpeg;base64,") == 6
     assert "<mark>red</mark>" in page and "<b>blue" not in page and "&amp;</mark>" in page
+    names = (
+        ["a.png", "b.jpg"]
+        if judged[0].scores["overall"] < judged[1].scores["overall"]
+        else (["b.jpg", "a.png"])
+    )
+    assert page.index(names[0]) < page.index(names[1])
     with pytest.raises(PredictorError, match="`sort_by` is 'x'"):
         render_gallery(pictures, judged, sort_by="x")
+    with pytest.raises(PredictorError, match="`batch_size` is 0"):
+        list(judge_folder(feedback, pictures, batch_size=0))
 
 
 def test_a_folder_without_prompts_is_refused(tmp_path):
@@ -115,9 +145,16 @@ def test_the_command_writes_a_gallery(feedback, folder, tmp_path):
     saved = feedback.save_pretrained(tmp_path / "saved")
     page, table = tmp_path / "page.html", tmp_path / "table.json"
     words = ["feedback", str(folder), "--model", str(saved), "--output", str(page)]
-    options = parser.parse_args([*words, "--json", str(table), "--threshold", "0"])
+    words += ["--json", str(table), "--threshold", "0", "--overlays", str(tmp_path / "tinted")]
+    options = parser.parse_args(words)
     options.run(options)
     assert "<mark>red</mark>" in page.read_text()
+    tinted = sorted((tmp_path / "tinted").iterdir())
+    kinds = ("implausibility", "misalignment")
+    assert [one.name for one in tinted] == [
+        f"{n}.{k}.png" for n in ("a.png", "b.jpg") for k in kinds
+    ]
+    assert Image.open(tinted[0]).size == (40, 24)
     assert [row["file_name"] for row in json.loads(table.read_text())] == ["a.png", "b.jpg"]
 
 
@@ -178,15 +215,17 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
 
 
 @pytest.mark.slow
-def test_selection_and_fine_tuning_run_end_to_end(feedback, tmp_path):
+@pytest.mark.parametrize("kind", ["one encoder", "two encoders"])
+def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
     diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
     pytest.importorskip("peft", reason="fine-tuning needs peft")
     from support.tiny_models import load_script
-    from support.tiny_rahf import save_diffusion
+    from support.tiny_rahf import diffusion_xl
 
     from pqpp_models.rahf.select import generate_candidates, select_best, write_finetuning_set
 
-    saved = save_diffusion(tmp_path / "pipe")
+    saved = tmp_path / "pipe"
+    (diffusion() if kind == "one encoder" else diffusion_xl()).save_pretrained(saved)
     pipe = diffusers.DiffusionPipeline.from_pretrained(saved)
     pipe.set_progress_bar_config(disable=True)
     options = {"num_inference_steps": 2, "height": 32, "width": 32}
@@ -204,10 +243,64 @@ def test_selection_and_fine_tuning_run_end_to_end(feedback, tmp_path):
     )
     progress = script.finetune(recipe)
     assert progress.step == 3 and len(progress.history) == 3
+    written = list((tmp_path / "run" / "lora").iterdir())
+    assert [one.suffix for one in written] == [".safetensors"]
     before = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
     pipe.load_lora_weights(tmp_path / "run" / "lora")
     after = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
     assert np.abs(np.asarray(before, float) - np.asarray(after, float)).max() > 0
+
+
+@pytest.mark.slow
+def test_fine_tuning_tells_the_network_what_the_pipeline_tells_it(tmp_path):
+    pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
+    pytest.importorskip("peft", reason="fine-tuning needs peft")
+    from support.tiny_rahf import diffusion_xl
+
+    from pqpp_models.rahf.gallery import Picture
+    from pqpp_models.rahf.lora import DenoisingModel, Images
+
+    picture(0).save(tmp_path / "a.png")
+    images = [Picture(tmp_path / "a.png", PROMPTS[0])]
+    for pipe in (diffusion(), diffusion_xl()):
+        expected = pipe.encode_prompt(
+            PROMPTS[0],
+            device="cpu",
+            num_images_per_prompt=1,
+            do_classifier_free_guidance=False,
+        )
+        batch = Images(images, pipe, 32).collate([0])
+        model = DenoisingModel(pipe, 2, 2).eval()
+        second = batch.get("input_ids_2")
+        states, added = model.encode_prompts(batch["input_ids"], second, (32, 32))
+        assert torch.allclose(states, expected[0], atol=1e-5)
+        if second is not None:
+            assert torch.allclose(added["text_embeds"], expected[2], atol=1e-5)
+            assert added["time_ids"].tolist() == [[32, 32, 0, 0, 32, 32]]
+
+
+@pytest.mark.slow
+def test_pipelines_of_another_kind_are_refused(tmp_path):
+    diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
+    from support.tiny_rahf import tiny_unet
+
+    from pqpp_models import CheckpointError
+    from pqpp_models.rahf.lora import load_pipeline
+
+    unet = diffusers.UNet2DModel(
+        sample_size=8,
+        block_out_channels=(8, 8),
+        norm_num_groups=4,
+        layers_per_block=1,
+        down_block_types=("DownBlock2D",) * 2,
+        up_block_types=("UpBlock2D",) * 2,
+    )
+    diffusers.DDIMPipeline(unet, diffusers.DDIMScheduler()).save_pretrained(tmp_path / "pixels")
+    with pytest.raises(CheckpointError, match="is a DDIMPipeline without vae"):
+        load_pipeline(str(tmp_path / "pixels"))
+    tiny_unet(cross_attention_dim=16).save_pretrained(tmp_path / "none")
+    with pytest.raises(CheckpointError, match="holds no usable pipeline"):
+        load_pipeline(str(tmp_path / "none"))
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ QUIRKS = [
     "ﬁne café cafe\u0301 猫が好き 👩‍👩‍👧 Straße",
     "zero\u200bwidth \u200b \u00ad soft\u00adhyphen",
     "_0 a_0 0 _ __0",
+    "a </s> cat <pad> <unk> <extra_id_0>",
     "",
     ",.;",
 ]

@@ -1,5 +1,6 @@
 """Random RAHF models and diffusers pipelines of a few kilobytes."""
 
+import copy
 import functools
 
 PROMPTS = ("a red cat on a mat", "a blue dog next to a house", "two green birds, three boats")
@@ -40,63 +41,101 @@ def tiny_tokenizer():
     return new_tokenizer(PROMPTS, 300)
 
 
-def save_diffusion(folder, inpainting=False):
-    """Save a random Stable Diffusion pipeline for images of 32 x 32 and return the folder."""
-    diffusion(inpainting).save_pretrained(folder)
-    return folder
+BLOCKS = {"block_out_channels": (8, 16), "layers_per_block": 1, "norm_num_groups": 4}
 
 
 def diffusion(inpainting=False):
     """Return a random Stable Diffusion pipeline, or one that inpaints, for images of 32 x 32."""
     import diffusers
     import torch
-    from transformers import CLIPTextConfig, CLIPTextModel
+    from transformers import CLIPTextModel
 
     torch.manual_seed(0)
-    blocks = {"block_out_channels": (8, 16), "layers_per_block": 1, "norm_num_groups": 4}
-    unet = diffusers.UNet2DConditionModel(
-        sample_size=16,
-        in_channels=9 if inpainting else 4,
-        out_channels=4,
-        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
-        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-        cross_attention_dim=16,
-        attention_head_dim=4,
-        **blocks,
-    )
-    vae = diffusers.AutoencoderKL(
-        in_channels=3,
-        out_channels=3,
-        down_block_types=["DownEncoderBlock2D"] * 2,
-        up_block_types=["UpDecoderBlock2D"] * 2,
-        latent_channels=4,
-        **blocks,
-    )
-    tokenizer = tiny_tokenizer()
-    text = CLIPTextModel(
-        CLIPTextConfig(
-            hidden_size=16,
-            intermediate_size=16,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            vocab_size=len(tokenizer),
-            max_position_embeddings=16,
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-    )
-    tokenizer.model_max_length = 16
-    scheduler = diffusers.DDIMScheduler(clip_sample=False, steps_offset=1)
     kind = "StableDiffusionInpaintPipeline" if inpainting else "StableDiffusionPipeline"
     pipe = getattr(diffusers, kind)(
-        vae=vae,
-        text_encoder=text,
-        tokenizer=tokenizer,
-        unet=unet,
-        scheduler=scheduler,
+        vae=tiny_vae(),
+        text_encoder=CLIPTextModel(text_config()),
+        tokenizer=short_tokenizer(),
+        unet=tiny_unet(in_channels=9 if inpainting else 4, cross_attention_dim=16),
+        scheduler=diffusers.DDIMScheduler(clip_sample=False, steps_offset=1),
         safety_checker=None,
         feature_extractor=None,
         requires_safety_checker=False,
     )
     pipe.set_progress_bar_config(disable=True)
     return pipe
+
+
+def diffusion_xl():
+    """Return a random Stable Diffusion XL pipeline for images of 32 x 32."""
+    import diffusers
+    import torch
+    from transformers import CLIPTextModel, CLIPTextModelWithProjection
+
+    torch.manual_seed(0)
+    pipe = diffusers.StableDiffusionXLPipeline(
+        vae=tiny_vae(),
+        text_encoder=CLIPTextModel(text_config()),
+        text_encoder_2=CLIPTextModelWithProjection(text_config()),
+        tokenizer=short_tokenizer(),
+        tokenizer_2=short_tokenizer(),
+        unet=tiny_unet(
+            cross_attention_dim=32,  # of both encoders
+            addition_embed_type="text_time",
+            addition_time_embed_dim=8,
+            projection_class_embeddings_input_dim=6 * 8 + 16,
+        ),
+        scheduler=diffusers.EulerDiscreteScheduler(),
+        add_watermarker=False,
+    )
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
+
+
+def tiny_unet(**options):
+    import diffusers
+
+    blocks = {
+        "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"),
+        "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
+    }
+    options = {"in_channels": 4, **blocks, **BLOCKS, **options}
+    return diffusers.UNet2DConditionModel(
+        sample_size=16, out_channels=4, attention_head_dim=4, **options
+    )
+
+
+def tiny_vae():
+    import diffusers
+
+    blocks = {
+        "down_block_types": ["DownEncoderBlock2D"] * 2,
+        "up_block_types": ["UpDecoderBlock2D"] * 2,
+    }
+    return diffusers.AutoencoderKL(
+        in_channels=3, out_channels=3, latent_channels=4, **blocks, **BLOCKS
+    )
+
+
+def text_config():
+    from transformers import CLIPTextConfig
+
+    tokenizer = tiny_tokenizer()
+    return CLIPTextConfig(
+        hidden_size=16,
+        intermediate_size=16,
+        projection_dim=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        vocab_size=len(tokenizer),
+        max_position_embeddings=16,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+
+
+def short_tokenizer():
+    """Return the tokenizer with the text encoders' length."""
+    tokenizer = copy.deepcopy(tiny_tokenizer())
+    tokenizer.model_max_length = 16
+    return tokenizer

@@ -1,0 +1,71 @@
+"""`pqpp bench --benchmark richhf`: models of rich feedback as the paper's four tables."""
+
+import argparse
+import sys
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--benchmark` and the options that only this one has; the others are `pqpp bench`'s."""
+    parser.add_argument(
+        "--benchmark",
+        choices=("pqpp", "richhf"),
+        default="pqpp",
+        help="pqpp: predictors of performance; richhf: models of rich human feedback, as the "
+        "RichHF paper's four tables (default: %(default)s)",
+    )
+    group = parser.add_argument_group("with --benchmark richhf")
+    group.add_argument(
+        "--models",
+        metavar="NAME_OR_PATH[,...]",
+        help="RAHF models, folders or Hub repositories, and folders of trained baselines",
+    )
+    group.add_argument(
+        "--clip",
+        metavar="NAME_OR_PATH",
+        help="also a CLIP-like model as it is: its similarity and its gradient",
+    )
+    group.add_argument(
+        "--pickapic-dir",
+        metavar="DIR",
+        help="a copy of Pick-a-Pic v1, which has RichHF's prompts and images",
+    )
+    group.add_argument("--limit", type=int, metavar="N", help="only the first N images")
+    group.add_argument(
+        "--batch-size", type=int, default=16, metavar="N", help="images at once (default: 16)"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Evaluate the models and print the four tables beside the published figures."""
+    import datasets
+
+    from pqpp_cli.bench import FORMATS
+    from pqpp_cli.errors import CommandError
+    from pqpp_cli.options import names_of
+    from pqpp_cli.output import emit, format_of
+    from pqpp_datasets.richhf import SPLITS
+    from pqpp_models.rahf.bench import bench_richhf
+    from pqpp_models.rahf.tables import format_tables, published
+
+    if options.split not in SPLITS:
+        raise CommandError(
+            f"--split {options.split}: richhf has {', '.join(SPLITS)}; use one of them"
+        )
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
+    found = bench_richhf(
+        names_of(options.models) or [],
+        options.split,
+        options.data_dir,
+        options.pickapic_dir,
+        options.clip,
+        options.limit,
+        options.batch_size,
+        not options.no_published,
+    )
+    style = format_of(options, FORMATS)
+    text = format_tables(style, found)
+    if style in ("table", "markdown"):
+        text += f"\nthis project's rows: richhf, {options.split} split\n"
+        text += "" if options.no_published else f"published: {published()['source']}\n"
+    emit(text, options.output)

@@ -1,0 +1,201 @@
+"""The learned baselines with what they need around them: inputs, predictions, saving, loading."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch.nn import functional
+from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcessor
+
+from pqpp_models.clip.embedding import pixels_of, tokens_of
+from pqpp_models.errors import CheckpointError
+from pqpp_models.rahf.baselines import ClipBaseline, ResnetBaseline
+from pqpp_models.rahf.evaluation import Predictions
+from pqpp_models.rahf.examples import Examples
+from pqpp_models.rahf.labels import HEATMAPS
+
+DESCRIPTION, WEIGHTS = "baseline.json", "model.safetensors"
+BASELINES = ("resnet", "clip")
+
+
+class BaselineInputs:
+    """Stands where `Examples` wants a processor: prepares what a baseline takes.
+
+    Args:
+        processor: That of the backbone.
+        config: The CLIP-like backbone's configuration; None for a network that reads no prompt.
+    """
+
+    variant = "multi_head"
+
+    def __init__(self, processor: Any, config: Any = None) -> None:
+        self.processor, self.config = processor, config
+
+    def __call__(
+        self, images: Sequence[Any], text: Sequence[str], tasks: Any = None
+    ) -> dict[str, torch.Tensor]:
+        """Return a batch's tensors."""
+        if self.config is None:
+            return dict(self.processor(images, return_tensors="pt"))
+        tokens = tokens_of(self.processor, text, self.config)
+        return {**tokens, "pixel_values": pixels_of(self.processor, images)}
+
+    def labels(self, prompts: Sequence[str], labels: Any) -> torch.Tensor:
+        """Return no keywords: baselines do not predict them."""
+        return torch.empty(len(prompts), 0)
+
+
+class TrainedBaseline:
+    """A baseline that judges the rows of a split.
+
+    Args:
+        kind: `resnet` or `clip`.
+        model: A `ResnetBaseline` or a `ClipBaseline`.
+        inputs: Prepares what it takes.
+        heatmap_size: Pixels along a side of its heatmaps as they are compared.
+    """
+
+    def __init__(
+        self, kind: str, model: Any, inputs: BaselineInputs, heatmap_size: int = 224
+    ) -> None:
+        self.kind, self.model, self.inputs = kind, model, inputs
+        self.heatmap_size = heatmap_size
+
+    @classmethod
+    def from_backbone(cls, kind: str, name_or_path: str, heatmap_size: int = 224) -> Self:
+        """Put new heads on a pretrained backbone.
+
+        Args:
+            kind: `resnet` or `clip`.
+            name_or_path: What `AutoModel.from_pretrained` takes.
+            heatmap_size: Pixels along a side of the heatmaps.
+
+        Raises:
+            CheckpointError: There is no such backbone.
+        """
+        reader = AutoProcessor if kind == "clip" else AutoImageProcessor
+        try:
+            backbone = AutoModel.from_pretrained(name_or_path, use_safetensors=True)
+            processor = reader.from_pretrained(name_or_path)
+            if kind == "clip":
+                inputs = BaselineInputs(processor, backbone.config)
+                return cls(kind, ClipBaseline(backbone), inputs, heatmap_size)
+            # The paper tunes two networks, so each has weights of its own.
+            pair = [backbone, AutoModel.from_pretrained(name_or_path, use_safetensors=True)]
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise CheckpointError(
+                f"{name_or_path} holds no usable backbone ({reason}); name one for `{kind}`"
+            ) from None
+        model = ResnetBaseline(backbone.config, pair)
+        return cls(kind, model, BaselineInputs(processor), heatmap_size)
+
+    @staticmethod
+    def is_saved_in(folder: str | Path) -> bool:
+        """Tell whether a folder holds a saved baseline."""
+        return (Path(folder) / DESCRIPTION).is_file()
+
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Write weights, configuration and processor beside and rename the folder.
+
+        Args:
+            folder: Where to; an older baseline there is replaced.
+
+        Raises:
+            CheckpointError: The folder holds other things.
+        """
+        from safetensors.torch import save_file
+
+        folder = Path(folder)
+        if folder.exists() and any(folder.iterdir()) and not self.is_saved_in(folder):
+            raise CheckpointError(f"{folder} holds other things; name a new folder")
+        beside = folder.with_name(f".{folder.name}.new")
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        weights = self.model.state_dict()
+        own = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
+        save_file(own, beside / WEIGHTS)
+        self.inputs.processor.save_pretrained(beside)
+        described = {
+            "kind": self.kind,
+            "heatmap_size": self.heatmap_size,
+            "backbone": _described(self.model.backbone_config),
+        }
+        (beside / DESCRIPTION).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        beside.rename(folder)
+        return folder
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> Self:
+        """Load what `save_pretrained` wrote.
+
+        Raises:
+            CheckpointError: The folder holds no whole baseline.
+        """
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        folder = Path(folder)
+        try:
+            described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+            config = _configured(described["backbone"])
+            is_clip = described["kind"] == "clip"
+            reader = AutoProcessor if is_clip else AutoImageProcessor
+            inputs = BaselineInputs(reader.from_pretrained(folder), config if is_clip else None)
+            model = ClipBaseline(AutoModel.from_config(config)) if is_clip else None
+            model = model or ResnetBaseline(config)
+            model.load_state_dict(load_file(folder / WEIGHTS))
+            size = int(described["heatmap_size"])
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise CheckpointError(
+                f"{folder} holds no usable baseline ({reason}); give a folder written by "
+                "training/train_rahf_baselines.py"
+            ) from None
+        return cls(described["kind"], model.eval(), inputs, size)
+
+    def examples(self, table: Any, **options: Any) -> Examples:
+        """Return the rows of a split as this baseline takes them; options as of `Examples`."""
+        return Examples(table, self.inputs, self.heatmap_size, **options)
+
+    @torch.inference_mode()
+    def predict(self, examples: Examples, batch_size: int) -> Predictions:
+        """Return what the baseline says about a split.
+
+        Args:
+            examples: From `examples`, without augmentation.
+            batch_size: Images at once.
+        """
+        device = next(self.model.parameters()).device
+        scores, heatmaps = [], []
+        size = (self.heatmap_size,) * 2
+        for start in range(0, len(examples), batch_size):
+            rows = range(start, min(start + batch_size, len(examples)))
+            batch = examples.collate([examples[row] for row in rows])
+            found = self.model(**{name: value.to(device) for name, value in batch.items()})
+            scores.append(found.scores.double().cpu().numpy())
+            if found.heatmaps is not None:
+                scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
+                heatmaps.append(scaled.float().cpu().numpy())
+        maps = np.concatenate(heatmaps) if heatmaps else None
+        named = {} if maps is None else {name: maps[:, i] for i, name in enumerate(HEATMAPS)}
+        return Predictions(scores=np.concatenate(scores), **named)
+
+
+def _described(config: Any) -> dict[str, Any]:
+    found = config.to_dict()
+    for one in (found, *(value for value in found.values() if isinstance(value, Mapping))):
+        one.pop("_name_or_path", None)  # what is published tells no local path
+    return found
+
+
+def _configured(described: Mapping[str, Any]) -> Any:
+    fields = dict(described)
+    return AutoConfig.for_model(fields.pop("model_type"), **fields)
