@@ -38,9 +38,21 @@ def start():
         if is_disabled():
             return
         for module_name, plugin in _PLUGINS.items():
-            when_imported(module_name, _patch_with(plugin))
+            _arrange(module_name, plugin)
     except Exception as error:
-        _warn(error)
+        _warn(error, *plugins())
+
+
+def plugins():
+    """Return the modules of ours that register something, in order."""
+    return list(dict.fromkeys(_PLUGINS.values()))
+
+
+def _arrange(module_name, plugin):
+    try:
+        when_imported(module_name, _patch_with(plugin))
+    except Exception as error:
+        _warn(error, plugin)
 
 
 def is_disabled():
@@ -64,6 +76,7 @@ def _patch_with(plugin):
         __import__(plugin)
         sys.modules[plugin].patch(module)
 
+    patch.plugin = plugin
     return patch
 
 
@@ -101,18 +114,19 @@ def _call_back_after_execution(loader, name):
             try:
                 callback(module)
             except Exception as error:
-                _warn(error)
+                _warn(error, *([callback.plugin] if hasattr(callback, "plugin") else plugins()))
 
     loader.exec_module = exec_module_then_call_back
 
 
-def _warn(error):
+def _warn(error, *names):
     try:
         import warnings
 
+        by_hand = "; ".join(f"from {name} import register; register()" for name in names)
         warnings.warn(
-            f"pqpp could not register itself ({type(error).__name__}: {error}); "
-            "`import pqpp_datasets` or `import pqpp_metrics` does it by hand",
+            f"pqpp could not register itself with {' and '.join(names)} "
+            f"({type(error).__name__}: {error}); install pqpp again, or do it by hand: {by_hand}",
             stacklevel=3,
         )
     except Exception:  # a warning turned into an error must not stop an import either

@@ -6,7 +6,8 @@ from pathlib import Path
 
 _EPILOG = """examples:
   pqpp autoload status
-  pqpp autoload off      # import pqpp_datasets / import pqpp_metrics then does it by hand
+  pqpp autoload off      # `register()` of pqpp_datasets.registration, pqpp_metrics.registration
+                         # and pqpp_models.registration then does it by hand
   pqpp autoload on       # also for an editable install, which does not get the files
 
 For one process, PQPP_NO_AUTOLOAD=1 switches it off.
@@ -57,6 +58,8 @@ def site_folder() -> Path:
 def status(folder: Path) -> str:
     """Say in one line whether automatic registration is on in this environment.
 
+    A line follows for each module that should register something and cannot be imported.
+
     Args:
         folder: The site-packages folder.
     """
@@ -65,7 +68,22 @@ def status(folder: Path) -> str:
     there = [name for name in START_UP_FILES if (folder / name).exists()]
     state = "on" if len(there) == len(START_UP_FILES) else "off" if not there else "incomplete"
     note = ", but PQPP_NO_AUTOLOAD switches it off in this process" if is_disabled() else ""
-    return f"autoload is {state} in {folder}{note}"
+    return "\n".join([f"autoload is {state} in {folder}{note}", *_faults()])
+
+
+def _faults() -> list[str]:
+    import importlib
+
+    from pqpp_autoload import plugins
+
+    lines = []
+    for name in plugins():
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # whatever is wrong with an installation, it is said
+            what = f"{type(error).__name__}: {error}"
+            lines.append(f"{name} cannot be imported ({what}); install pqpp again")
+    return lines
 
 
 def _write(folder: Path) -> None:

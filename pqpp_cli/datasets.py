@@ -2,6 +2,8 @@
 
 import argparse
 
+from pqpp_cli.push import add_push, push_with
+
 _EPILOG = """examples:
   pqpp datasets list
   pqpp datasets show conqa
@@ -29,7 +31,9 @@ def add_parser(subparsers) -> None:
     _add_configuration(show)
     show.set_defaults(run=_show)
     _add_export(actions)
-    _add_push(actions)
+    push = add_push(actions, "an exported folder", "a dataset", _EPILOG, _push)
+    push.add_argument("folder", metavar="DIR", help="as written by export or `pqpp build`")
+    push.add_argument("repository", metavar="OWNER/REPOSITORY")
 
 
 def _add_configuration(parser: argparse.ArgumentParser, several: bool = False) -> None:
@@ -67,23 +71,6 @@ def _add_export(actions) -> None:
         help="an option of the load, such as relevance_rule=majority or pickapic_dir=DIR",
     )
     parser.set_defaults(run=_export)
-
-
-def _add_push(actions) -> None:
-    parser = actions.add_parser(
-        "push",
-        help="publish an exported folder on the Hub",
-        description="Publish a folder as a dataset on the Hub, in one commit: whole or not at "
-        "all. The token is the one of `hf auth login` or HF_TOKEN.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", metavar="DIR", help="as written by export or `pqpp build`")
-    parser.add_argument("repository", metavar="OWNER/NAME")
-    parser.add_argument("--private", action="store_true", help="make a new repository private")
-    parser.add_argument("--revision", help="the branch to push to (default: main)")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would change")
-    parser.set_defaults(run=_push)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -156,13 +143,4 @@ def _export(options: argparse.Namespace) -> None:
 def _push(options: argparse.Namespace) -> None:
     from pqpp_datasets.hub import push_folder
 
-    report = push_folder(
-        options.folder,
-        options.repository,
-        private=options.private,
-        revision=options.revision,
-        dry_run=options.dry_run,
-    )
-    print("\n".join(report.lines()))
-    if report.commit:
-        print(f"commit {report.commit} at {report.url}")
+    push_with(push_folder, options.folder, options.repository, options)

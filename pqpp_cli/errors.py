@@ -8,6 +8,7 @@ _TYPED = {
     "pqpp_metrics.errors": "MetricInputError",
     "pqpp_datasets.errors": "BenchmarkError",
     "pqpp_models.errors": "PredictorError",
+    "pqpp_hub.push": "HubError",
     __name__: "CommandError",
 }
 

@@ -2,7 +2,9 @@
 
 import argparse
 
+from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_output
+from pqpp_cli.push import add_push, push_with
 
 _EPILOG = """examples:
   pqpp metrics list
@@ -11,7 +13,12 @@ _EPILOG = """examples:
   pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
   pqpp metrics compute precision_at_k --predictions run.trec --references qrels.trec --option k=5
   pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
+  pqpp metrics push ndcg OWNER --dry-run        # to the Space OWNER/ndcg
+  pqpp metrics push hbpp ndcg OWNER --private
+  pqpp metrics push all OWNER
 """
+
+_ALL = "all"
 
 _FILES = """A file is CSV, TSV, JSON, JSONL or Parquet, and FILE:COLUMN names the column; without it
 the column called like the input is taken, or the only one. A cell may hold a list (JSONL, Parquet);
@@ -23,8 +30,8 @@ def add_parser(subparsers) -> None:
     """Add the command and its actions to the parser."""
     parser = subparsers.add_parser(
         "metrics",
-        help="list, explain and compute the metrics",
-        description="The metrics of pqpp, from files.",
+        help="list, explain, compute and publish the metrics",
+        description="The metrics of pqpp, from files and to the Hub.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -66,10 +73,19 @@ def add_parser(subparsers) -> None:
     )
     add_output(compute, ("table", "json"))
     compute.set_defaults(run=_compute)
+    push = add_push(actions, "metrics", "a Space each", _EPILOG, _push)
+    _add_name(push, several=True)
+    push.add_argument(
+        "repository", metavar="OWNER[/NAME]", help="whose Spaces; a Space is called as its metric"
+    )
 
 
-def _add_name(parser: argparse.ArgumentParser) -> None:
-    option = parser.add_argument("name", metavar="NAME", help="the metric, as in `list`")
+def _add_name(parser: argparse.ArgumentParser, several: bool = False) -> None:
+    if several:
+        told = {"nargs": "+", "help": f"metrics, as in `list`, or `{_ALL}`"}
+    else:
+        told = {"help": "the metric, as in `list`"}
+    option = parser.add_argument("name", metavar="NAME", **told)
     option.completer = _complete
 
 
@@ -130,14 +146,26 @@ def _compute(options: argparse.Namespace) -> None:
     emit(_formatted(options.format, metric.compute(**inputs, **chosen)), options.output)
 
 
+def _push(options: argparse.Namespace) -> None:
+    from pqpp_metrics.hub import push_metric
+    from pqpp_metrics.registration import list_metrics
+
+    chosen = list_metrics() if options.name == [_ALL] else list(map(_known, options.name))
+    owner, slash, _ = options.repository.partition("/")
+    if slash and len(chosen) > 1:
+        raise CommandError(
+            f"{options.repository}: {len(chosen)} metrics cannot go into one Space; write {owner}"
+        )
+    for name in chosen:
+        push_with(push_metric, name, options.repository if slash else f"{owner}/{name}", options)
+
+
 def _input_names(metric) -> list[str]:
     features = metric.features
     return list(features[0] if isinstance(features, list) else features)
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
-    from pqpp_cli.errors import CommandError
-
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise CommandError(f"{option} {text}: NAME=VALUE is needed")

@@ -2,6 +2,8 @@
 
 import argparse
 
+from pqpp_cli.push import add_push, push_with
+
 _EPILOG = """examples:
   pqpp models list
   pqpp models show lexical
@@ -25,20 +27,9 @@ def add_parser(subparsers) -> None:
     show = actions.add_parser("show", help="print what a predictor needs and gives, and its card")
     show.add_argument("name", metavar="NAME_OR_PATH", help="a name, a folder or a Hub repository")
     show.set_defaults(run=_show)
-    push = actions.add_parser(
-        "push",
-        help="publish a predictor on the Hub",
-        description="Publish a predictor as a model on the Hub, in one commit: whole or not at "
-        "all. The token is the one of `hf auth login` or HF_TOKEN.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    push = add_push(actions, "a predictor", "a model", _EPILOG, _push)
     push.add_argument("name", metavar="NAME_OR_PATH", help="a folder, or a shipped name")
     push.add_argument("repository", metavar="OWNER/REPOSITORY")
-    push.add_argument("--private", action="store_true", help="make a new repository private")
-    push.add_argument("--revision", help="the branch to push to (default: main)")
-    push.add_argument("--dry-run", action="store_true", help="only say what would change")
-    push.set_defaults(run=_push)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -66,13 +57,4 @@ def _show(options: argparse.Namespace) -> None:
 def _push(options: argparse.Namespace) -> None:
     from pqpp_models.hub import push_to_hub
 
-    report = push_to_hub(
-        options.name,
-        options.repository,
-        private=options.private,
-        revision=options.revision,
-        dry_run=options.dry_run,
-    )
-    print("\n".join(report.lines()))
-    if report.commit:
-        print(f"commit {report.commit} at {report.url}")
+    push_with(push_to_hub, options.name, options.repository, options)

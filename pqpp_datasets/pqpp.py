@@ -5,7 +5,8 @@ section 3; files at github.com/Eduard6421/PQPP, CC BY 4.0.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -170,14 +171,12 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     paths = [folder / path for path in files_v1_1(folder, split)]
     generation = _read_task(paths[:3], "caption", {"score": _HBPP})
     retrieval = _read_task(paths[3:], "prompt", {"precision": _UNIT, "reciprocal_rank": _UNIT})
-    keys = list(generation) + [key for key in retrieval if key not in generation]
-    generated = [generation.get(key, (None, (None,) * 3)) for key in keys]
-    retrieved = [retrieval.get(key, (None, (None,) * 6)) for key in keys]
-    rows = _identities(keys, generated, retrieved, _categories(folder))
-    rows |= _scores(generated, ("mean_hbpp", "glide_hbpp", "sdxl_hbpp"))
-    rows |= _scores(
-        retrieved, ("mean_p10", "mean_rr", "clip_p10", "clip_rr", "blip2_p10", "blip2_rr")
-    )
+    keys = [*generation.rows, *(key for key in retrieval.rows if key not in generation.rows)]
+    generated, retrieved = generation.in_order_of(keys), retrieval.in_order_of(keys)
+    rows = _identities(keys, generated.pop(0), retrieved.pop(0), _categories(folder))
+    hbpp = ("mean_hbpp", "glide_hbpp", "sdxl_hbpp")
+    ranked = ("mean_p10", "mean_rr", "clip_p10", "clip_rr", "blip2_p10", "blip2_rr")
+    rows |= zip((*hbpp, *ranked), (*generated, *retrieved), strict=True)
     return add_images(table_of(rows), options)
 
 
@@ -185,80 +184,99 @@ def _short(split: str) -> str:
     return "val" if split == "validation" else split
 
 
-def _read_task(paths: Sequence[Path], text: str, scores: Mapping[str, Column]) -> dict:
-    """Map (text, source, occurrence) to (the file's caption id, all scores of the three files)."""
-    found: dict[tuple, tuple] = {}
-    for number, path in enumerate(paths):
+@dataclass
+class _Task:
+    """The files of one task, joined.
+
+    Attributes:
+        rows: A prompt, as `_keys` gives it, to its row.
+        columns: The files' caption ids, then the scores of each file.
+    """
+
+    rows: dict[tuple, int]
+    columns: list[pa.Array]
+
+    def in_order_of(self, keys: Sequence[tuple]) -> list[pa.Array]:
+        """Return the columns for other rows, null where there is none."""
+        order = pa.array(map(self.rows.get, keys), pa.int64())
+        return [column.take(order) for column in self.columns]
+
+
+def _read_task(paths: Sequence[Path], text: str, scores: Mapping[str, Column]) -> _Task:
+    """Join the files of a task, in the order of the first one."""
+    task = _Task({}, [])
+    for path in paths:
         table = read_csv(path, {text: _TEXT, "source": _SOURCE, "caption_id": _ID, **scores})
         keys = _keys(table[text].to_pylist(), table["source"].to_pylist())
-        ids = table["caption_id"].to_pylist()
-        values = zip(*(table[name].to_pylist() for name in scores), strict=True)
-        if number == 0:
-            found = dict(zip(keys, zip(ids, values, strict=True), strict=True))
-            first_path = path
-            continue
-        _refuse_other_rows(path, keys, ids, first_path, found)
-        for key, row in zip(keys, values, strict=True):
-            found[key] = (found[key][0], found[key][1] + row)
-    return found
+        ids = table["caption_id"].combine_chunks()
+        if not task.rows:
+            task.rows = {key: row for row, key in enumerate(keys)}
+            task.columns.append(ids)
+        elif list(task.rows) != keys or task.columns[0] != ids:
+            table = table.take(_order(path, keys, ids, paths[0], task))
+        task.columns += [table[name].combine_chunks() for name in scores]
+    return task
 
 
-def _keys(texts: Iterable[str], sources: Iterable[str]) -> list[tuple[str, str, int]]:
-    # The occurrence keeps a text that stands twice apart from its double.
+def _keys(texts: Sequence[str], sources: Sequence[str]) -> list[tuple]:
+    """Return (text, source) of each row, with the occurrence for a later double of another."""
+    pairs = list(zip(texts, sources, strict=True))
+    if len(set(pairs)) == len(pairs):
+        return pairs
     seen: Counter = Counter()
-    keys = []
-    for pair in zip(texts, sources, strict=True):
-        keys.append((*pair, seen[pair]))
+    keys: list[tuple] = []
+    for pair in pairs:
+        keys.append((*pair, seen[pair]) if seen[pair] else pair)
         seen[pair] += 1
     return keys
 
 
-def _refuse_other_rows(path, keys, ids, first_path, found) -> None:
-    for key, identity in zip(keys, ids, strict=True):
-        if key not in found:
-            raise DataFileError(
-                f"{path}: the prompt {key[0][:60]!r} is not in {first_path}; {REMEDY}"
-            )
-        if found[key][0] != identity:
+def _order(path: Path, keys: Sequence[tuple], ids: pa.Array, first: Path, task: _Task):
+    """Return which row of a file belongs to each row of the first one; refuse other rows."""
+    identities = task.columns[0].to_pylist()
+    for key, identity in zip(keys, ids.to_pylist(), strict=True):
+        row = task.rows.get(key)
+        if row is None:
+            raise DataFileError(f"{path}: the prompt {key[0][:60]!r} is not in {first}; {REMEDY}")
+        if identities[row] != identity:
             raise DataFileError(
                 f"{path}: the prompt {key[0][:60]!r} has caption_id {identity}, "
-                f"{found[key][0]} in {first_path}; {REMEDY}"
+                f"{identities[row]} in {first}; {REMEDY}"
             )
-    if len(keys) != len(found):
-        missing = next(key for key in found if key not in set(keys))
+    if len(keys) != len(task.rows):
+        missing = next(key for key in task.rows if key not in set(keys))
         raise DataFileError(
-            f"{path}: {len(keys)} rows came, {first_path} has {len(found)} (the first one missing "
+            f"{path}: {len(keys)} rows came, {first} has {len(task.rows)} (the first one missing "
             f"is {missing[0][:60]!r}); the file is truncated or foreign: restore it as published"
         )
+    return np.argsort([task.rows[key] for key in keys])
 
 
-def _identities(keys, generated, retrieved, categories) -> dict[str, list]:
-    rows: dict[str, list] = {
-        name: [] for name in ("prompt_id", "source", "prompt", "caption_id", "image_id", "category")
+def _identities(
+    keys: Sequence[tuple], generated: pa.Array, retrieved: pa.Array, categories: Mapping[int, str]
+) -> dict[str, list]:
+    """Return who each row is, from what the files of both tasks call `caption_id`."""
+    texts, sources = [key[0] for key in keys], [key[1] for key in keys]
+    both = list(zip(sources, generated.to_pylist(), retrieved.to_pylist(), strict=True))
+    drawn = "drawbench"
+    index = [image if image is not None else caption for _, image, caption in both]
+    return {
+        "prompt_id": [_prompt_id(*row, i) for row, i in zip(both, index, strict=True)],
+        "source": sources,
+        "prompt": texts,
+        "caption_id": [None if source == drawn else caption for source, _, caption in both],
+        "image_id": [None if source == drawn else image for source, image, _ in both],
+        "category": [
+            categories.get(i) if source == drawn else None
+            for source, i in zip(sources, index, strict=True)
+        ],
     }
-    for (text, source, _), (image_or_index, _), (caption_or_index, _) in zip(
-        keys, generated, retrieved, strict=True
-    ):
-        drawn = source == "drawbench"
-        index = image_or_index if image_or_index is not None else caption_or_index
-        caption_id = None if drawn else caption_or_index
-        image_id = None if drawn else image_or_index
-        if drawn:
-            prompt_id = f"drawbench-{index}"
-        elif caption_id is not None:
-            prompt_id = f"mscoco-{caption_id}"
-        else:
-            prompt_id = f"mscoco-image-{image_id}"
-        values = (prompt_id, source, text, caption_id, image_id)
-        category = categories.get(index) if drawn else None
-        for name, value in zip(rows, (*values, category), strict=True):
-            rows[name].append(value)
-    return rows
 
 
-def _scores(found: Sequence[tuple], names: Sequence[str]) -> dict[str, list]:
-    per_target = zip(*(scores for _, scores in found), strict=True)
-    return dict(zip(names, map(list, per_target), strict=True))
+def _prompt_id(source: str, image: int | None, caption: int | None, index: int) -> str:
+    if source == "drawbench":
+        return f"drawbench-{index}"
+    return f"mscoco-image-{image}" if caption is None else f"mscoco-{caption}"
 
 
 def _categories(folder: Path) -> dict[int, str]:

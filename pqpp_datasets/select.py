@@ -14,6 +14,8 @@ from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 ITERATIONS = 10
 _MOST_DRAWN = 256
 _ROWS_AT_A_TIME = 8192
+# Of a squared distance by norms and product, in single precision, relative to the norms.
+_LOST_DIGITS = 1e-4
 
 
 def select_captions(
@@ -101,34 +103,41 @@ def sample_centres(points: np.ndarray, count: int, generator: np.random.Generato
         size = min(_MOST_DRAWN, 1 + len(chosen) // 4)
         drawn = np.searchsorted(cumulative, generator.random(size) * cumulative[-1], side="right")
         drawn = np.minimum(drawn, len(points) - 1)
-        new = _taken(points, norms, drawn, distance[drawn], generator)[: count - len(chosen)]
+        new = _taken(points[drawn], drawn, distance[drawn], generator)[: count - len(chosen)]
         chosen += new
         np.minimum(distance, _squared(points, norms, new), out=distance)
         distance[new] = 0
     return np.array(chosen, dtype=np.int64)
 
 
-def _taken(points, norms, drawn, before, generator) -> list[int]:
-    rows, own = points[drawn], norms[drawn]
-    between = np.maximum(own[:, None] - 2 * rows @ rows.T + own, 0)
+def _taken(drawn_points, drawn, before, generator) -> list[int]:
     now, chances, taken = before.copy(), generator.random(len(drawn)), []
     for position, row in enumerate(drawn):
         if chances[position] * before[position] < now[position]:
             taken.append(int(row))
-            np.minimum(now, between[position], out=now)
-            now[drawn == row] = 0
+            np.minimum(now, _exactly(drawn_points, drawn_points[position]), out=now)
     return taken
 
 
 def _squared(points, norms, rows) -> np.ndarray:
     """Squared distance of each point to the nearest of some rows of the same table."""
-    nearest = np.full(len(points), np.inf, np.float32)
-    targets, target_norms = points[rows].T, norms[rows]
+    nearest = np.empty(len(points), np.float32)
+    targets, target_norms = points[rows], norms[rows]
     for start in range(0, len(points), _ROWS_AT_A_TIME):
         part = slice(start, start + _ROWS_AT_A_TIME)
-        products = points[part] @ targets
-        nearest[part] = (norms[part, None] - 2 * products + target_norms).min(axis=1)
-    return np.maximum(nearest, 0)
+        squared = norms[part, None] - 2 * points[part] @ targets.T + target_norms
+        which = squared.argmin(axis=1)
+        found = np.take_along_axis(squared, which[:, None], axis=1)[:, 0]
+        # The quick formula has lost its digits here, and a double must be at a distance of 0.
+        close = np.flatnonzero(found <= _LOST_DIGITS * (norms[part] + target_norms[which]))
+        found[close] = _exactly(points[part][close], targets[which[close]])
+        nearest[part] = found
+    return nearest
+
+
+def _exactly(points, others) -> np.ndarray:
+    difference = points - others
+    return np.einsum("ij,ij->i", difference, difference)
 
 
 def _lloyd(points: np.ndarray, centres: np.ndarray, iterations: int) -> np.ndarray:

@@ -32,6 +32,12 @@ MODELS = {
     ),
 }
 
+# Task -> module and class of the pipeline, and its kind in transformers' words.
+PIPELINES = {
+    TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text"),
+    FEEDBACK_TASK: ("pqpp_models.rahf.pipeline:RichHumanFeedbackPipeline", "multimodal"),
+}
+
 _lock = threading.Lock()
 
 
@@ -95,19 +101,11 @@ def _register_configs(module) -> None:
 def _register_pipeline(module) -> None:
     from transformers import AutoModel
 
-    from pqpp_models.pipelines import PromptPerformancePredictionPipeline
-
-    if TASK not in module.PIPELINE_REGISTRY.supported_tasks:
-        module.PIPELINE_REGISTRY.register_pipeline(
-            TASK, PromptPerformancePredictionPipeline, pt_model=AutoModel, type="text"
-        )
-    if FEEDBACK_TASK not in module.PIPELINE_REGISTRY.supported_tasks:
-        module.PIPELINE_REGISTRY.register_pipeline(
-            FEEDBACK_TASK,
-            _Deferred.of("pqpp_models.rahf.pipeline:RichHumanFeedbackPipeline"),
-            pt_model=AutoModel,
-            type="multimodal",
-        )
+    # The pipelines' own modules may be what is importing transformers right now.
+    registry = module.PIPELINE_REGISTRY
+    for task, (path, kind) in PIPELINES.items():
+        if task not in registry.supported_tasks:
+            registry.register_pipeline(task, _Deferred.of(path), pt_model=AutoModel, type=kind)
 
 
 _PATCHES = {

@@ -3,11 +3,15 @@
 Each test runs a fresh interpreter outside the checkout, as a user's script does.
 """
 
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from support.pqpp_folders import write_v1_0, write_v1_1
 from support.processes import run, run_python
+
+import pqpp_datasets
 
 LOAD = "from datasets import load_dataset\n"
 
@@ -147,3 +151,21 @@ def test_hub_options_are_refused(tmp_path):
         revision.startswith("OptionError") and "choose a release by its configuration" in revision
     )
     assert files.startswith("OptionError") and "data_dir=" in files
+
+
+@pytest.mark.parametrize(
+    "path", ["pqpp_datasets/conqa.py", "pqpp_metrics/functional/conqa_relevance.py"]
+)
+def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path, path):
+    here = Path(pqpp_datasets.__file__).parents[1]
+    for package in ("pqpp_datasets", "pqpp_metrics"):
+        shutil.copytree(here / package, tmp_path / package)
+    shutil.copy(here / "pqpp_autoload.py", tmp_path)
+    shutil.copytree(here / "pqpp_hub", tmp_path / "pqpp_hub")
+    code = "import pqpp_datasets.registration as r\nprint(r.__file__, r.data_version())"
+    first = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path)).stdout.split()
+    assert first[0].startswith(str(tmp_path))
+    with (tmp_path / path).open("a") as file:
+        file.write("\n# corrected\n")
+    second = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path)).stdout.split()
+    assert first[0] == second[0] and first[1] != second[1]

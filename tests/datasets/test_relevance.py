@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from datasets import load_dataset
-from support.pqpp_folders import write_v1_0, write_v1_1
+from support.pqpp_folders import write_v1_0
+from support.relevance import relevance_records, write_relevance
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.restricted_pickle import read_pickle
@@ -28,22 +29,8 @@ def write_pickle(path, value, protocol=pickle.DEFAULT_PROTOCOL):
     return path
 
 
-def records(extra=()):
-    record = {"source": "mscoco", "index": 0, "gt": [7, 3], "prompt": "A cat.", "caption_id": 1001}
-    drawn = {"source": "drawbench", "index": 1, "gt": [], "prompt": "A red car.", "caption_id": 99}
-    return [record, drawn, *extra]
-
-
-def write_relevance_v1_1(folder, value):
-    write_v1_1(folder)
-    for split in ("train", "val"):
-        ground = folder / "dataset/retrieval/ground_truth"
-        write_pickle(ground / f"retrieval_{split}_gt.pickle", value)
-    return folder
-
-
 def test_v1_1_records(tmp_path):
-    rows = load(write_relevance_v1_1(tmp_path, records()))["validation"]
+    rows = load(write_relevance(tmp_path))["validation"]
     assert rows[:] == {"prompt_id": ["mscoco-1001", "drawbench-5"], "image_ids": [[7, 3], []]}
 
 
@@ -82,18 +69,18 @@ def test_judgments_of_too_few_queries(tmp_path):
 BAD_RECORDS = {
     "no list": {"gt": []},
     "a key is lost": [{"source": "mscoco", "gt": [], "prompt": ""}],
-    "no ids": records([{**records()[0], "gt": ["seven"]}]),
-    "a negative id": records([{**records()[0], "gt": [-1]}]),
-    "half an id": records([{**records()[0], "gt": [1.5]}]),
-    "an unknown prompt": records([{**records()[1], "prompt": "A blue car."}]),
-    "an unknown source": records([{**records()[0], "source": "flickr"}]),
+    "no ids": relevance_records([{**relevance_records()[0], "gt": ["seven"]}]),
+    "a negative id": relevance_records([{**relevance_records()[0], "gt": [-1]}]),
+    "half an id": relevance_records([{**relevance_records()[0], "gt": [1.5]}]),
+    "an unknown prompt": relevance_records([{**relevance_records()[1], "prompt": "A blue car."}]),
+    "an unknown source": relevance_records([{**relevance_records()[0], "source": "flickr"}]),
 }
 
 
 @pytest.mark.parametrize("name", BAD_RECORDS)
 def test_foreign_records(tmp_path, name):
     with pytest.raises(DataFileError, match=r"retrieval_train_gt\.pickle"):
-        load(write_relevance_v1_1(tmp_path, BAD_RECORDS[name]))
+        load(write_relevance(tmp_path, BAD_RECORDS[name]))
 
 
 class Evil:
@@ -174,7 +161,7 @@ def test_array_with_too_few_bytes(tmp_path):
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40])
 def test_cut_pickle(tmp_path, keep):
-    path = write_pickle(tmp_path / "cut.pickle", records())
+    path = write_pickle(tmp_path / "cut.pickle", relevance_records())
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(DataFileError, match=r"cut\.pickle, byte \d+"):
         read_pickle(path)
@@ -187,8 +174,14 @@ def test_real_judgments(real_data):
         "train": 6000,
         "validation": 2000,
     }
-    first, tenth = rows["train"][0], rows["validation"][0]
-    assert first == {"prompt_id": "mscoco-319365", "image_ids": [363951]}
-    assert tenth == {"prompt_id": "mscoco-518276", "image_ids": [27005, 424585]}
+    pinned = {
+        "train": [("mscoco-319365", 1), ("mscoco-310536", 43), ("mscoco-733632", 10)],
+        "validation": [("mscoco-518276", 2), ("mscoco-81715", 3), ("mscoco-784032", 3)],
+    }
+    for name, expected in pinned.items():
+        found = [rows[name][index] for index in (0, 9, -1)]
+        assert [(row["prompt_id"], len(row["image_ids"])) for row in found] == expected
+    assert rows["train"][0]["image_ids"] == [363951]
+    assert rows["validation"][-1]["image_ids"] == [320014, 399009, 419327]
     sizes = [len(ids) for split in rows.values() for ids in split["image_ids"]]
     assert np.mean(sizes) == pytest.approx(44.9895) and max(sizes) == 1223

@@ -10,8 +10,10 @@ import pytest
 from datasets import Image, load_dataset
 from support.benchmark_folders import heatmap, richhf_rows, write_richhf
 
+from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.richhf import prompt_tokens, record_of, write_split
+from pqpp_datasets.sources import release
 from pqpp_datasets.tfrecord import encode_example, parse_example, write_records
 
 
@@ -210,3 +212,17 @@ def test_point_annotations_become_a_record(tmp_path):
         row_of_annotations("abc", [{**one, "overall": None}], 9, 9)
     with pytest.raises(DataFileError, match="no annotation"):
         row_of_annotations("abc", [], 9, 9)
+
+
+def test_download_is_what_the_published_pointer_says():
+    # The Git LFS pointer that stands for the test file at the pinned commit.
+    pointer = """version https://git-lfs.github.com/spec/v1
+oid sha256:6819ef72631de3af32904f2af3c990b8be0c9597ef3917b9cf0a799161156049
+size 10112337
+"""
+    published = release("richhf")
+    source = published.file("test.tfrecord")
+    assert f"oid sha256:{source.sha256}\nsize {source.bytes}\n" in pointer
+    assert published.commit == "c79c928e56415c433ed49950cf47c7a7362c7c86"
+    assert all(f"/{published.commit}/" in one.url and one.sha256 for one in published.files)
+    assert published.licence == BENCHMARKS["richhf"].licence  # the repository states none

@@ -15,19 +15,10 @@ from support.processes import run_python
 TESTS = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def hub():
-    with local_hub.serve() as running:
-        yield running
-
-
-@pytest.fixture
-def client(hub, tmp_path):
-    """Run Python against the Hub and return what it prints, read as JSON."""
-
-    def run(code: str, token: str | None = "hf_tester"):
-        prelude = "import json\nfrom pathlib import Path\nfrom huggingface_hub import *\n"
-        prelude += """
+PRELUDE = """
+import json
+from pathlib import Path
+from huggingface_hub import *
 api = HfApi()
 def refused(function, *arguments, **details):
     try:
@@ -37,10 +28,16 @@ def refused(function, *arguments, **details):
         return [type(error).__name__, response.status_code if response is not None else None]
     return 'granted'
 """
-        environment = hub.environment(tmp_path / "home", token)
-        done = run_python(prelude + code, tmp_path, **environment)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture
+def client(shared, tmp_path):
+    """Run Python against the Hub and return what it prints, read as JSON."""
+
+    def run(code: str):
+        outcome = shared.user.run(PRELUDE + code, home=tmp_path)
+        assert outcome.error is None, outcome.error
+        return json.loads(outcome.stdout.splitlines()[-1])
 
     return run
 

@@ -18,6 +18,7 @@ def test_front_matter(name):
     front = yaml.safe_load(card.split("---\n")[1])
     assert front["title"] and front["description"]
     assert front["sdk"] == "gradio" and front["app_file"] == "app.py"
+    assert front["python_version"] == "3.11"  # a Space's own is older than this package needs
     assert {"evaluate", "metric"} <= set(front["tags"])
     assert front["license"] == "apache-2.0"
 

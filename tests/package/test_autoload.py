@@ -57,7 +57,43 @@ def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
     code = "import datasets; print(datasets.load.value)"
     done = run_python(code, tmp_path)
     assert done.stdout.strip() == "1", done.stderr
-    assert "pqpp could not register itself" in done.stderr
+    assert "pqpp could not register itself with pqpp_datasets.registration (" in done.stderr
+    assert "by hand: from pqpp_datasets.registration import register; register()" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["datasets", "metrics", "models"])
+def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
+    library = {"datasets": "datasets.load", "metrics": "evaluate.loading"}.get(
+        name, "transformers.pipelines"
+    )
+    package, module = library.split(".")
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / package / f"{module}.py").write_text("")
+    code = f"import sys; sys.modules['pqpp_{name}.registration'] = None\n"
+    done = run_python(f"{code}import {library}; print('alive')", tmp_path)
+    assert done.stdout.strip() == "alive", done.stderr
+    assert f"register itself with pqpp_{name}.registration (" in done.stderr
+    status = "from pathlib import Path; from pqpp_cli.autoload import status\n"
+    done = run_python(f"{code}{status}print(status(Path('.')))", tmp_path)
+    first, second = done.stdout.splitlines()
+    assert first.startswith("autoload is off in")
+    assert second.startswith(f"pqpp_{name}.registration cannot be imported (")
+
+
+def test_start_goes_on_after_a_module_that_fails(monkeypatch):
+    asked = []
+
+    def when_imported(name, callback):
+        asked.append(name)
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(pqpp_autoload, "when_imported", when_imported)
+    with pytest.warns(UserWarning) as warned:
+        pqpp_autoload.start()
+    assert asked == list(pqpp_autoload._PLUGINS)
+    for one, plugin in zip(warned, pqpp_autoload._PLUGINS.values(), strict=True):
+        assert f"register itself with {plugin} " in str(one.message)
 
 
 def test_start_entry_point_names_a_function():

@@ -4,7 +4,18 @@ import re
 import threading
 from dataclasses import dataclass
 
-KINDS = ("status", "expired", "drop", "cut", "wrong_bytes", "slow")
+KINDS = (
+    "status",
+    "expired",
+    "drop",
+    "lost",
+    "cut",
+    "cut_request",
+    "wrong_bytes",
+    "altered",
+    "wrong_hash",
+    "slow",
+)
 
 
 @dataclass
@@ -13,13 +24,17 @@ class Fault:
 
     Attributes:
         kind: `status` answers with `status`; `expired` says that the token has run out; `drop`
-            closes the connection without an answer, after reading the request; `cut` sends half
-            of the body and closes; `wrong_bytes` sends a body of the right length with one byte
-            changed; `slow` waits `seconds` before it answers as always.
+            closes the connection after reading the request, without doing or answering anything;
+            `lost` does what is asked and closes without an answer; `cut` sends half of the body
+            and closes; `cut_request` reads half of the request's body and closes; `wrong_bytes`
+            sends a body of the right length with one byte changed; `altered` takes the request's
+            body with one byte changed; `wrong_hash` gives content another hash; `slow` waits
+            `seconds` before it answers as always.
         on: A pattern that is searched for in "METHOD /path?query".
         times: How many requests it hits; None for all.
         skip: How many matching requests pass first.
         status: For `status`.
+        retry_after: For `status`: after how many seconds the client may come back.
         seconds: For `slow`.
     """
 
@@ -28,6 +43,7 @@ class Fault:
     times: int | None = 1
     skip: int = 0
     status: int = 500
+    retry_after: int | None = None
     seconds: float = 0.0
 
     def __post_init__(self):

@@ -101,18 +101,27 @@ def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
         def _serve(self):
             path, _, query = self.path.partition("?")
             headers = {name.lower(): value for name, value in self.headers.items()}
+            fault = None
+            if path != CONTROL:
+                said = f"{self.command} {self.path}"
+                running.requests.append(said)
+                fault = running.faults.take(said)
+            if _is(fault, "cut_request"):
+                self.rfile.read(int(headers.get("content-length", 0)) // 2)
+                self.close_connection = True
+                return
             body = self._body(headers)
+            if _is(fault, "altered"):
+                body = _with_one_byte_changed(body)
             request = Request(self.command, path, urllib.parse.parse_qs(query), headers, body)
             if path == CONTROL:
                 self._send(_control(running, request), None)
                 return
-            said = f"{self.command} {self.path}"
-            running.requests.append(said)
-            fault = running.faults.take(said)
-            if fault is not None and fault.kind == "drop":
+            response = None if _is(fault, "drop") else _answer(running.hub, request, fault)
+            if _is(fault, "drop", "lost"):
                 self.close_connection = True
                 return
-            self._send(_answer(running.hub, request, fault), fault)
+            self._send(response, fault)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve
 
@@ -128,24 +137,35 @@ def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
 
         def _send(self, response: Response, fault: Fault | None):
             body = response.body
-            if fault is not None and fault.kind == "wrong_bytes" and body:
-                middle = len(body) // 2
-                body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+            if _is(fault, "wrong_bytes"):
+                body = _with_one_byte_changed(body)
             self.send_response(response.status)
             for name, value in response.headers.items():
+                if _is(fault, "wrong_hash") and name in ("ETag", "X-Linked-Etag"):
+                    value = value[:-2] + ("0" if value[-2] != "0" else "1") + value[-1]
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            if fault is not None and fault.kind == "cut":
+            if _is(fault, "cut"):
                 self.close_connection = True
                 body = body[: len(body) // 2]
             if self.command != "HEAD":
-                self.wfile.write(body)
+                with contextlib.suppress(ConnectionError):  # the client may have been killed
+                    self.wfile.write(body)
 
         def log_message(self, *_):
             """Keep the tests' output free of requests."""
 
     return Handler
+
+
+def _is(fault: Fault | None, *kinds: str) -> bool:
+    return fault is not None and fault.kind in kinds
+
+
+def _with_one_byte_changed(body: bytes) -> bytes:
+    middle = len(body) // 2
+    return body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :] if body else body
 
 
 def _control(running: LocalHub, request: Request) -> Response:
@@ -159,10 +179,13 @@ def _control(running: LocalHub, request: Request) -> Response:
 
 
 def _answer(hub: Hub, request: Request, fault: Fault | None) -> Response:
-    if fault is not None and fault.kind == "status":
-        return Refusal(fault.status, "this went wrong on purpose").response()
-    if fault is not None and fault.kind == "expired":
+    if _is(fault, "status"):
+        refused = Refusal(fault.status, "this went wrong on purpose").response()
+        if fault.retry_after is not None:
+            refused.headers["Retry-After"] = str(fault.retry_after)
+        return refused
+    if _is(fault, "expired"):
         return expired_token().response()
-    if fault is not None and fault.kind == "slow":
+    if _is(fault, "slow"):
         time.sleep(fault.seconds)
     return hub.answer(request)

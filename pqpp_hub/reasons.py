@@ -5,11 +5,9 @@ Only fixed sentences: the client's own texts may hold request headers, and with 
 
 from __future__ import annotations
 
-from pqpp_models.checkpoint import CARD
-
 _STATUS = {
     401: "needs an access token: run `hf auth login`, set HF_TOKEN, or give a token",
-    403: "may not be written with this token; use one with write permission for its owner",
+    403: "may not be {0} with this token; use one with {1} permission for its owner",
     404: "does not exist or is private; check its name, or give a token",
     409: "was being changed by somebody else; try again",
     412: "was changed by somebody else meanwhile; look at it and try again",
@@ -17,16 +15,21 @@ _STATUS = {
 }
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: Exception, permission: str = "write") -> str:
     """Return the end of a sentence about a repository: what went wrong, and what to do.
 
-    >>> reason_of(ConnectionError("secret"))
-    'cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE'
+    Args:
+        error: What the client raised.
+        permission: What was tried, `read` or `write`.
+
+    Example:
+        >>> reason_of(ConnectionError("secret"))
+        'cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE'
     """
     from huggingface_hub import errors
 
     # The client wraps what its upload threads raise in a RuntimeError.
-    if isinstance(error, RuntimeError) and isinstance(error.__cause__, errors.HfHubHTTPError):
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception):
         error = error.__cause__
     response = getattr(error, "response", None)
     said = response.headers.get("X-Error-Message", "") if response is not None else ""
@@ -46,25 +49,14 @@ def reason_of(error: Exception) -> str:
         return _STATUS[401]
     if isinstance(error, errors.HfHubHTTPError) and response is not None:
         status = response.status_code
-        trouble = f"answers with an error ({status}); try again later"
-        return _STATUS.get(status, trouble)
+        reason = _STATUS.get(status, f"answers with an error ({status}); try again later")
+        return reason.format({"write": "written"}.get(permission, permission), permission)
     # The client's transport has changed from release to release; all of them are meant here.
     transports = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
     if isinstance(error, ConnectionError) or transports & {"httpx", "httpx2", "requests"}:
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):
-        return f"refuses the card, since the metadata at the top of {CARD} is not valid; correct it"
+        return (
+            "refuses the card, since the metadata at the top of README.md is not valid; correct it"
+        )
     return f"could not be used ({type(error).__name__}); try again"
-
-
-def other_kind(repo_id: str, token: str | bool | None) -> str | None:
-    """Return whether a dataset or Space has a name, None if none has or it cannot be told."""
-    from huggingface_hub import HfApi
-
-    for kind in ("dataset", "space"):
-        try:
-            HfApi(token=token).repo_info(repo_id, repo_type=kind)
-        except Exception:
-            continue
-        return "dataset" if kind == "dataset" else "Space"
-    return None

@@ -1,0 +1,5 @@
+"""What datasets, metrics and models share to get onto the Hugging Face Hub."""
+
+from pqpp_hub.push import HubError, PushReport, content_id, is_repository_id, push_files
+
+__all__ = ["HubError", "PushReport", "content_id", "is_repository_id", "push_files"]

@@ -1,0 +1,334 @@
+"""Pushing files to a repository of the Hub in one commit: whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqpp_hub.reasons import reason_of
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+KINDS = {"model": "model", "dataset": "dataset", "space": "Space"}
+_MAIN = "main"
+_CHUNK = 1 << 20
+
+
+class HubError(ValueError):
+    """The Hub cannot be reached or refuses; the message says why and what to do, and no token."""
+
+
+@dataclass(frozen=True)
+class PushReport:
+    """What a push did, or would do.
+
+    Attributes:
+        repo_id: The repository.
+        revision: The branch.
+        url: Where the repository is on the Hub.
+        new_repository: Whether the repository was made, or would be.
+        new_branch: Whether the branch was made, or would be.
+        added: Files that were not there.
+        changed: Files whose content differs.
+        removed: Files of an older push that this one does not have.
+        unchanged: Files that are the same already.
+        commit: The commit's id; None if there was nothing to commit, or nothing was written.
+        dry_run: Whether nothing was written.
+    """
+
+    repo_id: str
+    revision: str
+    url: str
+    new_repository: bool
+    new_branch: bool
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    commit: str | None
+    dry_run: bool
+
+    def lines(self) -> list[str]:
+        """Return the report as lines to print, one a file.
+
+        Example:
+            >>> PushReport("a/b", "main", "", True, False, ("x",), (), (), (), None, True).lines()
+            ['would make the repository a/b', 'would add x', 'dry run: nothing was written']
+        """
+        would = "would " if self.dry_run else ""
+        new = [
+            f"{would}{'make' if would else 'made'} the {what}"
+            for what, made in (
+                (f"repository {self.repo_id}", self.new_repository),
+                (f"branch {self.revision}", self.new_branch),
+            )
+            if made
+        ]
+        verbs = {"added": "add", "changed": "change", "removed": "remove"}
+        files = [
+            f"{would}{verb if would else done} {file}"
+            for done, verb in verbs.items()
+            for file in getattr(self, done)
+        ]
+        if self.dry_run:
+            end = "dry run: nothing was written"
+        elif self.commit:
+            end = f"commit {self.commit} at {self.url}"
+        else:
+            end = f"nothing to do: {self.repo_id} has these files already"
+        return [*new, *files, *(f"unchanged {file}" for file in self.unchanged), end]
+
+
+def push_files(
+    files: Mapping[str, Path],
+    repo_id: str,
+    kind: str,
+    is_ours: Callable[[str], bool],
+    message: str,
+    private: bool = False,
+    revision: str | None = None,
+    dry_run: bool = False,
+    token: str | None = None,
+    error: type[Exception] = HubError,
+) -> PushReport:
+    """Put files into a repository of the Hub, in one commit.
+
+    The repository and the branch are made where they are missing. Content goes up first and becomes
+    visible with the commit, so that a push that is interrupted leaves all files as they were; when
+    it is run again, what the Hub has already is not sent again. A push of what is there already
+    makes no commit.
+
+    Args:
+        files: The path in the repository to the file here.
+        repo_id: `OWNER/REPOSITORY`.
+        kind: What the repository is, one of `KINDS`.
+        is_ours: Tells of a path whether an older push can have written it: such a file that is
+            not among `files` is removed, any other stays.
+        message: What the commit says.
+        private: Make a new repository private. A public one that exists is then refused.
+        revision: The branch to push to, made from the main branch if missing; main if left out.
+        dry_run: Only say what would change; nothing is written.
+        token: An access token with write permission; the stored one if left out. It is never
+            shown, logged or kept.
+        error: What to raise.
+
+    Returns:
+        What was done, or would be.
+
+    Raises:
+        HubError: If the Hub cannot be reached or refuses, as the class given as `error`.
+    """
+    if not is_repository_id(repo_id):
+        raise error(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
+    from huggingface_hub import HfApi
+
+    api = HfApi(token=token, library_name="pqpp")
+    push = _Push(api, repo_id, kind, revision or _MAIN, dict(files), error)
+    push.look(private, is_ours)
+    if not dry_run:
+        push.write(private, message)
+    return push.report(dry_run)
+
+
+def is_repository_id(name: str) -> bool:
+    """Tell whether a name has the form `OWNER/REPOSITORY`.
+
+    Args:
+        name: Any text.
+
+    Example:
+        >>> is_repository_id("someone/pqpp-lexical"), is_repository_id("lexical")
+        (True, False)
+    """
+    part = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
+    return re.fullmatch(f"{part}/{part}", name) is not None
+
+
+def content_id(path: Path, like: str) -> str:
+    """Name a file's content as the Hub names it: by sha256 where `like` is one, else as git does.
+
+    Args:
+        path: The file.
+        like: A name that the Hub gave.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "empty"
+        >>> path.touch()
+        >>> content_id(path, "0" * 64)[:8], content_id(path, "0" * 40)[:8]
+        ('e3b0c442', 'e69de29b')
+    """
+    if len(like) == 64:
+        digest = hashlib.sha256()
+    else:
+        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+class _Push:
+    """One push: looks at what is there, then writes."""
+
+    def __init__(
+        self,
+        api: HfApi,
+        repo_id: str,
+        kind: str,
+        revision: str,
+        files: dict[str, Path],
+        error: type[Exception],
+    ) -> None:
+        self.api, self.repo_id, self.kind, self.revision = api, repo_id, kind, revision
+        self.files, self.error = files, error
+        self.new_repository = self.new_branch = False
+        self.head: str | None = None
+        self.commit: str | None = None
+        self.outcome: dict[str, list[str]] = {}
+
+    def look(self, private: bool, is_ours: Callable[[str], bool]) -> None:
+        """Find out what is there, without writing."""
+        from huggingface_hub import errors
+
+        who = self._call(self.api.whoami)
+        if ((who.get("auth") or {}).get("accessToken") or {}).get("role") == "read":
+            raise self._error("cannot be written with this token, which may only read")
+        there: dict[str, str] = {}
+        try:
+            info = self.api.repo_info(self.repo_id, repo_type=self.kind, files_metadata=True)
+        except errors.RepositoryNotFoundError as refusal:
+            if "expired" in reason_of(refusal):
+                raise self._error(reason_of(refusal)) from None
+            self._may_be_made(who)
+        except Exception as refusal:
+            raise self._error(reason_of(refusal)) from None
+        else:
+            if private and not info.private:
+                raise self._error("exists and is public; make it private in its settings first")
+            there = self._look_at_branch(info)
+        self._compare(there, is_ours)
+
+    def _may_be_made(self, who: Mapping[str, Any]) -> None:
+        owner = self.repo_id.split("/")[0]
+        if owner not in (who.get("name"), *(one.get("name") for one in who.get("orgs") or [])):
+            raise self._error(
+                f"does not exist, or is private and not yours, and this token may not write to "
+                f"{owner!r}; check the name, or use a token of its owner"
+            )
+        self.new_repository = True
+        self.new_branch = self.revision != _MAIN
+
+    def _look_at_branch(self, info: Any) -> dict[str, str]:
+        """Return the files of the branch as `_contents` does."""
+        refs = self._call(self.api.list_repo_refs, self.repo_id, repo_type=self.kind)
+        if self.revision in {branch.name for branch in refs.branches}:
+            if self.revision != _MAIN:
+                info = self._info(self.revision)
+        elif self.revision in {tag.name for tag in refs.tags} or _is_commit(self.revision):
+            raise self._error(f"has {self.revision!r} as a tag or commit; name a branch to push to")
+        else:
+            self.new_branch = True
+        self.head = info.sha
+        return _contents(info)
+
+    def _info(self, revision: str) -> Any:
+        return self._call(
+            self.api.repo_info,
+            self.repo_id,
+            repo_type=self.kind,
+            revision=revision,
+            files_metadata=True,
+        )
+
+    def _compare(self, there: Mapping[str, str], is_ours: Callable[[str], bool]) -> None:
+        outcome: dict[str, list[str]] = {"added": [], "changed": [], "removed": [], "unchanged": []}
+        for name, path in self.files.items():
+            if name not in there:
+                outcome["added"].append(name)
+            else:
+                same = content_id(path, there[name]) == there[name]
+                outcome["unchanged" if same else "changed"].append(name)
+        outcome["removed"] = sorted(n for n in there if n not in self.files and is_ours(n))
+        self.outcome = outcome
+
+    def write(self, private: bool, message: str) -> None:
+        """Make what is missing and commit what differs."""
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+        kind: dict[str, Any] = {"repo_type": self.kind}
+        if self.new_repository:
+            sdk = {"space_sdk": "gradio"} if self.kind == "space" else {}
+            self._call(
+                self.api.create_repo, self.repo_id, private=private, exist_ok=True, **kind, **sdk
+            )
+        if self.new_branch:
+            self._call(
+                self.api.create_branch, self.repo_id, branch=self.revision, exist_ok=True, **kind
+            )
+        changed = [*self.outcome["added"], *self.outcome["changed"]]
+        operations: list[Any] = [
+            CommitOperationAdd(name, str(self.files[name])) for name in changed
+        ]
+        operations += [CommitOperationDelete(name) for name in self.outcome["removed"]]
+        if operations:
+            done = self._call(
+                self.api.create_commit,
+                self.repo_id,
+                operations,
+                commit_message=message,
+                revision=self.revision,
+                # Refused if somebody else has written since we looked.
+                parent_commit=self.head,
+                **kind,
+            )
+            self.commit = done.oid
+            self._check(changed)
+
+    def _check(self, names: list[str]) -> None:
+        """Make sure that the commit holds what was sent: small files travel without a checksum."""
+        there = _contents(self._info(self.commit or self.revision))
+        for name in names:
+            if name not in there or content_id(self.files[name], there[name]) != there[name]:
+                raise self._error(f"holds another {name} than the one that was sent; push it again")
+
+    def report(self, dry_run: bool) -> PushReport:
+        """Say what was found and done."""
+        place = {"model": "", "dataset": "datasets/", "space": "spaces/"}[self.kind]
+        return PushReport(
+            self.repo_id,
+            self.revision,
+            f"{self.api.endpoint}/{place}{self.repo_id}",
+            self.new_repository,
+            self.new_branch,
+            **{kind: tuple(names) for kind, names in self.outcome.items()},
+            commit=self.commit,
+            dry_run=dry_run,
+        )
+
+    def _call(self, function: Callable[..., Any], *arguments: Any, **details: Any) -> Any:
+        try:
+            return function(*arguments, **details)
+        except Exception as refusal:
+            # Texts of the client may hold request headers: only fixed sentences are shown.
+            raise self._error(reason_of(refusal)) from None
+
+    def _error(self, reason: str) -> Exception:
+        return self.error(f"the Hub {KINDS[self.kind]} {self.repo_id!r} {reason}")
+
+
+def _contents(info: Any) -> dict[str, str]:
+    """Return the files of a repository, each with the name of its content."""
+    return {
+        file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id
+        for file in info.siblings or []
+    }
+
+
+def _is_commit(revision: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{40}", revision) is not None

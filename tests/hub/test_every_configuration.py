@@ -1,0 +1,112 @@
+"""Every configuration: loads in every way, is exported, pushed, and comes back as it was."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.benchmark_folders import write_conqa, write_gimbrr, write_richhf, write_vistar
+from support.pqpp_folders import write_v1_0, write_v1_1
+from support.relevance import write_relevance
+
+from pqpp_datasets.benchmarks import BENCHMARKS
+
+# What writes the small files of each, and where the real ones are below the folder of real data.
+MADE = {
+    "pqpp": write_v1_1,
+    "pqpp-v1.0": write_v1_0,
+    "pqpp-relevance": write_relevance,
+    "conqa": write_conqa,
+    "conqa-candidates": write_conqa,
+    "richhf": lambda folder: write_richhf(folder, 1200),
+    "gimbrr": write_gimbrr,
+    "gimbrr-annotations": write_gimbrr,
+    "vistar": write_vistar,
+    "sample": lambda folder: None,
+}
+REAL = {
+    "pqpp": "pqpp/v1.1",
+    "pqpp-v1.0": "pqpp/v1.0",
+    "pqpp-relevance": "pqpp/v1.0",
+    "conqa": "conqa",
+    "conqa-candidates": "conqa",
+    "gimbrr": "gimbrr",
+    "gimbrr-annotations": "gimbrr",
+}
+DIGEST = """
+import hashlib, json
+from datasets import Image, load_dataset
+def digest(splits):
+    found = {}
+    for name, rows in splits.items():
+        features = dict(rows.features)
+        for column, feature in features.items():
+            if isinstance(feature, Image):
+                rows = rows.cast_column(column, Image(decode=False))
+        text = json.dumps([list(rows), str(features)], default=bytes.hex, sort_keys=True)
+        found[name] = hashlib.sha256(text.encode()).hexdigest()
+    return found
+"""
+OURS = """
+import datasets, os
+from pqpp_datasets.benchmarks import BENCHMARKS
+def load(cache, **more):
+    return load_dataset("pqpp", {config!r}, data_dir={data!r}, cache_dir=cache, **more)
+result = {{"cold": digest(load("{owner}-one"))}}
+def files():
+    return {{f: os.stat(f).st_mtime_ns for s in load("{owner}-one").values()
+            for f in (c["filename"] for c in s.cache_files)}}
+written = files()
+benchmark = BENCHMARKS[{config!r}]
+readers = {{"read": benchmark.read, "read_parts": benchmark.read_parts}}
+for name in readers:
+    object.__setattr__(benchmark, name, None)  # who reads the files again fails
+result["cached"] = digest(load("{owner}-one"))
+result["untouched"] = bool(written) and files() == written
+for name, reader in readers.items():
+    object.__setattr__(benchmark, name, reader)
+result["two processes"] = digest(load("{owner}-two", num_proc=2))
+result["streamed"] = digest(load("{owner}-three", streaming=True))
+"""
+PULLED = """
+result = digest(load_dataset("{owner}/bench", {config!r}, {more}))
+"""
+
+
+def test_none_is_left_out():
+    assert set(MADE) == set(BENCHMARKS)
+
+
+@pytest.mark.parametrize("config", MADE)
+def test_made_up(shared, stranger, tmp_path, config):
+    check(shared, stranger, config, MADE[config](tmp_path / "data"))
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+@pytest.mark.parametrize("config", REAL)
+def test_real(shared, stranger, real_data, config):
+    check(shared, stranger, config, real_data / REAL[config])
+
+
+def check(shared, stranger, config: str, data: Path | None):
+    data = data and str(data)
+    found = done(
+        shared.user.run(DIGEST + OURS.format(config=config, data=data, owner=shared.owner))
+    )
+    assert found.pop("untouched")
+    cold = found.pop("cold")
+    assert cold and set(found) == {"cached", "two processes", "streamed"}
+    for way, digests in found.items():
+        assert digests == cold, way
+    out, target = f"{shared.owner}-out", f"{shared.owner}/bench"
+    options = ["--data-dir", data] if data else []
+    assert done(shared.user.pqpp("datasets", "export", config, "--out", out, *options)) == 0
+    assert done(shared.user.pqpp("datasets", "push", out, target)) == 0
+    for more in ("", "streaming=True"):
+        code = DIGEST + PULLED.format(owner=shared.owner, config=config, more=more)
+        assert done(stranger.run(code)) == cold, json.dumps([more, cold])
+
+
+def done(outcome):
+    assert outcome.error is None, outcome.error
+    return outcome.value

@@ -1,0 +1,118 @@
+"""Metrics pushed to a Hub on loopback as Spaces, and loaded from it by evaluate."""
+
+import pytest
+from support.local_hub import DEFAULT_ACCOUNTS
+
+from pqpp_hub import HubError
+from pqpp_metrics.errors import UnknownMetricError
+from pqpp_metrics.hub import push_metric
+from pqpp_metrics.registration import list_metrics
+
+FILES = ["ndcg.py", "README.md", "app.py", "requirements.txt"]
+COMPUTE = """
+import evaluate
+metric = evaluate.load({name!r}, **{how})
+result = metric.compute(predictions=[[0.9, 0.8, 0.7]], references=[[0, 2, 1]])["ndcg"]
+"""
+
+
+@pytest.fixture
+def push(shared):
+    def run(*arguments: str):
+        outcome = shared.user.pqpp("metrics", "push", *arguments)
+        assert outcome.error is None, outcome.error
+        assert not any(secret in outcome.said for secret in DEFAULT_ACCOUNTS)
+        return outcome
+
+    return run
+
+
+def spaces(shared) -> dict[str, object]:
+    return {
+        name: repository
+        for (kind, name), repository in shared.hub.hub.store.repositories.items()
+        if kind == "space"
+    }
+
+
+def test_dry_run_tells_what_the_push_does(shared, push):
+    dry = push("ndcg", shared.owner, "--dry-run")
+    name = f"{shared.owner}/ndcg"
+    would = [f"would make the repository {name}", *(f"would add {file}" for file in FILES)]
+    assert dry.stdout.splitlines() == [*would, "dry run: nothing was written"]
+    assert not spaces(shared)
+    assert all(one.startswith("GET") for one in shared.hub.requests)
+    done = push("ndcg", name).stdout.splitlines()
+    made = [line.removeprefix("would ").replace("make", "made", 1) for line in would[:1]]
+    assert done[:-1] == made + [f"added {file}" for file in FILES]
+    assert done[-1].startswith("commit ") and done[-1].endswith(f"/spaces/{name}")
+    again = push("ndcg", name).stdout.splitlines()
+    assert again[-1] == f"nothing to do: {name} has these files already"
+
+
+def test_space_as_evaluate_and_gradio_want_it(shared, push, printed):
+    assert push("ndcg", shared.owner, "--private").value == 0
+    name = f"{shared.owner}/ndcg"
+    (space,) = spaces(shared).values()
+    assert space.private and space.sdk == "gradio" and len(space.commits) == 2
+    code = COMPUTE.format(name=name, how="{}")
+    assert "Couldn't find" in shared.user.run(code, token="hf_other").error
+    assert shared.user.run(code).value == pytest.approx(0.6696718)
+    page = printed(
+        "import json, pathlib\n"
+        "from huggingface_hub import snapshot_download\n"
+        f"folder = pathlib.Path(snapshot_download({name!r}, repo_type='space'))\n"
+        "names = {'__name__': 'app', '__file__': str(folder / 'app.py')}\n"
+        "exec((folder / 'app.py').read_text(), names)\n"
+        "page = names['build'](folder)\n"
+        "(click,) = [one for one in page.fns.values() if one.api_name == 'compute']\n"
+        "print(json.dumps(click.fn(*(box.value for box in click.inputs))))"
+    )
+    assert page["ndcg"] == pytest.approx(0.6696718)
+
+
+def test_a_branch_of_its_own(shared, push):
+    push("ndcg", shared.owner)
+    report = push("ndcg", shared.owner, "--revision", "v2").stdout
+    assert "made the branch v2" in report and "nothing to do" in report
+    code = COMPUTE.format(name=f"{shared.owner}/ndcg", how="{'revision': 'v2'}")
+    assert shared.user.run(code).value == pytest.approx(0.6696718)
+
+
+def test_several_and_all(shared, push):
+    assert push("ndcg", "hbpp", shared.owner).value == 0
+    assert set(spaces(shared)) == {f"{shared.owner}/ndcg", f"{shared.owner}/hbpp"}
+    assert push("all", shared.owner, "--dry-run").stdout.count("would make") == (
+        len(list_metrics()) - 2
+    )
+    assert push("all", shared.owner).value == 0
+    assert set(spaces(shared)) == {f"{shared.owner}/{name}" for name in list_metrics()}
+    for name, space in spaces(shared).items():
+        files = space.commits[space.branches["main"]].files
+        assert {f"{name.split('/')[1]}.py", *FILES[1:]} <= set(files) and len(files) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ndcg", "{}/other"], "call it {}/ndcg"),
+        (["ndgc", "{}"], "there is no metric 'pqpp/ndgc'; did you mean 'pqpp/ndcg'?"),
+        (["ndcg", "hbpp", "{}/ndcg"], "2 metrics cannot go into one Space; write {}"),
+        (["all", "{}/ndcg"], "cannot go into one Space"),
+        (["ndcg", "a b"], "'a b/ndcg' is not a valid repository name; write OWNER/REPOSITORY"),
+        (["ndcg", "other"], "this token may not write to 'other'"),
+    ],
+)
+def test_refusals(shared, push, words, said):
+    outcome = push(*(word.format(shared.owner) for word in words))
+    assert outcome.value == 2 and not outcome.stdout
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("pqpp: error: ") and said.format(shared.owner) in line
+    assert not spaces(shared)
+
+
+def test_in_python():
+    with pytest.raises(UnknownMetricError, match="did you mean"):
+        push_metric("ndgc", "pqpp/ndgc")
+    with pytest.raises(HubError, match="call it pqpp/ndcg"):
+        push_metric("ndcg", "pqpp/other")
