@@ -153,15 +153,20 @@ def coherence(rows: Floats, known: Floats, same: float) -> Floats:
 
 
 def _agreement(near: Floats, values: Floats) -> Floats:
-    columns = []
+    # What was left out as the prompt itself has the least value, so it comes last.
+    present = np.maximum((values > -1).sum(axis=1), 1)
+    rows = np.arange(len(values))
     # The sum over all pairs is the squared length of the sum of the vectors.
     sums = np.cumsum(near, axis=1)
+    columns = []
     for k in COHERENCE_NEIGHBOURS:
-        count = min(k, near.shape[1])
-        pairs = np.einsum("nd,nd->n", sums[:, count - 1], sums[:, count - 1]) - count
-        columns += [pairs / max(count * (count - 1), 1), values[:, :count].std(axis=1)]
-    centre = min(_CENTRE_NEIGHBOURS, near.shape[1])
-    columns.append(np.linalg.norm(sums[:, centre - 1] / centre, axis=1))
+        count = np.minimum(k, present)
+        total = sums[rows, count - 1]
+        pairs = np.einsum("nd,nd->n", total, total) - count
+        counted = np.arange(values.shape[1]) < count[:, None]
+        columns += [pairs / np.maximum(count * (count - 1), 1), values.std(axis=1, where=counted)]
+    centre = np.minimum(_CENTRE_NEIGHBOURS, present)
+    columns.append(np.linalg.norm(sums[rows, centre - 1] / centre[:, None], axis=1))
     return np.stack(columns, axis=1)
 
 
