@@ -30,7 +30,7 @@ bus truck clock pizza cake umbrella with on near under beside in of and
 COLD = {
     "import and one prompt, library": (
         "from pqpp_models import Predictor;"
-        "print(Predictor.from_pretrained('lexical').predict(['a red cat']).shape)"
+        f"print(Predictor.from_pretrained({DEFAULT_PREDICTOR!r}).predict(['a red cat']).shape)"
     ),
     "python and numpy alone": "import numpy",
 }

@@ -3,18 +3,35 @@
 import argparse
 import sys
 
+from pqpp_cli import bench_richhf
 from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
 
 FORMATS = ("table", "markdown", "latex", "csv", "json")
+TABLES = (
+    *("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics"),
+    "generalisation",
+)
 
 _EPILOG = """examples:
   pqpp bench --split validation
-  pqpp bench --split validation --predictors lexical,n_words --targets mean_hbpp,mean_p10
+  pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
   pqpp bench --config pqpp --format latex --output table.tex
   pqpp bench --report report.html
   pqpp bench --config pqpp --table by-source
-  pqpp bench --table cross-model --predictors lexical
-  pqpp bench --predictors lexical,n_words --baseline n_words
+  pqpp bench --table cross-model --predictors static
+  pqpp bench --config pqpp --table cross-dataset --split test
+  pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
+  pqpp bench --predictors static,n_words --baseline n_words
+  pqpp bench --benchmark richhf --models ./rahf --pickapic-dir pickapic --split test
+
+tables of the PQPP paper:
+  main               3 and 5: each target by its own prediction
+  cross-model        4: by the prediction for the other model
+  cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
+  cross-task         8: by the prediction for the other task
+  by-source          9: each source of prompts by itself
+  automatic-metrics  10: automatic metrics, from your file, in the place of human judgments
+generalisation is ours: prompts of another kind, with a score by people.
 
 `linguistic` stands for the paper's eight text features. Rows without a true value are left out and
 n says how many remain. Published rows come from the splits that the notes name.
@@ -43,15 +60,10 @@ def add_parser(subparsers) -> None:
         help="read the published files from this folder instead of downloading them",
     )
     parser.add_argument(
-        "--table",
-        choices=("main", "cross-model", "cross-task", "by-source", "generalisation"),
-        default="main",
-        help="which of the paper's tables: each target by its own prediction, by that for the "
-        "other model, by that for the other task, or by source of the prompts; generalisation is "
-        "ours: prompts of another kind, with a score by people (default: %(default)s)",
+        "--table", choices=TABLES, default="main", help="which table, see below (default: main)"
     )
     add_targets(parser, "all nine")
-    add_predictors(parser, "the one that the package ships, and linguistic")
+    add_predictors(parser, "static, which comes with the package, and linguistic")
     parser.add_argument(
         "--no-published", action="store_true", help="leave the published figures out"
     )
@@ -68,31 +80,80 @@ def add_parser(subparsers) -> None:
         metavar="NAME",
         help="test every predictor against this one of them, on the same prompts",
     )
-    parser.add_argument("--report", metavar="FILE", help="also write an HTML report with pictures")
-    add_output(parser, FORMATS)
+    _add_metrics(parser)
+    _add_report(parser)
+    add_output(parser, FORMATS, by_name=True)
+    bench_richhf.add_options(parser)
     parser.set_defaults(run=run)
+
+
+def _add_metrics(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fitted-to",
+        metavar="SOURCE",
+        default="mscoco",
+        help="with --table cross-dataset: the source of the prompts that the predictors were "
+        "fitted to (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--metrics",
+        metavar="FILE",
+        help="with --table automatic-metrics: a table with prompt_id or prompt and a column a "
+        "metric, a row a prompt or an image",
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="COLUMN=TARGET",
+        help="which target a column of --metrics stands for, where its name doesn't say so like "
+        "sdxl_hpsv2; may be repeated",
+    )
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--report", metavar="FILE", help="also write an HTML report with pictures")
+    parser.add_argument(
+        "--projection",
+        choices=("tsne", "umap", "none"),
+        help="the report's picture of each predictor's space, in two dimensions, coloured by "
+        "performance (default: tsne, where pqpp[plots] is installed)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the protocol, print the table, write the report."""
-    from pqpp_cli import generalisation
-    from pqpp_cli.output import emit
+    if options.benchmark == "richhf":
+        return bench_richhf.run(options)
+    from pqpp_cli import automatic_metrics, generalisation
+    from pqpp_cli.output import emit, format_of
     from pqpp_models.result_tables import format_results
     from pqpp_models.targets import resolve_targets
 
+    options.format = format_of(options, FORMATS)
     targets = resolve_targets(options.targets)
     predictors = load_predictors(names_of(options.predictors), options.split)
     if options.table == "generalisation":
         return generalisation.run(options, predictors)
     rows = load_rows(options.config, options.split, options.data_dir)
-    bench = compare(predictors, rows, targets, options.config, options.split, options.table)
+    if options.table == "automatic-metrics":
+        return automatic_metrics.run(options, predictors, rows, targets)
+    bench = compare(
+        predictors,
+        rows,
+        targets,
+        options.config,
+        options.split,
+        options.table,
+        options.fitted_to,
+    )
     if options.baseline:
         bench = tested(bench, rows, options.baseline)
     published = published_beside(bench[0]) if options.table == "main" else []
     published = [] if options.no_published else published
     emit(format_results(options.format, bench[0], published), options.output)
     if options.report:
-        write_report(options.report, bench, rows, published)
+        write_report(options.report, bench, rows, published, predictors, options.projection)
 
 
 def load_rows(config: str, split: str, data_dir: str | None):
@@ -153,13 +214,21 @@ def load_predictors(names: list[str] | None, split: str) -> dict[str, object]:
     return loaded
 
 
-def compare(predictors, rows, targets, config: str, split: str, table: str = "main"):
+def compare(
+    predictors,
+    rows,
+    targets,
+    config: str,
+    split: str,
+    table: str = "main",
+    fitted_to: str = "mscoco",
+):
     """Return the results, the predictions and the true values of one run of the protocol."""
     from pqpp_models.experiments import experiment_cells
     from pqpp_models.protocol import evaluate_predictions, predict_all
 
     sources = rows["source"][:]
-    cells = experiment_cells(table, targets, list(dict.fromkeys(sources)))
+    cells = experiment_cells(table, targets, list(dict.fromkeys(sources)), fitted_to)
     predicted = list(dict.fromkeys(cell.predicted for cell in cells))
     references = {cell.reference: rows[cell.reference][:] for cell in cells}
     predictions = predict_all(predictors, rows, predicted, progress=sys.stderr.isatty())
@@ -167,7 +236,7 @@ def compare(predictors, rows, targets, config: str, split: str, table: str = "ma
     results = evaluate_predictions(
         predictions, references, config, split, generated, cells, sources
     )
-    if table == "by-source":  # a source may lack a task altogether
+    if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
     return results, predictions, references
 
@@ -196,8 +265,19 @@ def published_beside(results) -> list:
     return [result for result in published_results() if result.target in targets]
 
 
-def write_report(path: str, bench, rows, published) -> None:
-    """Write the HTML report beside and rename it."""
+def write_report(
+    path: str, bench, rows, published, predictors=None, projection: str | None = "none"
+) -> None:
+    """Write the HTML report beside and rename it.
+
+    Args:
+        path: The file.
+        bench: What `compare` returned.
+        rows: The rows of the split.
+        published: The published figures to print beside.
+        predictors: Name to predictor, for the pictures of their spaces.
+        projection: `tsne`, `umap` or `none`; None for the first one where it can be had.
+    """
     from pqpp_cli.output import emit
     from pqpp_models.report import render_report
 
@@ -205,4 +285,31 @@ def write_report(path: str, bench, rows, published) -> None:
     first = results[0]
     title = f"Prompt and query performance prediction: {first.config}, {first.split} split"
     about = {"sources": rows["source"][:], "prompts": rows["prompt"][:]}
-    emit(render_report(results, predictions, references, published, title, **about), path)
+    spaces = projected_spaces(predictors or {}, about["prompts"], projection)
+    emit(render_report(results, predictions, references, published, title, spaces, **about), path)
+
+
+def projected_spaces(predictors, prompts, projection: str | None) -> dict:
+    """Bring each predictor's space into two dimensions, a point a prompt.
+
+    Args:
+        predictors: Name to predictor; those without a space are passed over.
+        prompts: The prompts.
+        projection: As in `write_report`.
+
+    Returns:
+        Predictor to `Projection`.
+    """
+    from pqpp_models import MissingResourceError
+    from pqpp_models.projection import project
+
+    spaced = {name: one for name, one in predictors.items() if one.has_space}
+    if projection == "none" or len(prompts) < 5:
+        return {}
+    try:
+        return {name: project(one.embed(prompts), projection) for name, one in spaced.items()}
+    except MissingResourceError as error:
+        if projection is not None:
+            raise
+        print(f"pqpp: note: without pictures of spaces: {error}", file=sys.stderr)
+        return {}

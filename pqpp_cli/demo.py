@@ -45,19 +45,17 @@ def run(options: argparse.Namespace) -> None:
     folder = Path(options.output_dir)
     print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
     targets = ("mean_hbpp", "mean_p10", "mean_rr")
-    values = Predictor.from_pretrained(DEFAULT_PREDICTOR).predict(list(_PROMPTS), targets)
-    _print_predictions(targets, values)
+    _print_predictions(Predictor.from_pretrained(DEFAULT_PREDICTOR), targets)
     print("\n2. The same protocol as the paper's, on the generated sample benchmark\n")
     report = _bench_on_sample(folder)
     print(f"\nreport with pictures: {report}")
     print(f"done in {time.perf_counter() - started:.1f} s; next: pqpp bench --split validation")
 
 
-def _print_predictions(targets, values) -> None:
-    from tabulate import tabulate
+def _print_predictions(predictor, targets) -> None:
+    from pqpp_cli.predict import answers, format_answers
 
-    rows = [(prompt, *row) for prompt, row in zip(_PROMPTS, values.tolist(), strict=True)]
-    print(tabulate(rows, ("prompt", *targets), floatfmt=".3f"))
+    print(format_answers("table", answers(predictor, list(_PROMPTS), targets, uncertainty=True)))
 
 
 def _bench_on_sample(folder: Path) -> Path:

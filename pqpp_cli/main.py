@@ -13,6 +13,7 @@ _COMMANDS = (
     "predict",
     "bench",
     "demo",
+    "collection",
     "datasets",
     "metrics",
     "models",

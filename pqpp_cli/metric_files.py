@@ -89,7 +89,7 @@ def read_column(name: str, text: str) -> list:
             f"{path}: files of type {suffix!r} are not read; use one of {', '.join(_TABLES)}, or "
             f"for rankings {', '.join(_TREC)}"
         )
-    frame = _read_table(path, suffix)
+    frame = read_table(path)
     if column is not None:
         if column not in frame:
             raise CommandError(f"{path}: no column {column!r} among {_names(frame)}")
@@ -113,9 +113,22 @@ def _values(column) -> list:
     return [value.tolist() if hasattr(value, "tolist") else value for value in column]
 
 
-def _read_table(path: str, suffix: str):
+def read_table(path: str):
+    """Read a table as a pandas `DataFrame`.
+
+    Args:
+        path: A CSV, TSV, JSON, JSONL or Parquet file.
+
+    Raises:
+        CommandError: If it is of another type, or damaged.
+    """
     import pandas as pd
 
+    suffix = Path(path).suffix.lower()
+    if suffix not in _TABLES:
+        raise CommandError(
+            f"{path}: files of type {suffix!r} are not read; use one of {', '.join(_TABLES)}"
+        )
     try:
         if suffix in (".csv", ".tsv"):
             separator = "," if suffix == ".csv" else "\t"

@@ -26,13 +26,23 @@ def add_predictors(parser: argparse.ArgumentParser, default: str) -> None:
     option.completer = _completer_of_list(_predictor_names)
 
 
-def add_output(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
-    """Add `--format` and `--output`."""
+def add_output(
+    parser: argparse.ArgumentParser, formats: tuple[str, ...], by_name: bool = False
+) -> None:
+    """Add `--format` and `--output`.
+
+    Args:
+        parser: The parser.
+        formats: The choices.
+        by_name: Whether the name of the output decides where no format is named; the command asks
+            `pqpp_cli.output.format_of`.
+    """
+    default = "what the name of --output ends in, else table" if by_name else "table"
     parser.add_argument(
         "--format",
         choices=formats,
-        default="table",
-        help="how to print the result (default: %(default)s)",
+        default=None if by_name else "table",
+        help=f"how to print the result (default: {default})",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="write the result to a file instead of printing it"

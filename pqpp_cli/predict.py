@@ -5,16 +5,21 @@ import sys
 
 from pqpp_cli.options import add_output, add_predictors, add_targets
 
-FORMATS = ("table", "markdown", "csv", "json", "jsonl")
+FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet")
+FAR_NOTE = "far: unlike all prompts that the predictor was trained on; don't rely on its prediction"
 
 _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
-  pqpp predict --file prompts.csv --column caption --format csv --output predicted.csv
+  pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
+  pqpp predict --file prompts.csv --column caption --output predicted.csv
   cat prompts.txt | pqpp predict --format json
   pqpp predict "a red cat" --predictor n_words
 
 A supervised predictor answers in the targets' own units: HBPP -1 to 2, P@10 and RR 0 to 1, higher
 is better. An unsupervised one gives its own value for each target: only the order means something.
+
+A predictor that knows how near a prompt is to those that it was trained on marks the prompts that
+are far from all of them; in files, the columns `distance` and `far` say so.
 """
 
 
@@ -38,24 +43,84 @@ def add_parser(subparsers) -> None:
         "--column", default="prompt", help="the file's column of prompts (default: %(default)s)"
     )
     add_targets(parser, "all that the predictor has")
-    add_predictors(parser, "the one that the package ships")
+    add_predictors(parser, "static, which comes with the package")
+    parser.add_argument(
+        "--uncertainty",
+        action="store_true",
+        help="also give each prediction's standard deviation; in files, columns TARGET_deviation",
+    )
     parser.add_argument("--revision", help="branch, tag or commit of a predictor on the Hub")
-    add_output(parser, FORMATS)
+    add_output(parser, FORMATS, by_name=True)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Predict and print."""
-    from pqpp_cli.output import emit
+    from pqpp_cli.errors import CommandError
+    from pqpp_cli.output import emit, format_of
 
+    style = format_of(options, FORMATS)
+    if style == "parquet" and options.output is None:
+        raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
     prompts = _prompts(options)
     predictor = _predictor(options)
-    long_work = len(prompts) > 20_000 and sys.stderr.isatty()
-    values = predictor.predict(prompts, options.targets, progress=long_work)
+    if options.uncertainty and not predictor.knows_uncertainty:
+        raise CommandError(
+            f"--uncertainty: {predictor.name} does not know how sure it is; leave the option out, "
+            "or use a predictor that does, like static"
+        )
+    found = answers(predictor, prompts, options.targets, options.uncertainty)
+    emit(format_answers(style, found), options.output)
+
+
+def answers(predictor, prompts: list[str], targets=None, uncertainty: bool = False) -> dict:
+    """Ask a predictor about prompts.
+
+    Args:
+        predictor: The predictor.
+        prompts: The prompts.
+        targets: Names of targets; all of the predictor's if left out.
+        uncertainty: Also give standard deviations; the predictor must know them.
+
+    Returns:
+        Name to column, as in files: `prompt`, the targets, TARGET_deviation where uncertainty was
+        wanted, `distance` and `far` where the predictor knows them.
+    """
     from pqpp_models.targets import resolve_targets
 
-    targets = resolve_targets(options.targets, predictor.targets)
-    emit(_formatted(options.format, prompts, targets, values.tolist()), options.output)
+    targets = resolve_targets(targets, predictor.targets)
+    progress = len(prompts) > 20_000 and sys.stderr.isatty()
+    if not predictor.knows_uncertainty:
+        values = predictor.predict(prompts, targets, progress=progress)
+        return {"prompt": prompts, **dict(zip(targets, values.T.tolist(), strict=True))}
+    found = _measured(predictor, prompts, targets, progress)
+    columns = {"prompt": prompts, **dict(zip(targets, found.values.T.tolist(), strict=True))}
+    if uncertainty:
+        names = [f"{target}_deviation" for target in targets]
+        columns |= dict(zip(names, found.deviations.T.tolist(), strict=True))
+    far = predictor.is_far(found.distance).tolist()
+    return {**columns, "distance": found.distance.tolist(), "far": far}
+
+
+def _measured(predictor, prompts: list[str], targets: tuple[str, ...], progress: bool):
+    """Ask for predictions with their uncertainty, a part of the prompts at a time."""
+    import numpy as np
+    from tqdm import tqdm
+
+    from pqpp_models import Uncertain
+
+    size = predictor.chunk_size
+    starts = tqdm(
+        range(0, max(len(prompts), 1), size),
+        desc=predictor.name,
+        unit=f" x {size} rows",
+        disable=not progress,
+    )
+    parts = [
+        predictor.predict_with_uncertainty(prompts[start : start + size], targets)
+        for start in starts
+    ]
+    return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def _prompts(options: argparse.Namespace) -> list[str]:
@@ -95,24 +160,69 @@ def _predictor(options: argparse.Namespace):
     return predictor
 
 
-def _formatted(style: str, prompts, targets, values) -> str:
+def format_answers(style: str, columns: dict) -> str | bytes:
+    r"""Return what `answers` returned in one of `FORMATS`; Parquet is bytes.
+
+    Example:
+        >>> format_answers("jsonl", {"prompt": ["a cat"], "mean_rr": [0.5]})
+        '{"prompt": "a cat", "mean_rr": 0.5}\n'
+    """
     import json
 
-    records = [
-        {"prompt": prompt, **dict(zip(targets, row, strict=True))}
-        for prompt, row in zip(prompts, values, strict=True)
-    ]
-    if style == "json":
-        return json.dumps(records, ensure_ascii=False, indent=1)
-    if style == "jsonl":
-        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    if style == "parquet":
+        return _parquet(columns)
+    rows = list(zip(*columns.values(), strict=True))
     if style == "csv":
-        return _csv(("prompt", *targets), [record.values() for record in records])
+        return _csv(columns, rows)
+    if style in ("json", "jsonl"):
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        if style == "json":
+            return json.dumps(records, ensure_ascii=False, indent=1)
+        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    return _table("github" if style == "markdown" else "simple", columns)
+
+
+def _table(style: str, columns: dict) -> str:
+    """Return what a person reads: deviations beside their values, and which prompts are far."""
     from tabulate import tabulate
 
-    rows = [(_shortened(prompt), *row) for prompt, row in zip(prompts, values, strict=True)]
-    style = "github" if style == "markdown" else "simple"
-    return tabulate(rows, ("prompt", *targets), tablefmt=style, floatfmt=".3f")
+    ending, beside = "_deviation", ("prompt", "distance", "far")
+    targets = [name for name in columns if name not in beside and not name.endswith(ending)]
+    deviations = [columns.get(target + ending) for target in targets]
+    header = [
+        "prompt",
+        *(
+            target if one is None else f"{target} ± sd"
+            for target, one in zip(targets, deviations, strict=True)
+        ),
+    ]
+    table = [list(map(_shortened, columns["prompt"]))]
+    for target, spread in zip(targets, deviations, strict=True):
+        spread = spread or [None] * len(columns[target])
+        table.append([_cell(*pair) for pair in zip(columns[target], spread, strict=True)])
+    far = columns.get("far", [])
+    if any(far):
+        header.append("")
+        table.append(["far" if one else "" for one in far])
+    sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
+    rows = list(zip(*table, strict=True))
+    text = tabulate(rows, header, style, colalign=sides if rows else None, disable_numparse=True)
+    return f"{text}\n\n{FAR_NOTE}" if any(far) else text
+
+
+def _cell(value: float, deviation: float | None) -> str:
+    return f"{value:.3f}" if deviation is None else f"{value:.3f} ± {deviation:.3f}"
+
+
+def _parquet(columns: dict) -> bytes:
+    import io
+
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    buffer = io.BytesIO()
+    pa.parquet.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
 
 
 def _csv(header, rows) -> str:

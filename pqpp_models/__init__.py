@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         UnknownPredictorError,
         UnknownTargetError,
     )
-    from pqpp_models.predictor import Predictor
+    from pqpp_models.predictor import Predictor, Uncertain
     from pqpp_models.registry import (
         DEFAULT_PREDICTOR,
         expand_predictors,
@@ -34,6 +34,7 @@ __all__ = [
     "MissingResourceError",
     "Predictor",
     "PredictorError",
+    "Uncertain",
     "UnknownPredictorError",
     "UnknownTargetError",
     "expand_predictors",
@@ -45,6 +46,7 @@ __all__ = [
 
 _HOMES = {
     "Predictor": "predictor",
+    "Uncertain": "predictor",
     "TARGETS": "targets",
     "resolve_targets": "targets",
     "target_range": "targets",

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_models.errors import PredictorError
+
 Floats = NDArray[np.float32]
 
 NEIGHBOURS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500)
@@ -21,6 +23,11 @@ LABEL_NEIGHBOURS = (3, 10, 30)
 LABEL_WIDTH = 0.08
 SAME = 0.9999
 """A caption at least so similar to a prompt is the prompt itself and is left out."""
+COUNTED = 1000
+"""How many of the nearest captions enter a density."""
+SEARCHES = ("auto", "numpy", "faiss")
+LARGE = 40_000
+"""From so many captions on, faiss finds the nearest ones faster than numpy, in less memory."""
 
 _CHUNK = 512
 
@@ -32,6 +39,8 @@ class Collection:
         vectors: by layer, an array of shape ``(captions, size)``.
         means: by layer, what was taken off the encoder's output before scaling to length one.
         labelled: how many captions, from the first on, have labels.
+        search: how the nearest captions are found, exactly in both ways: ``numpy``, ``faiss``, or
+            ``auto``, which is faiss for a large collection where it is installed.
 
     >>> encoded = {6: np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]])}
     >>> collection = Collection.build(encoded, labelled=1, centred=())
@@ -40,11 +49,18 @@ class Collection:
     """
 
     def __init__(
-        self, vectors: Mapping[int, Floats], means: Mapping[int, Floats], labelled: int
+        self,
+        vectors: Mapping[int, Floats],
+        means: Mapping[int, Floats],
+        labelled: int,
+        search: str = "auto",
     ) -> None:
+        if search not in SEARCHES:
+            raise PredictorError(f"search {search!r} is unknown; use one of {', '.join(SEARCHES)}")
         self.vectors = {layer: np.asarray(array, np.float32) for layer, array in vectors.items()}
         self.means = {layer: np.asarray(array, np.float32) for layer, array in means.items()}
         self.labelled = labelled
+        self.search = search
 
     @classmethod
     def build(
@@ -97,6 +113,13 @@ class Collection:
         return np.concatenate(blocks, axis=1)
 
     def _density(self, rows: Floats, known: Floats) -> Floats:
+        from pqpp_models import collection_search
+
+        if collection_search.uses_faiss(self.search, len(known)):
+            own = similarities(rows, known[: self.labelled])
+            parts = [density(own)] if self.labelled else []
+            near = collection_search.nearest(rows, known, COUNTED)
+            return np.concatenate([*parts, summarise(near)], axis=1)
         similarity = similarities(rows, known)
         parts = [density(similarity[:, : self.labelled])] if self.labelled else []
         return np.concatenate([*parts, density(similarity)], axis=1)
@@ -146,8 +169,12 @@ def density(similarity: Floats) -> Floats:
     >>> density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
     [1.0, 0.75, 0.5]
     """
-    most = min(1000, similarity.shape[1])
-    near = -np.partition(-similarity, most - 1, axis=1)[:, :most]
+    most = min(COUNTED, similarity.shape[1])
+    return summarise(-np.partition(-similarity, most - 1, axis=1)[:, :most])
+
+
+def summarise(near: Floats) -> Floats:
+    """Summarise the similarities of the nearest captions, one row a prompt, in any order."""
     nearest = -np.sort(-near, axis=1)[:, : max(NEIGHBOURS)]
     # In a small collection, what was left out as the prompt itself comes last and counts as 0.
     sums = np.cumsum(np.maximum(nearest, 0), axis=1)

@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pqpp_models.card_parts import ABOUT_UNCERTAIN, PQPP_AND_COCO, card, head, listed
 from pqpp_models.static_card import render_scores
 
-_HEAD = """\
----
-license: apache-2.0
-language: en
-library_name: pqpp
-tags:
-- query-performance-prediction
-- prompt-performance-prediction
-- text-to-image
----
-# text_ensemble
-
-Predicts from a prompt alone how well it will do in text-to-image generation and in text-to-image
-retrieval, how sure that is, and whether the prompt is far from what the predictor knows. HBPP is in
--1 .. 2, P@10 and RR are in 0 .. 1; higher is better. Targets: {targets}.
-
+_ABOUT = f"""
+{ABOUT_UNCERTAIN}
 ```python
 from pqpp_models import Predictor
 
@@ -55,6 +42,13 @@ _TRAINING = """\
 Settings were chosen on parts of the train split that were left out, with an eye on validation.
 """
 
+_OWN_COLLECTION = """\
+## A collection of its own
+
+The captions beside the training prompts were replaced after the training, by {captions} others. The
+scores below were measured with the ones that it was trained with.
+"""
+
 _LIMITS = """\
 ## Limits
 
@@ -65,13 +59,8 @@ _LIMITS = """\
 * A prediction is about the average over annotators, images and models, not about one image.
 """
 
-_SOURCES = """\
-## Sources and licences
-
-Trained on PQPP (Poesina, Costache, Chifu, Mothe and Ionescu, "PQPP: A Joint Benchmark for
-Text-to-Image Prompt and Query Performance Prediction", CVPR 2025), CC BY 4.0,
-https://github.com/Eduard6421/PQPP, and on captions of MS COCO (Lin et al., 2014), CC BY 4.0. The
-weights hold vectors and hashed counts of these captions, not their text. Code: Apache-2.0; the
+_SOURCES = f"""\
+{PQPP_AND_COCO}. Code: Apache-2.0; the
 encoder's weights keep their own licence.
 """
 
@@ -89,14 +78,14 @@ def render_card(targets: Sequence[str], details: Mapping[str, Any]) -> str:
     >>> "Not measured" in render_card(["mean_rr"], {})
     True
     """
-    parts = [_HEAD.format(targets=", ".join(f"`{target}`" for target in targets))]
-    if details.get("training"):
-        training = dict(details["training"])
-        for name in ("fit", "tuned", "versions"):
-            training[name] = ", ".join(f"{key} {value}" for key, value in training[name].items())
-        parts.append(_TRAINING.format(data=details.get("data", "not named"), **training))
-    parts.append(render_scores(details.get("evaluation")))
-    parts.append(_LIMITS)
-    if "pqpp-v1" in str(details.get("data", "")):
-        parts.append(_SOURCES)
-    return "\n".join(parts)
+    parts = [head("text_ensemble", _ABOUT, targets)]
+    if details.get("own_collection"):
+        parts.append(_OWN_COLLECTION.format(**details["own_collection"]))
+    parts += [render_scores(details.get("evaluation")), _LIMITS]
+    return card(parts, details, lambda: _training(details), _SOURCES)
+
+
+def _training(details: Mapping[str, Any]) -> str:
+    training = dict(details["training"])
+    training |= {name: listed(training[name]) for name in ("fit", "tuned", "versions")}
+    return _TRAINING.format(data=details.get("data", "not named"), **training)

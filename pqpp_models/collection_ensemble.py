@@ -79,11 +79,27 @@ class TextEnsemblePredictor(Predictor):
             Values, standard deviations and distances; ``is_far`` says which distances are large.
         """
         chosen = resolve_targets(targets, self.targets)
-        return self._measure(self._read_rows(rows), chosen)
+        read = self._read_rows(rows)
+        parts = [
+            self._measure(read[start : start + self.chunk_size], chosen)
+            for start in range(0, max(len(read), 1), self.chunk_size)
+        ]
+        return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which distances only one in a hundred training prompts exceeds."""
         return distance > self.calibration["far"][0]
+
+    def embed(self, rows: Any) -> NDArray[np.float32]:
+        """Return the last layer's unit vectors, in which distances are measured.
+
+        Args:
+            rows: as in ``predict``.
+        """
+        from pqpp_models.collection_encoder import layer_means
+
+        encoded = layer_means(self.encoder, self.tokenizer, self._read_rows(rows), [self._last])
+        return self.model.collection.project(encoded)[self._last]
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         return self._measure(rows, targets).values

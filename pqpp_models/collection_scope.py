@@ -88,7 +88,7 @@ class Postings:
         content = content_words(words)
         same = np.flatnonzero(self.keys == _key(words))
         hits = np.zeros(len(self.keys), dtype=np.int16)
-        weight = np.zeros(len(self.keys), dtype=np.float32)
+        weight = np.zeros(len(self.keys))
         total = 0.0
         for word in content:
             found = self._captions_with(word)
@@ -100,7 +100,7 @@ class Postings:
         hits[same], weight[same] = -1, 0
         share = weight / max(total, 1e-6)
         most = min(max(SCOPE_RANKS), len(share))
-        top = np.zeros(max(SCOPE_RANKS), dtype=np.float32)
+        top = np.zeros(max(SCOPE_RANKS))
         top[:most] = np.sort(np.partition(share, -most)[-most:])[::-1] if most else 0
         wanted = [max(len(content) - missing, 1) for missing in range(3)]
         return [

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pqpp_models.card_parts import PQPP, card, head, listed
 from pqpp_models.lexical_features import DENSE
 
-_HEAD = """\
----
-license: apache-2.0
-language: en
-library_name: pqpp
-tags:
-- query-performance-prediction
-- prompt-performance-prediction
-- text-to-image
----
-# lexical
-
+_ABOUT = """
 Predicts from the words of a prompt how well it will do in text-to-image generation and in
 text-to-image retrieval. HBPP is in -1 .. 2, P@10 and RR are in 0 .. 1; higher is better. Targets:
 {targets}.
@@ -78,11 +68,10 @@ _LIMITS = """\
   single image.
 """
 
-_SOURCES = """\
+_SOURCES = f"""\
 ## Sources and licences
 
-Trained on PQPP (Poesina, Costache, Chifu, Mothe and Ionescu, "PQPP: A Joint Benchmark for
-Text-to-Image Prompt and Query Performance Prediction", CVPR 2025), whose prompts and scores are
+{PQPP}, whose prompts and scores are
 published under CC BY 4.0 at https://github.com/Eduard6421/PQPP; its prompts are captions of MS COCO
 (CC BY 4.0). Code and weights: Apache-2.0.
 """
@@ -102,29 +91,24 @@ def render_card(targets: Sequence[str], details: Mapping[str, Any]) -> str:
     >>> "Not measured" in render_card(["mean_rr"], {})
     True
     """
-    named = ", ".join(f"`{target}`" for target in targets)
-    parts = [_HEAD.format(targets=named, n_dense=len(DENSE))]
-    if details.get("training"):
-        parts.append(_training(targets, details))
     evaluation = details.get("evaluation")
-    parts.append(_evaluation(evaluation) if evaluation else _UNMEASURED)
-    parts.append(_LIMITS)
-    if "pqpp-v1" in str(details.get("data", "")):
-        parts.append(_SOURCES)
-    return "\n".join(parts)
+    scores = _evaluation(evaluation) if evaluation else _UNMEASURED
+    about = _ABOUT.replace("{n_dense}", str(len(DENSE)))
+    parts = [head("lexical", about, targets), scores, _LIMITS]
+    return card(parts, details, lambda: _training(targets, details), _SOURCES)
 
 
 def _training(targets: Sequence[str], details: Mapping[str, Any]) -> str:
-    training = details["training"]
+    training, number = details["training"], "{:g}".format
     recipe = dict(training["recipe"])
     ridges = recipe.pop("ridges")
     return _TRAINING.format(
         data=details.get("data", "not named"),
         n_prompts=training["n_prompts"],
         fingerprint=training["fingerprint"],
-        ridge=_listed({target: training["ridge"][target] for target in targets}),
-        recipe=_listed(dict(sorted(recipe.items()))),
-        versions=_listed(dict(sorted(training["versions"].items()))),
+        ridge=listed({one: training["ridge"][one] for one in targets}, number),
+        recipe=listed(dict(sorted(recipe.items())), number),
+        versions=listed(dict(sorted(training["versions"].items()))),
         ridges=", ".join(f"{ridge:g}" for ridge in ridges),
         folds=recipe["folds"],
     )
@@ -138,10 +122,3 @@ def _evaluation(evaluation: Sequence[Mapping[str, Any]]) -> str:
             parts.append(f"| {row['target']} | {row['pearson']:.3f} | {row['kendall']:.3f} |")
         parts.append("")
     return "\n".join(parts)
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in values.items()
-    )

@@ -9,7 +9,7 @@ from typing import Any
 
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 
-DEFAULT_PREDICTOR = "lexical"
+DEFAULT_PREDICTOR = "static"
 """The predictor that is used where none is named."""
 
 PREDICTORS: dict[str, str] = {}
@@ -72,7 +72,7 @@ def list_predictors() -> list[str]:
     """Return the names that `Predictor.from_pretrained` takes as they are, the default one first.
 
     >>> list_predictors()[:2]
-    ['lexical', 'n_synsets']
+    ['static', 'lexical']
     """
     shipped = (name for name in PREDICTORS if name not in UNSHIPPED)
     return sorted(shipped, key=lambda name: name != DEFAULT_PREDICTOR)
@@ -113,6 +113,7 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
     )
 
 
+register_predictor("static", "pqpp_models.static:StaticPredictor")
 register_predictor("lexical", "pqpp_models.lexical:LexicalPredictor")
 for _feature in (
     "n_synsets",
@@ -125,7 +126,6 @@ for _feature in (
     "preposition_ratio",
 ):
     register_predictor(_feature, "pqpp_models.linguistic:LinguisticPredictor", "linguistic")
-register_predictor("static", "pqpp_models.static:StaticPredictor")
 for _measure in (
     "edge_count",
     "edge_weight_sum",

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pqpp_models.experiments import Cell
+from pqpp_models.projection import Projection, space_figure
 from pqpp_models.protocol import Predictions, Result, mark, paired_values
 from pqpp_models.published import PublishedResult
 from pqpp_models.result_tables import (
@@ -28,6 +29,7 @@ def render_report(
     references: Mapping[str, Sequence[float | None]],
     published: Sequence[PublishedResult] = (),
     title: str = "Prompt and query performance prediction",
+    spaces: Mapping[str, Projection] | None = None,
     sources: Sequence[str] | None = None,
     prompts: Sequence[str] | None = None,
 ) -> str:
@@ -39,6 +41,7 @@ def render_report(
         references: Target to one true value a prompt, None where there is none.
         published: Published figures to put beside them.
         title: The page's heading.
+        spaces: Predictor to its space in two dimensions, a point a prompt.
         sources: The source of each prompt; needed for results of one source.
         prompts: The prompts, to list those that are predicted to be easiest and hardest.
 
@@ -53,14 +56,39 @@ def render_report(
         (one.predictor, _as_data_url(scatter_figure(one, references, results, sources)))
         for one in predictions
     ]
+    shown = [one for one in predictions if one.predictor in (spaces or {})]
     return page.render(
         title=title,
         generated=any(result.generated for result in results),
         measures=_measures(results, published),
         notes=notes(results, published),
         pictures=pictures,
-        extremes=[extreme_prompts(one, references, prompts) for one in predictions if prompts],
+        spaces=[
+            (one.predictor, _as_data_url(_space(one, spaces[one.predictor], references, results)))
+            for one in shown
+        ],
+        extremes=[
+            extreme_prompts(one, references, prompts)
+            for one in predictions
+            if prompts and set(one.targets) & set(references)
+        ],
     )
+
+
+def _space(one: Predictions, space: Projection, references, results):
+    """Draw a predictor's space, coloured by the first target of each measure."""
+    first: dict[str, Result] = {}
+    for result in results:
+        if result.predictor == one.predictor and result.predicted in one.targets:
+            first.setdefault(result.predicted.rsplit("_", 1)[1], result)
+    colours = {
+        result.target: [
+            ("true", references[result.target]),
+            ("predicted", one.values[:, one.targets.index(result.predicted)]),
+        ]
+        for result in first.values()
+    }
+    return space_figure(one.predictor, space, colours)
 
 
 def extreme_prompts(

@@ -8,8 +8,14 @@ from dataclasses import asdict
 from pqpp_models.comparison import COMPARISON_NOTE, arrow
 from pqpp_models.protocol import MARKS_NOTE, Result, mark, mean_over_targets
 from pqpp_models.published import PublishedResult
+from pqpp_models.targets import TARGETS
 
-MEASURES = {"hbpp": "HBPP (generation)", "p10": "P@10 (retrieval)", "rr": "RR (retrieval)"}
+MEASURES = {
+    "hbpp": "HBPP (generation)",
+    "p10": "P@10 (retrieval)",
+    "rr": "RR (retrieval)",
+    "automatic": "Automatic metrics",
+}
 GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
 
 
@@ -122,10 +128,14 @@ def labels_of(results: Sequence[Result], measure: str | None = None) -> list[str
 
     Args:
         results: Ours.
-        measure: Only those whose true values are of this measure: `hbpp`, `p10` or `rr`.
+        measure: Only those whose true values are of this measure, a key of `MEASURES`.
     """
-    chosen = (r for r in results if measure is None or r.target.endswith(f"_{measure}"))
+    chosen = (r for r in results if measure is None or _measure_of(r.target) == measure)
     return list(dict.fromkeys(result.label for result in chosen))
+
+
+def _measure_of(target: str) -> str:
+    return target.rsplit("_", 1)[1] if target in TARGETS else "automatic"
 
 
 def published_groups(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from pqpp_models.checkpoint import (
     read_tensors,
 )
 from pqpp_models.errors import CheckpointError, UnknownTargetError
-from pqpp_models.predictor import Predictor
+from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.static_cues import WordTables, cue_features
 from pqpp_models.static_network import LINEAR, SCALE, StaticNetwork
 from pqpp_models.static_outside import DIFFICULTY, STYLE, OutsideModel, begins_lower
@@ -33,20 +33,6 @@ NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""
 
 _GENERATION = "hbpp"
-
-
-class Uncertain(NamedTuple):
-    """Predictions with what is known of their errors.
-
-    Attributes:
-        values: shape ``(rows, targets)``.
-        deviations: of the same shape; about 90 % of true values are within 1.645 of them.
-        distance: one a row, from 0 (a training prompt) to 1 and a little more (nothing like one).
-    """
-
-    values: NDArray[np.float64]
-    deviations: NDArray[np.float64]
-    distance: NDArray[np.float64]
 
 
 class StaticPredictor(Predictor):
@@ -122,6 +108,15 @@ class StaticPredictor(Predictor):
     def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which distances only one in a hundred training prompts exceeds."""
         return distance > self.calibration["far"][0]
+
+    def embed(self, rows: Any) -> NDArray[np.float32]:
+        """Return the points, of length one, in the space that distances are measured in.
+
+        >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
+        (1, 64)
+        """
+        prompts = self._read_rows(rows)
+        return self.network([self.tokens.encode(prompt) for prompt in prompts])[1]
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         return self._measure(rows, targets).values

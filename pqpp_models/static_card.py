@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_HEAD = """\
----
-license: apache-2.0
-language: en
-library_name: pqpp
-tags:
-- query-performance-prediction
-- prompt-performance-prediction
-- text-to-image
----
-# static
+from pqpp_models.card_parts import ABOUT_UNCERTAIN, PQPP_AND_COCO, card, head, listed
 
-Predicts from a prompt alone how well it will do in text-to-image generation and in text-to-image
-retrieval, how sure that is, and whether the prompt is far from what the predictor knows. HBPP is in
--1 .. 2, P@10 and RR are in 0 .. 1; higher is better. Targets: {targets}.
-
+_ABOUT = f"""
+{ABOUT_UNCERTAIN}
 ```python
 from pqpp_models import Predictor
 
@@ -79,13 +67,8 @@ _LIMITS = """\
 * A prediction is about the average over annotators, images and models, not about one image.
 """
 
-_SOURCES = """\
-## Sources and licences
-
-Trained on PQPP (Poesina, Costache, Chifu, Mothe and Ionescu, "PQPP: A Joint Benchmark for
-Text-to-Image Prompt and Query Performance Prediction", CVPR 2025), CC BY 4.0,
-https://github.com/Eduard6421/PQPP, and on captions of MS COCO (Lin et al., 2014), CC BY 4.0. The
-weights hold vectors and hashed counts of these captions, not their text; vectors and counts are
+_SOURCES = f"""\
+{PQPP_AND_COCO}; vectors and counts are
 changed from the originals. Word pieces and the teacher's encoder: all-MiniLM-L6-v2 by
 sentence-transformers, Apache-2.0. Prompts: GenEval (Ghosh et al., 2023), MIT; PartiPrompts (Google
 Research), Apache-2.0. Code and weights: Apache-2.0.
@@ -105,14 +88,8 @@ def render_card(targets: Sequence[str], details: Mapping[str, Any]) -> str:
     >>> "Not measured" in render_card(["mean_rr"], {})
     True
     """
-    parts = [_HEAD.format(targets=", ".join(f"`{target}`" for target in targets))]
-    if details.get("training"):
-        parts.append(_training(details))
-    parts.append(render_scores(details.get("evaluation")))
-    parts.append(_LIMITS)
-    if "pqpp-v1" in str(details.get("data", "")):
-        parts.append(_SOURCES)
-    return "\n".join(parts)
+    parts = [head("static", _ABOUT, targets), render_scores(details.get("evaluation")), _LIMITS]
+    return card(parts, details, lambda: _training(details), _SOURCES)
 
 
 def _training(details: Mapping[str, Any]) -> str:
@@ -120,9 +97,9 @@ def _training(details: Mapping[str, Any]) -> str:
     return _TRAINING.format(
         data=details.get("data", "not named"),
         others=training["instructions"] + training["unscored_prompts"],
-        teacher=_listed(training["teacher"]),
-        student=_listed(training["student"]),
-        versions=_listed(training["versions"]),
+        teacher=listed(training["teacher"]),
+        student=listed(training["student"]),
+        versions=listed(training["versions"]),
         **{name: training[name] for name in ("prompts", "captions", "encoder", "instructions")},
         seed=training["seed"],
     )
@@ -168,7 +145,3 @@ def _table(scores: Mapping[str, Any]) -> list[tuple[str, Sequence[float]]]:
         "mean of the farther half": scores["validation_far"],
     }
     return [*scores["validation"].items(), *halves.items()]
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in values.items())

@@ -84,7 +84,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
         details = describe(recipe, training, validation, progress, accelerator.num_processes)
-        save_and_publish(BertPredictor(model, tokenizer, details), recipe)
+        save_and_publish(BertPredictor(task.model, tokenizer, details), recipe)
     accelerator.wait_for_everyone()
     return progress
 

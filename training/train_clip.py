@@ -13,6 +13,7 @@ from pqpp_models.clip.embedding import (
     pixels_of,
     score_embedded,
     score_pairs,
+    score_pairs_whole,
     tokens_of,
 )
 from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
@@ -23,7 +24,7 @@ from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_re
 from pqpp_models.training.card import describe
 from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
-from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+from pqpp_models.training.loop import Task, is_sharded, make_accelerator, predict_in_parts, train
 from pqpp_models.training.publish import run_script, save_and_publish
 
 EXAMPLES = """\
@@ -73,7 +74,7 @@ def frozen_task(recipe, model, processor, training: Pairs, held_out: Pairs):
             "labels": torch.from_numpy(training.labels[pairs]),
         }
 
-    def score(model, indices):
+    def score(model, indices, sharded):
         text, images = unseen["text"][held_out.row[indices]], unseen["images"][indices]
         return score_embedded(model, text, images, recipe.batch_size)
 
@@ -93,7 +94,7 @@ def live_task(recipe, model, processor, training: Pairs, held_out: Pairs):
             "labels": torch.from_numpy(training.labels[pairs]),
         }
 
-    def score(model, indices):
+    def score(model, indices, sharded):
         some = Pairs(
             [held_out.prompts[row] for row in held_out.row[indices]],
             [held_out.images[pair] for pair in indices],
@@ -102,7 +103,8 @@ def live_task(recipe, model, processor, training: Pairs, held_out: Pairs):
             held_out.rank[indices],
             held_out.labels[indices],
         )
-        return score_pairs(model, processor, some, recipe.batch_size)
+        score = score_pairs_whole if sharded else score_pairs
+        return score(model, processor, some, recipe.batch_size)
 
     return collate, score
 
@@ -131,9 +133,10 @@ def train_clip(recipe: ClipRecipe, training, validation):
     prepare(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
 
     def evaluate(model, accelerator):
-        plain = accelerator.unwrap_model(model)
+        sharded = is_sharded(accelerator)
+        usable = model if sharded else accelerator.unwrap_model(model)
         scores = predict_in_parts(
-            accelerator, len(held_out.row), lambda indices: score(plain, indices)[:, None]
+            accelerator, len(held_out.row), lambda indices: score(usable, indices, sharded)[:, None]
         )
         predicted = performance(scores[:, 0], held_out, recipe.targets, recipe.aggregation)
         return correlations(predicted, held_out_rows.targets, recipe.targets)
@@ -149,9 +152,9 @@ def train_clip(recipe: ClipRecipe, training, validation):
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
-        merge(model, recipe.tuning)
+        merge(task.model, recipe.tuning)
         details = describe(recipe, rows, held_out_rows, progress, accelerator.num_processes)
-        save_and_publish(ClipPredictor(model, processor, details), recipe)
+        save_and_publish(ClipPredictor(task.model, processor, details), recipe)
     accelerator.wait_for_everyone()
     return progress
 

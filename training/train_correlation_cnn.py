@@ -115,7 +115,7 @@ def train_cnn(recipe: CnnRecipe, training, validation):
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
         details = describe(recipe, rows, held_out_rows, progress, accelerator.num_processes)
-        save_and_publish(CorrelationCnnPredictor(model, details=details), recipe)
+        save_and_publish(CorrelationCnnPredictor(task.model, details=details), recipe)
     accelerator.wait_for_everyone()
     return progress
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,8 +45,30 @@ def score(
     """
     scores = np.empty((len(encoded), n_targets))
     with fast_linear(model, device):
-        for batch in length_sorted([len(row) for row in encoded], batch_size):
-            inputs = pad([encoded[i] for i in batch], pad_id)
-            moved = {name: tensor.to(device) for name, tensor in inputs.items()}
-            scores[batch] = model(**moved).scores.float().cpu().numpy()
+        for batch, inputs in _batches(encoded, pad_id, batch_size, device):
+            scores[batch] = model(**inputs).scores.float().cpu().numpy()
     return scores
+
+
+@torch.inference_mode()
+def embed(
+    model: torch.nn.Module,
+    encoded: Sequence[Sequence[int]],
+    pad_id: int,
+    batch_size: int,
+    device: torch.device,
+) -> NDArray[np.float32]:
+    """Return what the head gets of encoded prompts, in their own order; arguments as in `score`."""
+    points = np.empty((len(encoded), model.config.backbone_config.hidden_size), np.float32)
+    with fast_linear(model, device):
+        for batch, inputs in _batches(encoded, pad_id, batch_size, device):
+            points[batch] = model.embed(**inputs).float().cpu().numpy()
+    return points
+
+
+def _batches(
+    encoded: Sequence[Sequence[int]], pad_id: int, batch_size: int, device: torch.device
+) -> Iterator[tuple[Any, dict[str, torch.Tensor]]]:
+    for batch in length_sorted([len(row) for row in encoded], batch_size):
+        inputs = pad([encoded[i] for i in batch], pad_id)
+        yield batch, {name: tensor.to(device) for name, tensor in inputs.items()}

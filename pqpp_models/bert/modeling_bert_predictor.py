@@ -77,8 +77,14 @@ class BertForPerformancePrediction(PreTrainedModel):
         backbone = AutoModel.from_pretrained(name_or_path, dtype=torch.float32)
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
+        config = BertPredictorConfig(backbone_config=backbone.config, **fields)
+        unused = getattr(backbone, "pooler", None)
+        if unused is not None and config.pooling != "pooler":
+            # It would get no gradient and have no state in the optimizer, which a sharded
+            # checkpoint can't be read back without.
+            unused.requires_grad_(False)
         # post_init leaves pretrained weights alone: they are marked as initialised.
-        return cls(BertPredictorConfig(backbone_config=backbone.config, **fields), backbone)
+        return cls(config, backbone)
 
     def forward(
         self,
@@ -99,13 +105,25 @@ class BertForPerformancePrediction(PreTrainedModel):
         """
         if token_type_ids is not None:
             kwargs["token_type_ids"] = token_type_ids
-        states = self.backbone(input_ids, attention_mask=attention_mask, **kwargs)
-        logits = self.head(self._pool(states, attention_mask))
+        logits = self.head(self.embed(input_ids, attention_mask, **kwargs))
         scores = torch.sigmoid(logits)
         loss = None
         if labels is not None:
             loss = known_mean_squared_error(scores, labels, self.config.target_weights)
         return PerformanceOutput(loss=loss, scores=scores, logits=logits)
+
+    def embed(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **kwargs: Any
+    ) -> torch.Tensor:
+        """Return what the head gets of each prompt: `(batch, hidden size)`.
+
+        Args:
+            input_ids: Tokens, `(batch, length)`.
+            attention_mask: 1 for a token, 0 for padding.
+            **kwargs: Passed to the encoder.
+        """
+        states = self.backbone(input_ids, attention_mask=attention_mask, **kwargs)
+        return self._pool(states, attention_mask)
 
     def _pool(self, states: Any, attention_mask: torch.Tensor | None) -> torch.Tensor:
         if self.config.pooling == "pooler":

@@ -86,6 +86,22 @@ def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> ND
     return score_embedded(model, text[pairs.row], images, batch_size)
 
 
+@torch.inference_mode()
+def score_pairs_whole(
+    model: Any, processor: Any, pairs: Pairs, batch_size: int
+) -> NDArray[np.float64]:
+    """Return the score of each pair by `forward` alone, as a sharded model needs it."""
+    scores = np.empty(len(pairs.row))
+    for start in range(0, len(scores), batch_size):
+        part = slice(start, start + batch_size)
+        prompts = [pairs.prompts[row] for row in pairs.row[part]]
+        inputs = tokens_of(processor, prompts, model.config.backbone_config)
+        inputs["pixel_values"] = pixels_of(processor, pairs.images[part])
+        moved = {name: tensor.to(model.device) for name, tensor in inputs.items()}
+        scores[part] = model(**moved).scores[:, 0].float().cpu().numpy()
+    return scores
+
+
 def cached_embeddings(
     folder: Path, model: Any, processor: Any, pairs: Pairs, batch_size: int
 ) -> dict[str, NDArray[np.float32]]:

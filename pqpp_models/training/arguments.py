@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pqpp_hub import is_repository_id
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import resolve_targets
 
@@ -47,6 +48,7 @@ class Recipe:
     data_dir: str | None = option(None, "folder of the benchmark's files, instead of a download")
     train_split: str = option("train", "the split to learn from")
     validation_split: str = option("validation", "the split that early stopping looks at")
+    source: str | None = option(None, "use only prompts of this source, like mscoco or drawbench")
     max_train_rows: int | None = option(None, "use only the first rows of the training split")
     targets: list[str] = option([], "targets to predict at once, with commas; all if left out")
     model: str = option("google-bert/bert-base-cased", "pretrained model: name or folder")
@@ -109,6 +111,8 @@ class Recipe:
         self._require("model", bool(self.model), "a name or a folder")
         if self.push_to_hub and not self.hub_model_id:
             raise RecipeError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
+        if self.hub_model_id is not None and not is_repository_id(self.hub_model_id):
+            raise RecipeError(f"`hub_model_id` is {self.hub_model_id!r}; write OWNER/REPOSITORY")
 
     def _require(self, name: str, holds: bool, allowed: str) -> None:
         if not holds:

@@ -42,7 +42,8 @@ def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
         **options: Further options of `load_dataset`, like `image_dir`.
 
     Raises:
-        RecipeError: A column is missing, a value is out of its target's range, or no row has one.
+        RecipeError: A column is missing, a value is out of its target's range, or no row has one;
+            or no row is of the recipe's source.
     """
     import datasets
 
@@ -52,6 +53,8 @@ def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
     if recipe.data_dir is not None:
         options["data_dir"] = str(Path(recipe.data_dir).expanduser())
     table = datasets.load_dataset(recipe.dataset, recipe.dataset_config, split=split, **options)
+    if recipe.source is not None:
+        table = _of_source(table, recipe.source, split)
     if split == recipe.train_split and recipe.max_train_rows is not None:
         table = table.select(range(min(len(table), recipe.max_train_rows)))
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
@@ -61,6 +64,18 @@ def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
             f"{', '.join(table.column_names)}"
         )
     return Rows(list(table["prompt"]), _targets(table, recipe.targets, split), table)
+
+
+def _of_source(table: Any, source: str, split: str) -> Any:
+    """Return the rows of one source: the paper's Tables 6, 7 and 9 train on one."""
+    if "source" not in table.column_names:
+        raise RecipeError(f"`source` is {source!r}, but {split} has no column source; leave it out")
+    sources = list(table["source"])
+    if source not in sources:
+        raise RecipeError(
+            f"`source` is {source!r}; {split} has {', '.join(dict.fromkeys(sources))}"
+        )
+    return table.select([index for index, one in enumerate(sources) if one == source])
 
 
 def _targets(table: Any, names: Sequence[str], split: str) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ and the rest (model, optimizer, loss scaler, history) is in the checkpoint.
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ import torch
 from accelerate import Accelerator, skip_first_batches
 from accelerate.utils import (
     DistributedDataParallelKwargs,
+    DistributedType,
     ProjectConfiguration,
     gather_object,
 )
@@ -31,6 +33,7 @@ from pqpp_models.training.batches import LengthSortedBatches
 from pqpp_models.training.state import Checkpoints, Progress, write_atomically
 
 BEST = "best.safetensors"
+_SHARDED = (DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM)
 
 
 @dataclass
@@ -38,7 +41,8 @@ class Task:
     """What is to be learned.
 
     Attributes:
-        model: Takes a batch by keywords; its output has a `loss`.
+        model: Takes a batch by keywords; its output has a `loss`. After the training it is, in the
+            main process, a whole model with the best epoch's weights.
         examples: The training examples, whatever `collate` takes. One with a method `set_epoch`
             is told each epoch's number before it begins, for what differs between epochs.
         lengths: The length of each example, for batches of like length.
@@ -74,8 +78,22 @@ def make_accelerator(recipe: Recipe) -> Accelerator:
             project_dir=recipe.output_dir, logging_dir=str(Path(recipe.output_dir) / "logs")
         ),
     )
+    if accelerator.distributed_type == DistributedType.DEEPSPEED:
+        # DeepSpeed asks for it, and a loader with batches of our own order does not tell it.
+        config = accelerator.state.deepspeed_plugin.deepspeed_config
+        if config.get("train_micro_batch_size_per_gpu", "auto") == "auto":
+            config["train_micro_batch_size_per_gpu"] = recipe.batch_size
     torch.manual_seed(recipe.seed)
     return accelerator
+
+
+def is_sharded(accelerator: Accelerator) -> bool:
+    """Tell whether no process has all weights (FSDP, DeepSpeed).
+
+    The processes of such a training must call the model's `forward`, all of them equally often; its
+    other methods and its parts do not work by themselves.
+    """
+    return accelerator.distributed_type in _SHARDED
 
 
 def train(task: Task, recipe: Recipe, accelerator: Accelerator) -> Progress:
@@ -119,6 +137,9 @@ class _Run:
             collate_fn=task.collate,
             num_workers=recipe.data_workers,
         )
+        # A sharded model is taken apart in place; a whole one takes the best weights at the end.
+        sharded = is_sharded(accelerator)
+        self.whole = copy.deepcopy(task.model).cpu() if sharded else task.model
         optimizer = make_optimizer(task.model, recipe, task.head)
         self.model, self.optimizer, self.loader = accelerator.prepare(task.model, optimizer, loader)
         self.steps_an_epoch = -(-len(self.loader) // recipe.gradient_accumulation_steps)
@@ -240,8 +261,8 @@ class _Run:
             tracker.finish()  # not `end_training`: the processes still have to meet
         self.accelerator.wait_for_everyone()
         if self.accelerator.is_main_process:
-            self.task.model.load_state_dict(load_file(self.folder / BEST))
-        self.task.model.eval()
+            self.whole.load_state_dict(load_file(self.folder / BEST))
+        self.task.model = self.whole.eval()
 
 
 def make_optimizer(model: torch.nn.Module, recipe: Recipe, head: str) -> torch.optim.AdamW:
@@ -291,14 +312,17 @@ def predict_in_parts(
 ) -> NDArray[np.float64]:
     """Let each process predict its part of the rows, and return all of it in every process.
 
-    Each has the same number of rows, the first ones serving twice where it doesn't come out even:
-    sharded models call each other, so no process may do a batch more than another.
+    Each has the same number of rows, the first ones serving twice where it doesn't come out even.
+    The processes of a sharded model call each other, so no one may do a batch more than another:
+    there, each predicts all rows.
 
     Args:
         accelerator: The processes.
         n: How many rows there are.
         predict: Takes indices of rows, returns `(indices, targets)`.
     """
+    if is_sharded(accelerator):
+        return predict(np.arange(n))
     world, rank = accelerator.num_processes, accelerator.process_index
     mine = np.arange(-(-n // world)) * world + rank
     mine = mine % n

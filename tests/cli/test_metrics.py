@@ -6,30 +6,54 @@ import pandas as pd
 import pytest
 from scipy import stats
 from support.processes import run_pqpp
+from support.worker import Worker
 
 from pqpp_metrics.registration import list_metrics
 
 
-@pytest.fixture
-def home(tmp_path):
-    return {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory):
+    place = tmp_path_factory.mktemp("metrics")
+    running = Worker({"HF_HOME": str(place / "hf"), "HF_HUB_OFFLINE": "1"}, place)
+    yield running
+    running.close()
 
 
 @pytest.fixture
-def compute(tmp_path, home):
+def pqpp(worker, tmp_path):
+    """Run `pqpp metrics` in the test's folder."""
+
     def run(*arguments):
-        done = run_pqpp("metrics", "compute", *arguments, "--format", "json", cwd=tmp_path, **home)
-        assert done.returncode == 0, done.stderr
+        done = worker.pqpp("metrics", *arguments, home=tmp_path)
+        assert done.error is None, done.error
+        return done
+
+    return run
+
+
+@pytest.fixture
+def compute(pqpp):
+    def run(*arguments):
+        done = pqpp("compute", *arguments, "--format", "json")
+        assert done.value == 0, done.stderr
         return json.loads(done.stdout)
 
     return run
 
 
-def test_list_and_show_name_every_metric(tmp_path, home):
-    listed = run_pqpp("metrics", "list", cwd=tmp_path, **home).stdout
+def test_list_and_show_name_every_metric(pqpp):
+    listed = pqpp("list").stdout
     assert all(name in listed for name in list_metrics())
-    shown = run_pqpp("metrics", "show", "pqpp/kendall_qpp", cwd=tmp_path, **home).stdout
+    shown = pqpp("show", "pqpp/kendall_qpp").stdout
     assert shown.startswith("# Kendall") and "tau-b" in shown
+
+
+def test_as_a_command_of_its_own(tmp_path):
+    (tmp_path / "p.csv").write_text("p\n1\n2\n3\n")
+    files = ("--predictions", "p.csv", "--references", "p.csv")
+    home = {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+    done = run_pqpp("metrics", "compute", "pearson_qpp", *files, cwd=tmp_path, **home)
+    assert done.returncode == 0 and "pearson_qpp" in done.stdout, done.stderr
 
 
 PREDICTED, TRUE = [0.3, 0.1, 0.9, 0.5, 0.4], [1.0, 2.0, 5.0, 4.0, 3.0]
@@ -74,12 +98,12 @@ def test_trec_files(tmp_path, compute):
     assert compute("precision_at_k", *files, "--option", "k=2")["scores"] == [0.5, 0.5]
 
 
-def test_query_on_one_side(tmp_path, compute, home):
+def test_query_on_one_side(tmp_path, compute, pqpp):
     (tmp_path / "run.trec").write_text(RUN)
     (tmp_path / "qrels.trec").write_text(QRELS + "q3 0 d1 1\n")
     files = ("--predictions", "run.trec", "--references", "qrels.trec")
-    done = run_pqpp("metrics", "compute", "reciprocal_rank", *files, cwd=tmp_path, **home)
-    assert done.returncode == 2 and "q3" in done.stderr and done.stderr.count("\n") == 1
+    done = pqpp("compute", "reciprocal_rank", *files)
+    assert done.value == 2 and "q3" in done.stderr and done.stderr.count("\n") == 1
     assert compute("reciprocal_rank", *files, "--missing", "zero")["scores"] == [0.5, 1.0, 0.0]
     assert compute("reciprocal_rank", *files, "--missing", "drop")["scores"] == [0.5, 1.0]
 
@@ -106,21 +130,21 @@ def test_other_inputs_and_lists(tmp_path, compute):
         (["kendall_qpp", "--predictions", "a.csv:y", "--references", "a.csv:x"], "numbers"),
     ],
 )
-def test_bad_input_is_one_line_and_two(tmp_path, home, arguments, expected):
+def test_bad_input_is_one_line_and_two(tmp_path, pqpp, arguments, expected):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n3,c\n")
     (tmp_path / "a.xls").write_text("")
     (tmp_path / "b.json").write_text("[1,")
-    done = run_pqpp("metrics", "compute", *arguments, cwd=tmp_path, **home)
-    assert done.returncode == 2 and expected in done.stderr, done.stderr
+    done = pqpp("compute", *arguments)
+    assert done.value == 2 and expected in done.stderr, done.stderr
     assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
 
 
-def test_blank_lines_keep_pairs_apart(tmp_path, home):
+def test_blank_lines_keep_pairs_apart(tmp_path, pqpp):
     (tmp_path / "p.csv").write_text("p\n1\n\n3\n4\n")
     (tmp_path / "r.csv").write_text("r\n1\n2\n\n4\n")
     files = ("--predictions", "p.csv", "--references", "r.csv")
-    done = run_pqpp("metrics", "compute", "pearson_qpp", *files, cwd=tmp_path, **home)
-    assert done.returncode == 2 and "predictions" in done.stderr
+    done = pqpp("compute", "pearson_qpp", *files)
+    assert done.value == 2 and "predictions" in done.stderr
 
 
 def test_undefined_values_are_null_in_json(compute, tmp_path):

@@ -150,7 +150,7 @@ def test_config_from_the_future(saved):
 
 def test_config_of_another_kind(saved):
     change_config(saved, predictor_type="clairvoyant")
-    refused(saved, "'clairvoyant'", "known: lexical")
+    refused(saved, "'clairvoyant'", "known: static")
     change_config(saved, predictor_type="n_words")
     with pytest.raises(CheckpointError, match="is a LinguisticPredictor, not a LexicalPredictor"):
         LexicalPredictor.from_pretrained(saved)

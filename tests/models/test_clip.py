@@ -121,6 +121,20 @@ def test_a_configuration_with_another_task_is_refused(backbone, tmp_path):
         Predictor.from_pretrained(folder)
 
 
+def test_pairs_score_the_same_by_forward_alone(backbone):
+    from pqpp_models.clip.embedding import score_pairs, score_pairs_whole
+
+    predictor = new_predictor(backbone)
+    rows = [{"prompt": p, "images": [picture(b) for b in (0, 90, 250)]} for p in ("a", "a cat")]
+    pairs = read_pairs(rows, "generation", 25)
+    parts = [
+        score(predictor.model, predictor.processor, pairs, 4)
+        for score in (score_pairs, score_pairs_whole)
+    ]
+    assert parts[0].shape == (6,) and np.ptp(parts[0]) > 0
+    np.testing.assert_allclose(parts[1], parts[0], atol=1e-6)
+
+
 @pytest.fixture
 def generated(tmp_path):
     """A dataset of which the brightness of the images is the performance."""

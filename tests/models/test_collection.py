@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from models.made_up import made_up
 
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.collection import SAME, Collection, density, similarities, unit
@@ -127,44 +126,6 @@ def test_made_up_prompts_repeat():
     assert first != made_up_prompts(captions, ["robot", "nebula"], 60, seed=2)
 
 
-@pytest.fixture(scope="module")
-def ensemble(tmp_path_factory):
-    pytest.importorskip("transformers")
-    from support.tiny_models import load_script, save_text_encoder
-    from transformers import AutoModel, AutoTokenizer
-
-    from pqpp_models.collection_data import Benchmark
-    from pqpp_models.collection_encoder import layer_means
-
-    folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
-    script = load_script("train_text_ensemble")
-    prompts, scores = made_up(60)
-    prompts = [f"{prompt} {number}" for number, prompt in enumerate(prompts)]
-    captions = [f"{prompt} and more {i}" for i, prompt in enumerate(made_up(50, seed=1)[0])]
-    recipe = {
-        "model": str(folder),
-        "layers": [0, 1, 2],
-        "seed": 0,
-        "config": "made up",
-        "encoder": "tiny",
-        "fit": {"kernel_layers": [2, 1], "networks": 2, "hidden_size": 8, "epochs": 2},
-        "tuned": {
-            **{"targets": ["mean_hbpp", "glide_hbpp"], "share": 0.3, "epochs": 1},
-            **{"batch_size": 16, "learning_rate": 1e-3, "head_learning_rate": 1e-3},
-            **{"weight_decay": 0.01, "max_length": 48},
-        },
-    }
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    encoder = AutoModel.from_pretrained(folder).eval()
-    benchmark = Benchmark(prompts, scores, prompts[:5], scores[:5], np.arange(1, 61))
-    encoded = layer_means(encoder, tokenizer, [*prompts, *captions], recipe["layers"])
-    predictor = script.train(
-        recipe, benchmark, np.arange(60), captions, encoded, encoder, tokenizer
-    )
-    predictor.details |= script.describe(recipe, benchmark, captions)
-    return predictor
-
-
 PROMPTS = ["A man riding a wave.", "", "Zebra!", "A cat near the old clock. " * 20]
 
 
@@ -182,7 +143,8 @@ def test_the_ensemble_comes_back_from_its_folder(ensemble, tmp_path):
     folder = ensemble.save_pretrained(tmp_path / "saved")
     again = Predictor.from_pretrained(folder)
     assert type(again) is type(ensemble)
-    np.testing.assert_allclose(again.predict(PROMPTS), ensemble.predict(PROMPTS), atol=2e-3)
+    # Vectors are saved with sixteen bits.
+    np.testing.assert_allclose(again.predict(PROMPTS), ensemble.predict(PROMPTS), atol=5e-3)
     twice = Predictor.from_pretrained(again.save_pretrained(tmp_path / "twice"))
     np.testing.assert_allclose(twice.predict(PROMPTS), again.predict(PROMPTS), atol=1e-6)
     assert "Not measured" in (folder / "README.md").read_text("utf-8")

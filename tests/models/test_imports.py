@@ -20,10 +20,13 @@ PLAIN = {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": str(Path(pqpp_models.__file__).p
         ("import pqpp_models; pqpp_models.TARGETS; pqpp_models.list_predictors()", "safetensors"),
         ("import pqpp_models.linguistic", "huggingface_hub"),
         ("import pqpp_models.lexical", "huggingface_hub"),
-        (
-            "from pqpp_models import Predictor\n"
-            "Predictor.from_pretrained('lexical').predict(['a red cat'])",
-            "huggingface_hub",
+        *(
+            (
+                "from pqpp_models import Predictor\n"
+                f"Predictor.from_pretrained({name!r}).predict(['a red cat'])",
+                "huggingface_hub",
+            )
+            for name in ("lexical", "static")
         ),
     ],
 )

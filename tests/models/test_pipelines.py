@@ -96,3 +96,16 @@ print(sorted(pipeline("prompt-performance-prediction", model={text_folder!r})("a
 """
     result = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY))
     assert "['mean_hbpp', 'mean_rr']" in result.stdout, result.stderr
+
+
+def test_its_own_module_may_be_imported_first(text_folder, tmp_path):
+    code = f"""
+import warnings; warnings.simplefilter("error", UserWarning)
+import pqpp_autoload; pqpp_autoload.start()
+import pqpp_models.pipelines
+from transformers import pipeline
+pipe = pipeline("prompt-performance-prediction", model={text_folder!r})
+print(type(pipe).__module__)
+"""
+    result = run_python(code, tmp_path, PYTHONPATH=str(REPOSITORY))
+    assert result.stdout.splitlines()[-1] == "pqpp_models.pipelines", result.stderr

@@ -30,7 +30,8 @@ def test_every_registered_name_loads(monkeypatch, tmp_path):
 
 
 def test_the_default_comes_first_and_the_eight_features_follow():
-    assert list_predictors()[:9] == [DEFAULT_PREDICTOR, *FEATURES]
+    assert DEFAULT_PREDICTOR == "static"
+    assert list_predictors()[:10] == ["static", "lexical", *FEATURES]
     assert expand_predictors("linguistic") == tuple(FEATURES)
 
 
@@ -81,8 +82,8 @@ def test_a_predictor_of_ones_own(monkeypatch):
     [
         ("lexicle", "did you mean 'lexical'"),
         ("linguistic", "it is a group; name one of n_synsets"),
-        ("qqq", "known: lexical, n_synsets"),
-        ("", "known: lexical"),
+        ("qqq", "known: static, lexical, n_synsets"),
+        ("", "known: static"),
     ],
 )
 def test_unknown_names_are_refused(name, said):

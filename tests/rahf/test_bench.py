@@ -1,6 +1,5 @@
 """The benchmark: trained baselines, CLIP as it is, the four tables, the command."""
 
-import argparse
 import json
 
 import numpy as np
@@ -93,30 +92,23 @@ def test_the_tables_stand_beside_the_published_ones(scenes, tmp_path):
 
 
 def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
-    from pqpp_cli import bench_richhf as command
-    from pqpp_cli.bench import FORMATS
-    from pqpp_cli.options import add_output
+    from pqpp_cli.main import main
 
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--split", default="validation")
-    parser.add_argument("--data-dir")
-    parser.add_argument("--no-published", action="store_true")
-    add_output(parser, FORMATS, by_name=True)
-    command.add_options(parser)
     saved = tiny_feedback().save_pretrained(tmp_path / "mine")
-    words = ["--models", str(saved), "--data-dir", str(scenes / "richhf")]
+    words = ["bench", "--benchmark", "richhf", "--models", str(saved)]
+    words += ["--data-dir", str(scenes / "richhf")]
     words += ["--pickapic-dir", str(scenes / "pickapic"), "--limit", "3", "--split", "test"]
-    command.run(parser.parse_args(words))
+    assert main(words) == 0
     text = capsys.readouterr().out
     for title in ("Scores:", "Implausibility heatmap:", "Misalignment heatmap:", "Misaligned key"):
         assert title in text
     assert "RAHF (multi-head) (published)" in text and str(saved) in text
     assert "richhf, test split" in text and "CVPR 2024" in text
-    command.run(parser.parse_args([*words, "--format", "json", "--no-published"]))
+    assert main([*words, "--format", "json", "--no-published"]) == 0
     found = json.loads(capsys.readouterr().out)["tables"]
     assert [len(found[name]["rows"]) for name in TABLES] == [1, 1, 1, 1]
-    with pytest.raises(ValueError, match="--split dev: richhf has train, validation, test"):
-        command.run(parser.parse_args(["--models", "x", "--split", "dev"]))
+    assert main([*words, "--split", "dev"]) == 2
+    assert "--split dev: richhf has train, validation, test" in capsys.readouterr().err
 
 
 def test_a_broken_baseline_is_refused(tmp_path):

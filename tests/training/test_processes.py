@@ -15,8 +15,29 @@ from support.tiny_models import REPOSITORY, save_text_encoder  # noqa: E402
 pytestmark = pytest.mark.slow
 
 
-def train(tmp_path, name, processes, *flags):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
+SHARD = """
+import runpy, sys
+from accelerate import state
+from accelerate.utils import DistributedType
+plain = state.PartialState.__init__
+def start(self, *arguments, **options):
+    plain(self, *arguments, **options)
+    self.distributed_type = DistributedType.MULTI_GPU
+state.PartialState.__init__ = start  # Accelerate shards on GPUs only; torch does on CPUs as well
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+FSDP = {
+    "ACCELERATE_USE_FSDP": "true",
+    "FSDP_VERSION": "2",
+    "FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP",
+    "FSDP_TRANSFORMER_CLS_TO_WRAP": "BertLayer",
+    "FSDP_STATE_DICT_TYPE": "SHARDED_STATE_DICT",
+}
+
+
+def train(tmp_path, name, processes, *flags, begin=(), **more):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY), **more}
     environment["ACCELERATE_USE_CPU"] = "true"
     launcher = [sys.executable]
     if processes > 1:
@@ -32,6 +53,7 @@ def train(tmp_path, name, processes, *flags):
     result = subprocess.run(
         [
             *launcher,
+            *begin,
             str(REPOSITORY / "training" / "train_bert.py"),
             *("--dataset_config", "sample", "--epochs", "2", "--targets", "mean_hbpp,mean_rr"),
             *("--model", str(tmp_path / "encoder"), "--output_dir", str(tmp_path / name)),
@@ -72,3 +94,23 @@ def test_two_processes_learn_what_one_does_on_twice_the_batch(tmp_path, cache):
     two = train(tmp_path, "two", 2, *flags, "--batch_size", "8")
     assert one["steps"] == two["steps"] == 30
     assert one["validation"] == pytest.approx(two["validation"], abs=1e-3)
+
+
+def test_a_sharded_model_is_whole_when_it_is_saved_and_resumed(tmp_path, cache):
+    from safetensors.torch import load_file
+
+    from pqpp_models import Predictor
+
+    save_text_encoder(tmp_path / "encoder")
+    (tmp_path / "shard.py").write_text(SHARD)
+    begin = (str(tmp_path / "shard.py"),)
+    flags = ("--batch_size", "8", "--learning_rate", "1e-3", "--checkpoint_steps", "10")
+    details = train(tmp_path, "sharded", 2, *flags, begin=begin, **FSDP)
+    assert details["processes"] == 2 and details["steps"] == 30
+    model = tmp_path / "sharded" / "model"
+    whole = load_file(model / "model.safetensors")
+    again = train(tmp_path, "sharded", 2, *flags, "--resume", begin=begin, **FSDP)
+    assert again["validation"] == details["validation"]
+    resumed = load_file(model / "model.safetensors")
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert Predictor.from_pretrained(model).predict(["a cat"]).shape == (1, 2)

@@ -113,3 +113,38 @@ def test_columns_that_are_missing_are_told(script, recipe, tmp_path):
     recipe.dataset, recipe.dataset_config = str(tmp_path / "d"), None
     with pytest.raises(ValueError, match="has no column mean_hbpp; it has prompt"):
         script.load_rows(recipe, "train")
+
+
+def test_sixteen_bits_on_a_cpu(script, recipe, request):
+    from accelerate.state import AcceleratorState
+
+    whole = run(script, recipe)
+    AcceleratorState._reset_state()  # a process trains in one number format, this one in two
+    request.addfinalizer(AcceleratorState._reset_state)
+    recipe.mixed_precision, recipe.output_dir = "bf16", recipe.output_dir + "-bf16"
+    half = run(script, recipe)
+    assert half.step == whole.step and half.history != whole.history
+    config = json.loads((Path(recipe.output_dir) / "model" / "config.json").read_text())
+    assert config["training"]["recipe"]["mixed_precision"] == "bf16"
+    folders = [Path(folder) / "model" for folder in (recipe.output_dir[:-5], recipe.output_dir)]
+    plain, found = map(Predictor.from_pretrained, folders)
+    assert found.model.dtype == torch.float32
+    prompts = ["a red cat", "two dogs and a bird"]
+    assert found.predict(prompts) == pytest.approx(plain.predict(prompts), abs=0.15)
+
+
+def test_one_source_only(script, recipe, tmp_path):
+    datasets = pytest.importorskip("datasets")
+    columns = {"prompt": list("abcd"), "mean_hbpp": [0.1, 0.2, 0.3, 0.4]}
+    for name, more in (("with", {"source": ["x", "y", "x", "y"]}), ("without", {})):
+        made = datasets.Dataset.from_dict(columns | more)
+        made.to_parquet(tmp_path / name / "train.parquet")
+    recipe.dataset, recipe.dataset_config, recipe.source = str(tmp_path / "with"), None, "y"
+    recipe.max_train_rows = 1
+    assert script.load_rows(recipe, "train").prompts == ["b"]
+    recipe.source = "z"
+    with pytest.raises(ValueError, match="`source` is 'z'; train has x, y"):
+        script.load_rows(recipe, "train")
+    recipe.dataset = str(tmp_path / "without")
+    with pytest.raises(ValueError, match="train has no column source"):
+        script.load_rows(recipe, "train")

@@ -1,0 +1,134 @@
+"""From a recipe by `accelerate launch` to the Hub on loopback, and back in a fresh process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs torch")
+pytest.importorskip("accelerate", reason="training needs accelerate")
+
+from support import local_hub  # noqa: E402
+from support.processes import run_python  # noqa: E402
+from support.tiny_models import REPOSITORY, save_clip, save_text_encoder  # noqa: E402
+
+from pqpp_models import Predictor  # noqa: E402
+
+pytestmark = pytest.mark.slow
+PULL = """
+import json, sys
+import numpy as np
+from pqpp_models import Predictor
+rows = json.loads(sys.stdin.read())
+predictor = Predictor.from_pretrained("pqpp/made")
+from transformers import AutoModel, pipeline
+assert type(AutoModel.from_pretrained("pqpp/made")) is type(predictor.model)
+found = pipeline("prompt-performance-prediction", model="pqpp/made")(rows)
+print(json.dumps([[list(one.values()) for one in found], predictor.predict(rows).tolist()]))
+"""
+
+
+@pytest.fixture
+def hub():
+    with local_hub.serve() as running:
+        yield running
+
+
+def parquet(folder, columns):
+    datasets = pytest.importorskip("datasets")
+    for name in ("train", "validation"):
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        datasets.Dataset.from_dict(columns).to_parquet(folder / "data" / f"{name}.parquet")
+    return str(folder)
+
+
+def text(folder):
+    rows = ["a cat", "", "three red dogs"]
+    encoder = str(save_text_encoder(folder / "encoder"))
+    recipe = {"dataset_config": "sample", "model": encoder, "targets": ["mean_hbpp", "mean_rr"]}
+    return "train_bert", recipe, rows
+
+
+def clip(folder):
+    from PIL import Image
+
+    files = []
+    for number in range(16):
+        files.append([str(folder / f"{number}.png")])
+        gray = np.full((16, 16, 3), 16 * number, dtype=np.uint8)
+        Image.fromarray(gray).save(files[-1][0])
+    scores = [number / 8 - 0.5 for number in range(16)]
+    columns = {"prompt": ["a cat"] * 16, "images": files, "mean_hbpp": scores}
+    recipe = {"dataset": parquet(folder / "made", columns), "model": str(save_clip(folder / "c"))}
+    recipe |= {"targets": ["mean_hbpp"], "tuning": "lora"}
+    return "train_clip", recipe, [{"prompt": "a cat", "images": one} for one in files[:3]]
+
+
+def cnn(folder):
+    random = np.random.default_rng(0)
+    matrices = [np.corrcoef(random.normal(size=(4, 6))).tolist() for _ in range(16)]
+    columns = {"prompt": ["a"] * 16, "similarities": matrices}
+    columns["mean_p10"] = [number / 16 for number in range(16)]
+    recipe = {"dataset": parquet(folder / "made", columns), "targets": ["mean_p10"]}
+    return "train_correlation_cnn", recipe, [{"similarities": one} for one in matrices[:3]]
+
+
+def launch(script, recipe, folder, *flags, **environment):
+    path = folder / "recipe.yaml"
+    path.write_text(json.dumps(recipe))  # JSON is YAML
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu"]
+    command += ["--num_processes", "1", str(REPOSITORY / "training" / f"{script}.py")]
+    done = subprocess.run(
+        [*command, "--config", str(path), "--output_dir", str(folder / "run"), *flags],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", **environment},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder / "run"
+
+
+@pytest.mark.parametrize("make", [text, clip, cnn], ids=lambda make: make.__name__)
+def test_what_is_pushed_predicts_the_same_when_pulled(make, hub, tmp_path):
+    script, recipe, rows = make(tmp_path)
+    recipe |= {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3}
+    recipe |= {"push_to_hub": True, "hub_model_id": "pqpp/made", "hub_private": True}
+    here = hub.environment(tmp_path / "home")
+    run = launch(script, recipe, tmp_path, **here)
+    repository = hub.hub.store.repositories["model", "pqpp/made"]
+    assert repository.private
+    expected = Predictor.from_pretrained(run / "model").predict(rows)
+    # Another home: nothing is in its cache.
+    there = {**hub.environment(tmp_path / "elsewhere"), "PYTHONPATH": str(REPOSITORY)}
+    done = run_python(
+        f"import io, sys; sys.stdin = io.StringIO({json.dumps(rows)!r})\n"
+        "import pqpp_autoload; pqpp_autoload.start()\n" + PULL,
+        tmp_path,
+        **there,
+    )
+    assert done.returncode == 0, done.stderr
+    for found in json.loads(done.stdout.splitlines()[-1]):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_the_grid_by_its_flag(hub, tmp_path):
+    script, recipe, rows = text(tmp_path)
+    recipe |= {"epochs": 1, "batch_size": 32, "grid_learning_rates": [1e-3, 1e-5]}
+    recipe |= {"grid_weight_decays": [0.0], "hub_model_id": "pqpp/made"}
+    run = launch(
+        script, recipe, tmp_path, "--grid", "--push_to_hub", **hub.environment(tmp_path / "home")
+    )
+    cells = json.loads((run / "grid.json").read_text())
+    assert [cell["kendall"] for cell in cells] == sorted(
+        (c["kendall"] for c in cells), reverse=True
+    )
+    assert {cell["learning_rate"] for cell in cells} == {1e-3, 1e-5}
+    assert Predictor.from_pretrained(run / "model").predict(rows).shape == (3, 2)
+    repository = hub.hub.store.repositories["model", "pqpp/made"]
+    files = repository.commits[repository.branches["main"]].files
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(files)
