@@ -20,7 +20,8 @@ predictor.predict(["A man riding a wave on a surfboard."], "mean_hbpp,mean_p10")
 ## How it works
 
 A frozen text encoder gives mean states of several layers. From them, from how densely a collection
-of captions lies around the prompt, from the scores of the nearest training prompts and from cues of
+of captions lies around the prompt, from how many of them hold its words (query scope) and how alike
+the nearest are (coherence), from the scores of the nearest training prompts and from cues of
 difficulty, kernel ridge regression and small networks predict all targets; what concerns a training
 prompt itself was left out when they were fitted. For generation, the same encoder, fine-tuned on
 HBPP, has a share. Deviations are such that nine in ten true values are to lie within 1.645 of them.
