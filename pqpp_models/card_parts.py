@@ -23,6 +23,13 @@ retrieval, how sure that is, and whether the prompt is far from what the predict
 -1 .. 2, P@10 and RR are in 0 .. 1; higher is better. Targets: {targets}.
 """
 
+ABOUT_OUTSIDE = """\
+For prompts that give instructions, not captions, a gate adds a linear model of what makes an
+instruction hard: numbers, negation, places, text to draw, many things, unknown words, pairs of
+words that no caption holds together. The gate opens for what is short and not written as a
+sentence, a little for all that doesn't end with a full stop, and is closed for other captions.
+"""
+
 PQPP = """\
 Trained on PQPP (Poesina, Costache, Chifu, Mothe and Ionescu, "PQPP: A Joint Benchmark for
 Text-to-Image Prompt and Query Performance Prediction", CVPR 2025)"""

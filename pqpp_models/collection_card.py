@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pqpp_models.card_parts import ABOUT_UNCERTAIN, PQPP_AND_COCO, card, head, listed
+from pqpp_models.card_parts import ABOUT_OUTSIDE, ABOUT_UNCERTAIN, PQPP_AND_COCO, card, head, listed
 from pqpp_models.static_card import render_scores
 
 _ABOUT = f"""
@@ -27,6 +27,12 @@ prompt itself was left out when they were fitted. For generation, the same encod
 HBPP, has a share. Deviations are such that nine in ten true values are to lie within 1.645 of them.
 """
 
+_OUTSIDE = f"""
+{ABOUT_OUTSIDE}\
+Nothing was fitted to DrawBench or GIMBRR, but the form of the gate was settled while looking at the
+scores on both.
+"""
+
 _TRAINING = """\
 ## How it was trained
 
@@ -37,6 +43,7 @@ _TRAINING = """\
 | encoder | {encoder_name} |
 | kernel ridge and networks | {fit} |
 | fine-tuned encoder | {tuned} |
+| model of instructions, fitted to GenEval's rates | {outside} |
 | seed | {seed} |
 | versions | {versions} |
 
@@ -79,7 +86,8 @@ def render_card(targets: Sequence[str], details: Mapping[str, Any]) -> str:
     >>> "Not measured" in render_card(["mean_rr"], {})
     True
     """
-    parts = [head("text_ensemble", _ABOUT, targets)]
+    about = _ABOUT + (_OUTSIDE if (details.get("training") or {}).get("outside") else "")
+    parts = [head("text_ensemble", about, targets)]
     if details.get("own_collection"):
         parts.append(_OWN_COLLECTION.format(**details["own_collection"]))
     parts += [render_scores(details.get("evaluation")), _LIMITS]
@@ -89,4 +97,5 @@ def render_card(targets: Sequence[str], details: Mapping[str, Any]) -> str:
 def _training(details: Mapping[str, Any]) -> str:
     training = dict(details["training"])
     training |= {name: listed(training[name]) for name in ("fit", "tuned", "versions")}
+    training["outside"] = listed(training.get("outside") or {}) or "none"
     return _TRAINING.format(data=details.get("data", "not named"), **training)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,16 @@ from pqpp_models.collection import Floats
 from pqpp_models.errors import PredictorError
 from pqpp_models.static_cues import words_of
 from pqpp_models.targets import TARGETS
+
+GENEVAL_RATES = {
+    "single_object": 0.98,
+    "two_object": 0.74,
+    "counting": 0.39,
+    "colors": 0.85,
+    "position": 0.15,
+    "color_attr": 0.23,
+}
+"""How often SDXL follows a prompt of each category: the GenEval paper's table of results."""
 
 
 @dataclass
@@ -89,6 +100,26 @@ def read_lines(path: str) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise PredictorError(f"{path} cannot be read ({reason}); give a UTF-8 text file") from None
+
+
+def read_geneval(path: str) -> tuple[list[str], NDArray[np.float64]]:
+    """Read GenEval's prompts, and how often images follow a prompt of their category.
+
+    Args:
+        path: GenEval's ``evaluation_metadata.jsonl``.
+
+    Raises:
+        PredictorError: the file cannot be read, or is another.
+    """
+    try:
+        rows = [json.loads(line) for line in read_lines(path) if line]
+        rates = np.array([GENEVAL_RATES[row["tag"]] for row in rows])
+        return [row["prompt"] for row in rows], rates
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise PredictorError(
+            f"{path} is not GenEval's file ({type(error).__name__}: {error}); give its "
+            "evaluation_metadata.jsonl, one object with 'tag' and 'prompt' a line"
+        ) from None
 
 
 def made_up_prompts(

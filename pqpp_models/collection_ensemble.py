@@ -22,9 +22,10 @@ from pqpp_models.collection_state import pack_model, unpack_model
 from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.static import NEAREST, Uncertain, spread_inputs
+from pqpp_models.static_outside import OutsideModel
 from pqpp_models.targets import TARGETS, resolve_targets, target_limits
 
-_COLLECTION, _ENCODER, _TUNED = "collection.", "encoder.", "tuned."
+_COLLECTION, _ENCODER, _TUNED, _OUTSIDE = "collection.", "encoder.", "tuned.", "outside."
 _CALIBRATION = ("slope", "offset", "spread", "far", "share", "tuned_mean", "tuned_scale")
 
 
@@ -39,6 +40,8 @@ class TextEnsemblePredictor(Predictor):
         calibration: ``share`` is the fine-tuned encoder's part in the targets that it has; from
             its outputs ``tuned_mean`` is taken, and they are multiplied by ``tuned_scale``. The
             rest is as in `StaticPredictor`.
+        outside: what is done with prompts unlike captions, as in `StaticPredictor`; without it
+            nothing is done.
         targets: the targets, in the order of the model's first outputs.
         details: what the configuration tells beside.
     """
@@ -56,9 +59,10 @@ class TextEnsemblePredictor(Predictor):
         calibration: Mapping[str, NDArray[np.float32]],
         targets: Sequence[str] = TARGETS,
         details: Mapping[str, Any] | None = None,
+        outside: OutsideModel | None = None,
     ) -> None:
         self.tokenizer, self.encoder, self.tuned = tokenizer, encoder.eval(), tuned.eval()
-        self.model = model
+        self.model, self.outside = model, outside
         self.calibration = dict(calibration)
         self.targets = tuple(targets)
         self.details = dict(details or {})
@@ -109,9 +113,13 @@ class TextEnsemblePredictor(Predictor):
             return Uncertain(np.empty((0, len(targets))), np.empty((0, len(targets))), np.empty(0))
         columns = [self.targets.index(target) for target in targets]
         scores, distance = self.raw_scores(prompts)
-        scores = scores[:, columns]
-        values = scores * self.calibration["slope"][columns] + self.calibration["offset"][columns]
-        inputs = spread_inputs(scores, distance, np.zeros_like(distance))
+        values = scores * self.calibration["slope"] + self.calibration["offset"]
+        gate = np.zeros(len(prompts), np.float32)
+        if self.outside is not None:
+            gate, steps = self.outside.steps(prompts, values, self.targets, self.model.tables)
+            values = values + steps
+        scores, values = scores[:, columns], values[:, columns]
+        inputs = spread_inputs(scores, distance, gate)
         spread = self.calibration["spread"][columns].astype(np.float64)
         deviations = np.exp(np.clip(np.einsum("rtk,tk->rt", inputs, spread), -6, 1.5))
         return Uncertain(np.clip(values, *target_limits(targets)), deviations, distance)
@@ -141,6 +149,8 @@ class TextEnsemblePredictor(Predictor):
             for name, tensor in module.state_dict().items():
                 tensors[f"{prefix}{name}"] = tensor.detach().float().cpu().numpy()
         tensors |= {f"calibration.{name}": array for name, array in self.calibration.items()}
+        if self.outside is not None:
+            tensors |= {f"{_OUTSIDE}{k}": array for k, array in self.outside.tensors().items()}
         config = {
             "collection": description,
             "encoder": json.loads(self.encoder.config.to_json_string(use_diff=False)),
@@ -202,13 +212,14 @@ class TextEnsemblePredictor(Predictor):
                 for name, array in tensors.items()
                 if name.startswith(prefix)
             }
-            for prefix in (_COLLECTION, _ENCODER, _TUNED, "calibration.")
+            for prefix in (_COLLECTION, _ENCODER, _TUNED, _OUTSIDE, "calibration.")
         }
         try:
             targets = resolve_targets(config["targets"])
             encoder, tuned = _load_encoders(config, parts)
             tokenizer = AutoTokenizer.from_pretrained(str(folder))
             calibration = {name: parts["calibration."][name] for name in _CALIBRATION}
+            outside = OutsideModel.from_tensors(parts[_OUTSIDE]) if parts[_OUTSIDE] else None
         except (AttributeError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
             reason = str(error).splitlines()[0][:200] if str(error) else ""
             raise CheckpointError(
@@ -219,7 +230,7 @@ class TextEnsemblePredictor(Predictor):
         own = {"predictor_type", "format_version", "targets", "weights_sha256"}
         own |= {"collection", "encoder", "tuned"}
         details = {name: value for name, value in config.items() if name not in own}
-        return cls(tokenizer, encoder, tuned, model, calibration, targets, details)
+        return cls(tokenizer, encoder, tuned, model, calibration, targets, details, outside)
 
 
 def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> NDArray[np.float64]:

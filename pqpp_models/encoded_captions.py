@@ -245,6 +245,7 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> TextEnse
         predictor.calibration,
         predictor.targets,
         {**predictor.details, "own_collection": own},
+        predictor.outside,
     )
 
 

@@ -22,17 +22,15 @@ from pqpp_models.checkpoint import (
 )
 from pqpp_models.errors import CheckpointError, UnknownTargetError
 from pqpp_models.predictor import Predictor, Uncertain
-from pqpp_models.static_cues import WordTables, cue_features
+from pqpp_models.static_cues import WordTables
 from pqpp_models.static_network import LINEAR, SCALE, StaticNetwork
-from pqpp_models.static_outside import DIFFICULTY, STYLE, OutsideModel, begins_lower
+from pqpp_models.static_outside import DIFFICULTY, STYLE, OutsideModel
 from pqpp_models.static_tokens import WordPieces, pack_vocabulary, unpack_vocabulary
 from pqpp_models.targets import TARGETS, resolve_targets, target_limits
 
 SHIPPED = Path(__file__).parent / "weights" / "static"
 NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""
-
-_GENERATION = "hbpp"
 
 
 class StaticPredictor(Predictor):
@@ -125,36 +123,20 @@ class StaticPredictor(Predictor):
         columns = [self.targets.index(target) for target in targets]
         scores, points = self.network([self.tokens.encode(prompt) for prompt in prompts])
         distance = self._distance(points)
-        gate, shift = self._outside(prompts, scores)
-        scores = scores[:, columns].astype(np.float64)
-        values = self._units(scores, columns)
-        generation = np.array([target.endswith(_GENERATION) for target in targets])
-        values += np.where(generation, (gate * shift)[:, None], 0.0)
+        scores = scores.astype(np.float64)
+        values = scores * self.calibration["slope"] + self.calibration["offset"]
+        gate, steps = self.outside.steps(prompts, values, self.targets, self.tables)
+        values = (values + steps)[:, columns]
         low, high = target_limits(targets)
-        inputs = spread_inputs(scores, distance, gate)
+        inputs = spread_inputs(scores[:, columns], distance, gate)
         spread = self.calibration["spread"][columns].astype(np.float64)
         deviations = np.exp(np.clip(np.einsum("rtk,tk->rt", inputs, spread), -6, 1.5))
         return Uncertain(np.clip(values, low, high), deviations, distance.astype(np.float64))
-
-    def _units(self, scores: NDArray[np.float64], columns: list[int]) -> NDArray[np.float64]:
-        return scores * self.calibration["slope"][columns] + self.calibration["offset"][columns]
 
     def _distance(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
         most = min(NEAREST, self._points.shape[1])
         near = np.partition(points @ self._points, -most, axis=1)[:, -most:]
         return 1 - near.mean(axis=1)
-
-    def _outside(
-        self, prompts: list[str], scores: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return how open the gate is, and what a full step through it adds to HBPP."""
-        cues = cue_features(prompts, self.tables)
-        gate = self.outside.gate(cues, begins_lower(prompts))
-        generation = [i for i, name in enumerate(self.targets) if name.endswith(_GENERATION)]
-        if not generation:
-            return np.zeros_like(gate), np.zeros_like(gate)
-        usual = self._units(scores[:, generation], generation).mean(axis=1)
-        return gate, self.outside.strict(cues) - usual
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         network = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pqpp_models.card_parts import ABOUT_UNCERTAIN, PQPP_AND_COCO, card, head, listed
+from pqpp_models.card_parts import ABOUT_OUTSIDE, ABOUT_UNCERTAIN, PQPP_AND_COCO, card, head, listed
 
 _ABOUT = f"""
 {ABOUT_UNCERTAIN}
@@ -26,11 +26,7 @@ puts a prompt near others of like meaning; one minus the mean cosine to the five
 prompts is its distance. Deviations depend on the distance and on the prediction; nine in ten true
 values are to lie within 1.645 of them.
 
-For prompts that give instructions, not captions, a gate adds a linear model of what makes an
-instruction hard: numbers, negation, places, text to draw, many things, unknown words, pairs of
-words that no caption holds together. The gate opens for what is short and not written as a
-sentence, a little for all that doesn't end with a full stop, and is closed for other captions.
-"""
+{ABOUT_OUTSIDE}"""
 
 _TRAINING = """\
 ## How it was trained

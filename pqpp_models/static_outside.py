@@ -8,14 +8,14 @@ first stays closed on nearly every caption, so that predictions for captions are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.collection import Floats
-from pqpp_models.static_cues import CUES
+from pqpp_models.static_cues import CUES, WordTables, cue_features
 
 STYLE = ("full_stop", "log_words", "capitals")
 DIFFICULTY = (
@@ -25,6 +25,7 @@ DIFFICULTY = (
 )
 OUTSIDE_TENSORS = ("gate.weight", "gate.bias", "strict.weight", "strict.bias")
 _MIDDLE, _HALF = 0.5, 1.5
+_GENERATION = "hbpp"
 _FULL_STOP = CUES.index("full_stop")
 _STYLE_COLUMNS = [CUES.index(name) for name in STYLE]
 _DIFFICULTY_COLUMNS = [CUES.index(name) for name in DIFFICULTY]
@@ -61,6 +62,29 @@ class OutsideModel:
         linear = difficulty_inputs(cues) @ self.strict_weight + self.strict_bias
         # Bends towards the limits of HBPP, so that no two prompts become the same.
         return _MIDDLE + _HALF * np.tanh((linear - _MIDDLE) / _HALF)
+
+    def steps(
+        self,
+        prompts: list[str],
+        values: NDArray[np.float64],
+        targets: Sequence[str],
+        tables: WordTables,
+    ) -> tuple[Floats, NDArray[np.float64]]:
+        """Return how open the gate is, and what that adds to each target.
+
+        Args:
+            prompts: the texts.
+            values: predictions in the targets' own units, shape ``(prompts, targets)``.
+            targets: their names; only generation is added to.
+            tables: the counts of the collection's words.
+        """
+        cues = cue_features(prompts, tables)
+        gate = self.gate(cues, begins_lower(prompts))
+        generation = np.array([target.endswith(_GENERATION) for target in targets], dtype=bool)
+        if not generation.any():
+            return np.zeros_like(gate), np.zeros_like(values)
+        step = gate * (self.strict(cues) - values[:, generation].mean(axis=1))
+        return gate, np.where(generation, step[:, None], 0.0)
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:
         """Return the maps as arrays, by the names of `OUTSIDE_TENSORS`."""

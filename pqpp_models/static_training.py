@@ -15,12 +15,13 @@ from pqpp_models.bert.encoding import pad
 from pqpp_models.collection import Floats, unit
 from pqpp_models.collection_fitting import warm_up_and_decay
 from pqpp_models.static import spread_inputs
-from pqpp_models.static_cues import CUES
+from pqpp_models.static_cues import CUES, WordTables, cue_features
 from pqpp_models.static_network import LINEAR, StaticNetwork, quantise
 from pqpp_models.static_outside import (
     DIFFICULTY,
     STYLE,
     OutsideModel,
+    begins_lower,
     difficulty_inputs,
     style_inputs,
 )
@@ -197,6 +198,27 @@ def _mixed_batches(
         part = part[np.argsort(lengths[part], kind="stable")]
         batches += [part[i : i + size] for i in range(0, len(part), size)]
     return [batches[i] for i in random.permutation(len(batches))]
+
+
+def outside_of(
+    captions: list[str],
+    instructions: list[str],
+    rates: NDArray[np.float64],
+    tables: WordTables,
+    settings: OutsideSettings,
+) -> OutsideModel:
+    """Fit what is done with prompts that are no captions to texts.
+
+    Args:
+        captions: captions of the collection.
+        instructions: prompts that give instructions.
+        rates: for each of these, how often images follow it, from 0 to 1.
+        tables: the counts of the collection's words.
+        settings: how.
+    """
+    inside = cue_features(captions, tables, own=True), begins_lower(captions)
+    outside = cue_features(instructions, tables), begins_lower(instructions)
+    return fit_outside(inside, outside, rates, settings)
 
 
 def fit_outside(

@@ -36,6 +36,7 @@ from pqpp_models.collection_data import (
     cached_layer_means,
     load_benchmark,
     read_captions,
+    read_geneval,
     spaced,
 )
 from pqpp_models.collection_ensemble import TextEnsemblePredictor, tuned_logits
@@ -49,7 +50,7 @@ from pqpp_models.collection_scope import Postings
 from pqpp_models.static import NEAREST
 from pqpp_models.static_cues import WordTables
 from pqpp_models.static_evaluation import correlations, evaluate
-from pqpp_models.static_training import fit_calibration
+from pqpp_models.static_training import OutsideSettings, fit_calibration, outside_of
 from pqpp_models.targets import scale_targets
 
 UNLABELLED = 2000
@@ -92,6 +93,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--recipe", required=True, help="YAML file with the settings")
     parser.add_argument("--captions", required=True, help="captions of the collection, one a line")
+    parser.add_argument(
+        "--geneval",
+        help="GenEval's evaluation_metadata.jsonl: teaches what is hard in prompts that give "
+        "instructions; without it, all are taken for captions",
+    )
     parser.add_argument("--config", help="configuration of the benchmark")
     parser.add_argument("--data-dir", help="folder of its files, instead of a download")
     parser.add_argument("--drawbench-dir", help="folder of PQPP v1.1, to score DrawBench")
@@ -139,8 +145,15 @@ def train(
     unlabelled = spaced(n, size, UNLABELLED)
     some = {layer: array[unlabelled] for layer, array in encoded.items()}
     texts = [captions[i - n] for i in unlabelled]
-    calibration = calibrate(recipe, fitted, targets, tuned, tokenizer, texts, some)
-    return TextEnsemblePredictor(tokenizer, encoder, tuned, fitted.model, calibration)
+    outside, rates = None, np.array([0.5])
+    if recipe.get("geneval"):
+        instructions, rates = read_geneval(recipe["geneval"])
+        outside_settings = OutsideSettings(**recipe["outside"])
+        outside = outside_of(prompts, instructions, rates, tables, outside_settings)
+    calibration = calibrate(recipe, fitted, targets, tuned, tokenizer, texts, some, rates)
+    return TextEnsemblePredictor(
+        tokenizer, encoder, tuned, fitted.model, calibration, outside=outside
+    )
 
 
 def fine_tune(
@@ -208,6 +221,7 @@ def calibrate(
     tokenizer: Any,
     captions: list[str],
     encoded: dict[int, Floats],
+    rates: NDArray[np.float64],
 ) -> dict[str, NDArray[np.float32]]:
     """Fit the shares' scales on unlabelled captions, and units and deviations on left-out rows."""
     columns = [TARGETS.index(target) for target in recipe["tuned"]["targets"]]
@@ -218,10 +232,10 @@ def calibrate(
     known = fitted.model.collection.vectors[max(recipe["layers"])][: len(targets)]
     near = np.partition(similarities(known, known), -NEAREST, axis=1)[:, -NEAREST:]
     left_out = fitted.left_out[:, : len(TARGETS)]
-    nothing, nowhere = np.array([0.5]), [False] * len(TARGETS)
+    generation = [bool(recipe.get("geneval")) and one.endswith("hbpp") for one in TARGETS]
     distance = 1 - near.mean(axis=1)
     return {
-        **fit_calibration(left_out, targets, distance, nothing, nowhere),
+        **fit_calibration(left_out, targets, distance, rates, generation),
         "share": np.array([recipe["tuned"]["share"]], np.float32),
         "tuned_mean": mean.astype(np.float32),
         "tuned_scale": scale.astype(np.float32),
@@ -256,6 +270,7 @@ def describe(recipe: dict[str, Any], benchmark: Benchmark, captions: list[str]) 
             "encoder_name": recipe["encoder"],
             "fit": recipe["fit"],
             "tuned": recipe["tuned"],
+            "outside": recipe["outside"] if recipe.get("geneval") else None,
             "versions": {
                 "numpy": np.__version__,
                 "torch": torch.__version__.split("+")[0],

@@ -150,6 +150,34 @@ def test_the_ensemble_comes_back_from_its_folder(ensemble, tmp_path):
     assert "Not measured" in (folder / "README.md").read_text("utf-8")
 
 
+def with_outside(ensemble):
+    training = pytest.importorskip("pqpp_models.static_training")
+    captions = ["A man riding a wave on a board.", "A cat near the old clock in a room."] * 20
+    orders = ["three cats", "a dog left of a cup", "seven red clocks"] * 10
+    rates = np.tile([0.5, 0.1, 0.0], 10)
+    tables, settings = ensemble.model.tables, training.OutsideSettings(ajar=0.0, ridge=1.0)
+    outside = training.outside_of(captions, orders, rates, tables, settings)
+    parts = (ensemble.tokenizer, ensemble.encoder, ensemble.tuned, ensemble.model)
+    details = {"training": {**ensemble.details["training"], "outside": {"ajar": 0.0}}}
+    return type(ensemble)(*parts, ensemble.calibration, details=details, outside=outside)
+
+
+def test_the_ensemble_takes_instructions_strictly(ensemble, tmp_path):
+    strict = with_outside(ensemble)
+    prompts = ["A man riding a wave on a board.", "seven red clocks"]
+    before, after = ensemble.predict(prompts), strict.predict(prompts)
+    # A caption, and retrieval, are as they were; an instruction is judged by the gate's model.
+    np.testing.assert_allclose(after[0], before[0], atol=1e-9)
+    np.testing.assert_allclose(after[:, 3:], before[:, 3:], atol=1e-9)
+    assert (after[1, :3] < before[1, :3] - 0.01).all()
+    np.testing.assert_allclose(strict.predict(prompts, "sdxl_hbpp")[:, 0], after[:, 1], atol=1e-9)
+    folder = strict.save_pretrained(tmp_path / "strict")
+    again = Predictor.from_pretrained(folder)
+    np.testing.assert_allclose(again.predict(prompts), after, atol=5e-3)
+    assert "a gate adds a linear model" in (folder / "README.md").read_text("utf-8")
+    assert "a gate adds" not in ensemble.card()
+
+
 def test_a_folder_that_does_not_fit_is_refused(ensemble, tmp_path):
     folder = ensemble.save_pretrained(tmp_path / "saved")
     path = folder / "config.json"
