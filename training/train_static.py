@@ -35,15 +35,15 @@ from pqpp_models.collection_data import (
     load_benchmark,
     made_up_prompts,
     read_captions,
+    read_geneval,
     read_lines,
     spaced,
 )
 from pqpp_models.collection_fitting import FitSettings, Fitted, fit_collection_model
 from pqpp_models.static import NEAREST, StaticPredictor
-from pqpp_models.static_cues import WordTables, cue_features
+from pqpp_models.static_cues import WordTables
 from pqpp_models.static_evaluation import evaluate
 from pqpp_models.static_network import SCALE
-from pqpp_models.static_outside import begins_lower
 from pqpp_models.static_tokens import WordPieces
 from pqpp_models.static_training import (
     DistilSettings,
@@ -54,19 +54,10 @@ from pqpp_models.static_training import (
     first_points,
     first_vectors,
     fit_calibration,
-    fit_outside,
+    outside_of,
 )
 
 MAX_PIECES = 96
-GENEVAL_RATES = {
-    "single_object": 0.98,
-    "two_object": 0.74,
-    "counting": 0.39,
-    "colors": 0.85,
-    "position": 0.15,
-    "color_attr": 0.23,
-}
-"""How often SDXL follows a prompt of each category: the GenEval paper's table of results."""
 
 
 @dataclass
@@ -155,19 +146,6 @@ def read_texts(recipe: dict[str, Any], benchmark: Benchmark) -> Texts:
     return Texts(benchmark.train, captions, instructions, rates, others)
 
 
-def read_geneval(path: str) -> tuple[list[str], NDArray[np.float64]]:
-    """Read GenEval's prompts, and how often images follow a prompt of their category."""
-    try:
-        rows = [json.loads(line) for line in read_lines(path) if line]
-        rates = np.array([GENEVAL_RATES[row["tag"]] for row in rows])
-        return [row["prompt"] for row in rows], rates
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise PredictorError(
-            f"{path} is not GenEval's file ({type(error).__name__}: {error}); give its "
-            "evaluation_metadata.jsonl, one object with 'tag' and 'prompt' a line"
-        ) from None
-
-
 def read_parti(path: str) -> list[str]:
     """Read PartiPrompts' prompts."""
     rows = csv.DictReader(read_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -243,11 +221,8 @@ def assemble(
     references = np.round(points * SCALE).astype(np.int8)
     known = references.astype(np.float32) / SCALE
     distance = distances(points, known)
-    cues = cue_features(texts.train, tables, own=True)
-    captions = cues, begins_lower(texts.train)
-    instructions = cue_features(texts.instructions, tables), begins_lower(texts.instructions)
     settings = OutsideSettings(**recipe["outside"])
-    outside = fit_outside(captions, instructions, texts.rates, settings)
+    outside = outside_of(texts.train, texts.instructions, texts.rates, tables, settings)
     generation = [target.endswith("hbpp") for target in TARGETS]
     left_out = fitted.left_out[:, : len(TARGETS)]
     calibration = fit_calibration(
