@@ -4,10 +4,12 @@
 
 Writes scenes, trains by training/recipes/rahf_scenes.yaml what sees all, what sees the prompt only
 and what sees the image only, and measures each on the test scenes, which no training looked at.
-`--only` names some of the three; what was measured before is kept in FOLDER.
+`--only` names some of the three. What was trained is kept in the folder and used again as long as
+the recipe and the scenes are the same; `--note` puts a remark on the circumstances into the page.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -18,6 +20,10 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
+RECIPE = ROOT / "training" / "recipes" / "rahf_scenes.yaml"
+SCENES = {"train": 10000, "validation": 300, "test": 300}
+# What decides how many cores a training uses.
+VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
 RUNS = {"all": "none", "prompt only": "image", "image only": "prompt"}
 TIMES = "times.json"
 BARS = {
@@ -28,12 +34,24 @@ BARS = {
 }
 
 
-def train(folder: Path, name: str) -> dict[str, float]:
-    """Train one of the three in a process of its own and return its wall and CPU seconds."""
+def recipe_id(name: str) -> str:
+    """Return the SHA-256 of what decides what one of the three learns: recipe, blind and scenes."""
+    settings = json.dumps([RUNS[name], SCENES], sort_keys=True)
+    return hashlib.sha256(RECIPE.read_bytes() + settings.encode()).hexdigest()
+
+
+def circumstances() -> str:
+    """Return what the machine and the environment give a training, in words."""
+    given = [f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ]
+    return f"{os.cpu_count()} CPU(s), {' '.join(given) or 'no variable about threads set'}"
+
+
+def train(folder: Path, name: str) -> dict:
+    """Train one of the three in a process of its own; return how long it took and where."""
     command = [
         sys.executable,
         str(ROOT / "training" / "train_rahf.py"),
-        *("--config", str(ROOT / "training" / "recipes" / "rahf_scenes.yaml")),
+        *("--config", str(RECIPE)),
         *("--data_dir", str(folder / "scenes" / "richhf")),
         *("--pickapic_dir", str(folder / "scenes" / "pickapic")),
         *("--output_dir", str(place_of(folder, name)), "--blind", RUNS[name]),
@@ -43,13 +61,15 @@ def train(folder: Path, name: str) -> dict[str, float]:
     after = os.times()
     used = after.children_user + after.children_system
     used -= before.children_user + before.children_system
-    return {"seconds": time.perf_counter() - began, "cpu_seconds": used}
+    took = {"seconds": time.perf_counter() - began, "cpu_seconds": used}
+    return {**took, "recipe": recipe_id(name), "circumstances": circumstances()}
 
 
-def read_times(folder: Path) -> dict[str, dict[str, float]]:
-    """Return what the trainings took that were done before."""
+def read_times(folder: Path) -> dict[str, dict]:
+    """Return what the trainings took that were done before, by the recipe as it is now."""
     path = folder / TIMES
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {name: one for name, one in found.items() if one.get("recipe") == recipe_id(name)}
 
 
 def place_of(folder: Path, name: str) -> Path:
@@ -83,9 +103,15 @@ def best_f1(judged, labels) -> float:
     """
     probabilities = np.concatenate([one.probabilities for one in judged])
     marked = np.concatenate([np.array(one) == 0 for one in labels])
-    hits = np.cumsum(marked[np.argsort(-probabilities, kind="stable")])
+    # Words that were not looked at have no probability and are never marked.
+    probabilities = np.nan_to_num(probabilities, nan=-1.0)
+    order = np.argsort(-probabilities, kind="stable")
+    ordered, hits = probabilities[order], np.cumsum(marked[order])
     chosen = np.arange(1, len(hits) + 1)
-    return float(100 * (2 * hits / (chosen + marked.sum())).max())
+    # No threshold parts words of the same probability.
+    possible = np.append(ordered[1:] != ordered[:-1], True) & (ordered >= 0)
+    f1 = 2 * hits / (chosen + marked.sum())
+    return float(100 * f1[possible].max(initial=0.0))
 
 
 def shown(value: float) -> str:
@@ -93,30 +119,37 @@ def shown(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.3f}"
 
 
-def render(found: dict[str, dict], scenes: dict[str, int]) -> str:
-    """Return the table in Markdown."""
+def about_times(found: dict[str, dict], note: str | None) -> str:
+    """Return under which circumstances the models were trained and measured."""
     import torch
     import transformers
 
+    places = dict.fromkeys(one.get("circumstances", "not recorded") for one in found.values())
+    return (
+        f"torch {torch.__version__}, transformers {transformers.__version__}. Trained on: "
+        f"{'; '.join(places)}. Measured on: {circumstances()}. Times are those of the whole "
+        f"training process, evaluations after each epoch included.{' ' + note if note else ''}"
+    )
+
+
+def render(found: dict[str, dict], note: str | None = None) -> str:
+    """Return the page in Markdown."""
     lines = [
         "# What RAHF learns from generated scenes",
         "",
-        "    OMP_NUM_THREADS=1 KMP_BLOCKTIME=0 python benchmarks/rahf_learning.py",
+        "    python benchmarks/rahf_learning.py",
         "",
         "Recipe `training/recipes/rahf_scenes.yaml`: the small configuration "
         f"({found['all']['weights'] / 1e6:.2f} M weights) from nothing, "
-        f"{scenes['train']:,} scenes, the epoch chosen on {scenes['validation']} others, measured "
-        f"on {scenes['test']} further ones (`pqpp_datasets/richhf_scenes.py`, seed 0). The "
+        f"{SCENES['train']:,} scenes, the epoch chosen on {SCENES['validation']} others, measured "
+        f"on {SCENES['test']} further ones (`pqpp_datasets/richhf_scenes.py`, seed 0). The "
         "ablations are trained and measured without the image, and without the words of the prompt "
         "(their number stays). Keywords: positive is misaligned, marked from a probability of .5 "
         "on; the best threshold is chosen on the test scenes themselves, so it flatters, the "
         "ablations most. Saliency metrics by the authors' conventions, on scenes with a marked "
         "region.",
         "",
-        f"torch {torch.__version__}, transformers {transformers.__version__}, "
-        f"{os.environ.get('OMP_NUM_THREADS', 'all')} thread(s) of a shared 2-core CPU; times are "
-        "those of the whole training process, evaluations after each epoch included; other work "
-        "used the cores too, which the wall seconds show.",
+        about_times(found, note),
         "",
         "| measured on test scenes | bar | " + " | ".join(found) + " |",
         "|---|---|" + "---|" * len(found),
@@ -155,6 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", default="runs/rahf_learning")
     parser.add_argument("--output", default="benchmarks/rahf_learning.md")
+    parser.add_argument("--note", help="a remark on the times, as what else ran beside")
     parser.add_argument("--only", help="some of: all, prompt only, image only; with commas")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else list(RUNS)
@@ -164,9 +198,8 @@ def main() -> None:
     from pqpp_datasets.richhf_scenes import write_scenes
 
     folder = Path(options.folder)
-    counts = {"train": 10000, "validation": 300, "test": 300}
     if not (folder / "scenes").exists():
-        write_scenes(folder / "scenes", counts)
+        write_scenes(folder / "scenes", SCENES)
     for name in names:
         if name not in read_times(folder):
             times = train(folder, name)
@@ -177,7 +210,7 @@ def main() -> None:
     times = read_times(folder)
     found = {name: {**times[name], **measure(folder, name)} for name in RUNS if name in times}
     if "all" in found:
-        text = render(found, counts)
+        text = render(found, options.note)
         with written_beside(Path(options.output)) as beside:
             beside.write_text(text, encoding="utf-8")
         print(text)

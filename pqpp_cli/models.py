@@ -9,6 +9,7 @@ _EPILOG = """examples:
   pqpp models show lexical
   pqpp models push outputs/bert OWNER/REPOSITORY --dry-run
   pqpp models push outputs/bert OWNER/REPOSITORY --private --revision v2
+  pqpp models push runs/rahf/model OWNER/REPOSITORY
 """
 
 
@@ -27,7 +28,7 @@ def add_parser(subparsers) -> None:
     show = actions.add_parser("show", help="print what a predictor needs and gives, and its card")
     show.add_argument("name", metavar="NAME_OR_PATH", help="a name, a folder or a Hub repository")
     show.set_defaults(run=_show)
-    push = add_push(actions, "a predictor", "a model", _EPILOG, _push)
+    push = add_push(actions, "a predictor or a RAHF model", "a model", _EPILOG, _push)
     push.add_argument("name", metavar="NAME_OR_PATH", help="a folder, or a shipped name")
     push.add_argument("repository", metavar="OWNER/REPOSITORY")
 

@@ -7,8 +7,9 @@ from pqpp_datasets.errors import BenchmarkError, MissingFileError
 from pqpp_datasets.parquet_folder import MARK
 from pqpp_hub import PushReport
 
-# What an export may hold, which tells what an older one left behind from a user's own files. A card
-# is replaced, never removed.
+# What an export holds. A user's own files may have the same names, so what an older export left
+# behind is known by the list that each push leaves in the repository, under the name of our mark. A
+# card is replaced, never removed.
 _OURS = ("data/*.parquet", "data/*/*.parquet", "croissant.json", "report.html")
 _CARD = "README.md"
 
@@ -27,8 +28,8 @@ def push_folder(
 ) -> PushReport:
     """Publish a folder that `export` or `write_benchmark` wrote as a dataset on the Hub.
 
-    Files of an older export are removed, others in the repository stay; for all else see
-    `pqpp_hub.push_files`.
+    Files that an older push lists as its own in the repository are removed, others stay; for all
+    else see `pqpp_hub.push_files`.
 
     Args:
         folder: The folder.
@@ -60,6 +61,7 @@ def push_folder(
         dry_run=dry_run,
         token=token,
         error=HubError,
+        list_name=MARK,
     )
 
 

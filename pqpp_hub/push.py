@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 KINDS = {"model": "model", "dataset": "dataset", "space": "Space"}
 _MAIN = "main"
 _CHUNK = 1 << 20
+_TRIES = 3
 
 
 class HubError(ValueError):
@@ -95,6 +97,7 @@ def push_files(
     dry_run: bool = False,
     token: str | None = None,
     error: type[Exception] = HubError,
+    list_name: str | None = None,
 ) -> PushReport:
     """Put files into a repository of the Hub, in one commit.
 
@@ -102,6 +105,10 @@ def push_files(
     visible with the commit, so that a push that is interrupted leaves all files as they were; when
     it is run again, what the Hub has already is not sent again. A push of what is there already
     makes no commit.
+
+    Small files travel without a checksum. So the commit is looked at, and what arrived altered is
+    sent again with a further commit, twice at most; after that, or when the commit cannot be looked
+    at, the error says which commit is live.
 
     Args:
         files: The path in the repository to the file here.
@@ -116,23 +123,34 @@ def push_files(
         token: An access token with write permission; the stored one if left out. It is never
             shown, logged or kept.
         error: What to raise.
+        list_name: The path, in the repository, of a list of what was pushed. It is pushed along,
+            and only files that the list of the older push names are removed: none where there is
+            no list.
 
     Returns:
         What was done, or would be.
 
     Raises:
-        HubError: If the Hub cannot be reached or refuses, as the class given as `error`.
+        HubError: If the Hub cannot be reached or refuses, as the class given as `error`. Nothing
+            has changed then, unless it names a commit that is live, or the answer to a commit was
+            lost; pushing again puts either right.
     """
     if not is_repository_id(repo_id):
         raise error(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
     from huggingface_hub import HfApi
 
     api = HfApi(token=token, library_name="pqpp")
-    push = _Push(api, repo_id, kind, revision or _MAIN, dict(files), error)
-    push.look(private, is_ours)
-    if not dry_run:
-        push.write(private, message)
-    return push.report(dry_run)
+    with tempfile.TemporaryDirectory() as beside:
+        place = Path(beside)
+        sent = dict(files)
+        if list_name is not None:
+            sent[list_name] = place / "list"
+            sent[list_name].write_bytes("".join(f"{name}\n" for name in sorted(files)).encode())
+        push = _Push(api, repo_id, kind, revision or _MAIN, sent, error)
+        push.look(private, is_ours, list_name, place)
+        if not dry_run:
+            push.write(private, message)
+        return push.report(dry_run)
 
 
 def is_repository_id(name: str) -> bool:
@@ -192,8 +210,10 @@ class _Push:
         self.commit: str | None = None
         self.outcome: dict[str, list[str]] = {}
 
-    def look(self, private: bool, is_ours: Callable[[str], bool]) -> None:
-        """Find out what is there, without writing."""
+    def look(
+        self, private: bool, is_ours: Callable[[str], bool], list_name: str | None, place: Path
+    ) -> None:
+        """Find out what is there, without writing but into a folder of its own."""
         from huggingface_hub import errors
 
         who = self._call(self.api.whoami)
@@ -212,7 +232,29 @@ class _Push:
             if private and not info.private:
                 raise self._error("exists and is public; make it private in its settings first")
             there = self._look_at_branch(info)
-        self._compare(there, is_ours)
+        if list_name is None:
+            self._compare(there, is_ours)
+            return
+        listed = self._listed(there, list_name, place) if list_name in there else set()
+        self._compare(there, lambda name: name in listed and is_ours(name))
+
+    def _listed(self, there: Mapping[str, str], list_name: str, place: Path) -> set[str]:
+        """Return the paths that the list of the older push names."""
+        for _ in range(_TRIES):
+            path = Path(
+                self._call(
+                    self.api.hf_hub_download,
+                    self.repo_id,
+                    list_name,
+                    repo_type=self.kind,
+                    revision=self.head,
+                    local_dir=place / "older",
+                    force_download=True,
+                )
+            )
+            if content_id(path, there[list_name]) == there[list_name]:
+                return set(path.read_bytes().decode("utf-8", "replace").splitlines())
+        raise self._error(f"sends {list_name} damaged again and again; try again later")
 
     def _may_be_made(self, who: Mapping[str, Any]) -> None:
         owner = self.repo_id.split("/")[0]
@@ -259,7 +301,7 @@ class _Push:
 
     def write(self, private: bool, message: str) -> None:
         """Make what is missing and commit what differs."""
-        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+        from huggingface_hub import CommitOperationDelete
 
         kind: dict[str, Any] = {"repo_type": self.kind}
         if self.new_repository:
@@ -272,30 +314,54 @@ class _Push:
                 self.api.create_branch, self.repo_id, branch=self.revision, exist_ok=True, **kind
             )
         changed = [*self.outcome["added"], *self.outcome["changed"]]
-        operations: list[Any] = [
-            CommitOperationAdd(name, str(self.files[name])) for name in changed
-        ]
-        operations += [CommitOperationDelete(name) for name in self.outcome["removed"]]
-        if operations:
-            done = self._call(
-                self.api.create_commit,
-                self.repo_id,
-                operations,
-                commit_message=message,
-                revision=self.revision,
-                # Refused if somebody else has written since we looked.
-                parent_commit=self.head,
-                **kind,
+        removed = [CommitOperationDelete(name) for name in self.outcome["removed"]]
+        if not changed and not removed:
+            return
+        self._commit(changed, removed, message)
+        altered = self._altered(changed)
+        for _ in range(_TRIES - 1):
+            if not altered:
+                return
+            try:
+                self._commit(altered, [], f"{message}: what arrived altered, again")
+            except self.error:
+                break
+            altered = self._altered(altered)
+        if altered:
+            raise self._error(
+                f"now holds {', '.join(altered[:3])} otherwise than sent: commit {self.commit} is "
+                "live; push again, or revert that commit"
             )
-            self.commit = done.oid
-            self._check(changed)
 
-    def _check(self, names: list[str]) -> None:
-        """Make sure that the commit holds what was sent: small files travel without a checksum."""
-        there = _contents(self._info(self.commit or self.revision))
-        for name in names:
-            if name not in there or content_id(self.files[name], there[name]) != there[name]:
-                raise self._error(f"holds another {name} than the one that was sent; push it again")
+    def _commit(self, names: list[str], others: list[Any], message: str) -> None:
+        from huggingface_hub import CommitOperationAdd
+
+        done = self._call(
+            self.api.create_commit,
+            self.repo_id,
+            [*(CommitOperationAdd(name, str(self.files[name])) for name in names), *others],
+            commit_message=message,
+            repo_type=self.kind,
+            revision=self.revision,
+            # Refused if somebody else has written since we looked.
+            parent_commit=self.commit or self.head,
+        )
+        self.commit = done.oid
+
+    def _altered(self, names: list[str]) -> list[str]:
+        """Return which files are not in our commit as they were sent."""
+        try:
+            there = _contents(self._info(self.commit or self.revision))
+        except self.error:
+            raise self._error(
+                f"now has commit {self.commit}, which is live but could not be checked; push "
+                "again, which checks it"
+            ) from None
+        return [
+            name
+            for name in names
+            if name not in there or content_id(self.files[name], there[name]) != there[name]
+        ]
 
     def report(self, dry_run: bool) -> PushReport:
         """Say what was found and done."""

@@ -6,16 +6,26 @@ Only fixed sentences: the client's own texts may hold request headers, and with 
 from __future__ import annotations
 
 _STATUS = {
+    400: "refuses what was sent as not valid (400), or it was damaged on its way; check the files' "
+    "names and the card's metadata, and try once more",
     401: "needs an access token: run `hf auth login`, set HF_TOKEN, or give a token",
+    402: "asks for a payment (402), since its owner's storage or plan is used up; make room, or "
+    "look at the owner's billing page",
     403: "may not be {0} with this token; use one with {1} permission for its owner",
     404: "does not exist or is private; check its name, or give a token",
     409: "was being changed by somebody else; try again",
     412: "was changed by somebody else meanwhile; look at it and try again",
+    413: "refuses a file as too large (413); split it or leave it out",
+    422: "refuses what was sent as not valid (422); check the files' names and the card's metadata",
     429: "cannot be used now, since there were too many requests; wait and try again",
 }
 
+# What the transports raise when a token cannot stand in a header; the text would hold it.
+_NO_HEADER = ("LocalProtocolError", "InvalidHeader")
+NOT_CACHED = "is not in the cache and the Hub cannot be reached; connect, or give a folder"
 
-def reason_of(error: Exception, permission: str = "write") -> str:
+
+def reason_of(error: BaseException, permission: str = "write") -> str:
     """Return the end of a sentence about a repository: what went wrong, and what to do.
 
     Args:
@@ -48,15 +58,66 @@ def reason_of(error: Exception, permission: str = "write") -> str:
     if isinstance(error, errors.LocalTokenNotFoundError):
         return _STATUS[401]
     if isinstance(error, errors.HfHubHTTPError) and response is not None:
-        status = response.status_code
-        reason = _STATUS.get(status, f"answers with an error ({status}); try again later")
+        reason = _STATUS.get(response.status_code) or _other_status(response.status_code)
         return reason.format({"write": "written"}.get(permission, permission), permission)
-    # The client's transport has changed from release to release; all of them are meant here.
-    transports = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
-    if isinstance(error, ConnectionError) or transports & {"httpx", "httpx2", "requests"}:
+    if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _NO_HEADER:
+        return "cannot be asked with this access token, which is no token by its form; copy it anew"
+    if isinstance(error, ConnectionError) or _is_of_the_transport(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):
         return (
             "refuses the card, since the metadata at the top of README.md is not valid; correct it"
         )
     return f"could not be used ({type(error).__name__}); try again"
+
+
+def reason_behind(error: BaseException, permission: str = "read") -> str | None:
+    """Return `reason_of` the Hub's refusal or failure that a library's error came of.
+
+    Args:
+        error: What a library raised that asks the Hub itself, as transformers and diffusers do.
+        permission: What was tried, `read` or `write`.
+
+    Returns:
+        The end of a sentence about a repository; None if the Hub has nothing to do with the error.
+
+    Example:
+        >>> reason_behind(KeyError("vision_config")) is None
+        True
+    """
+    from huggingface_hub import errors
+
+    not_cached = False
+    seen: list[BaseException] = []
+    one: BaseException | None = error
+    while one is not None and one not in seen:
+        seen.append(one)
+        not_cached |= isinstance(one, errors.LocalEntryNotFoundError)
+        # A file that a repository does not have says of what kind it is, not that it is away.
+        lacks_a_file = isinstance(one, errors.RemoteEntryNotFoundError)
+        answered = isinstance(one, errors.HfHubHTTPError) and not lacks_a_file
+        # Behind what is not in the cache there is an answer of the Hub, which says more, or none.
+        if answered or (not lacks_a_file and not not_cached and _is_of_the_hub(one)):
+            return reason_of(one, permission)
+        one = one.__cause__ or one.__context__
+    return NOT_CACHED if not_cached else None
+
+
+def _is_of_the_hub(error: BaseException) -> bool:
+    from huggingface_hub import errors
+
+    own = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalTokenNotFoundError)
+    named = isinstance(error, (*own, errors.OfflineModeIsEnabled, UnicodeEncodeError))
+    return named or _is_of_the_transport(error)
+
+
+def _is_of_the_transport(error: BaseException) -> bool:
+    # The client's transport has changed from release to release; all of them are meant here.
+    homes = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
+    return bool(homes & {"httpx", "httpx2", "requests"})
+
+
+def _other_status(status: int) -> str:
+    if status >= 500 or status == 408:
+        return f"answers with an error ({status}); try again later"
+    return f"refuses the request ({status}); check the name, its settings on the Hub and the token"

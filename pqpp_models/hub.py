@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_hub import PushReport, is_repository_id
-from pqpp_hub.reasons import reason_of
+from pqpp_hub.reasons import NOT_CACHED, reason_of
 from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS
 from pqpp_models.errors import CheckpointError, HubError
 
@@ -29,6 +31,7 @@ def fetch_checkpoint(
     revision: str | None = None,
     cache_dir: str | None = None,
     token: str | bool | None = None,
+    files: Sequence[str] = _FILES,
 ) -> Path:
     """Download a predictor's files, or find them in the cache, and return their folder.
 
@@ -39,9 +42,10 @@ def fetch_checkpoint(
         revision: a branch, tag or commit; the main branch if left out.
         cache_dir: where downloads are kept; the Hub client's own place if left out.
         token: an access token for a private or gated repository, or ``True`` for the stored one.
+        files: names or patterns of what is fetched; those of a predictor if left out.
 
     Returns:
-        A folder with ``config.json``, ``README.md`` and, where the predictor has them,
+        A folder with those of the files that the repository has: ``config.json``, ``README.md``,
         ``model.safetensors`` and the files of a tokenizer or processor.
 
     Raises:
@@ -53,7 +57,7 @@ def fetch_checkpoint(
 
     at = f" at revision {revision!r}" if revision else ""
     where = {"revision": revision, "cache_dir": cache_dir, "token": token}
-    where["allow_patterns"] = list(_FILES)
+    where["allow_patterns"] = list(files)
     try:
         folder = Path(snapshot_download(repo_id, **where))
         damaged = _discard_damaged(folder)
@@ -78,14 +82,15 @@ def push_to_hub(
     token: str | None = None,
     commit_message: str | None = None,
 ) -> PushReport:
-    """Publish a predictor as a model on the Hub, in one commit.
+    """Publish a predictor, or a RAHF model, as a model on the Hub, in one commit.
 
     Only a checkpoint's files are pushed, and only such files of an older checkpoint are removed;
-    others in the repository stay. The predictor is loaded first, so that nothing unusable is
+    others in the repository stay. What is pushed is loaded first, so that nothing unusable is
     published. For all else see ``pqpp_hub.push_files``.
 
     Args:
-        predictor: a predictor, a folder written by ``save_pretrained``, or a shipped name.
+        predictor: a predictor, a folder written by ``save_pretrained`` or by
+            ``training/train_rahf.py``, or a shipped name.
         repo_id: ``owner/repository``.
         private: make a new repository private. A public one that exists is then refused.
         revision: the branch to push to, made from the main branch if missing; main if left out.
@@ -98,18 +103,19 @@ def push_to_hub(
         What was done, or would be.
 
     Raises:
-        CheckpointError: the folder holds no usable predictor.
+        CheckpointError: the folder holds no usable predictor and no usable RAHF model.
         HubError: the Hub cannot be reached or refuses; one line says why and what to do.
     """
     if not is_repository_id(repo_id):  # before anything is loaded
         raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
-    with _checkpoint_folder(predictor) as folder:
+    with _checkpoint_folder(predictor) as (folder, patterns):
+        found = {name: folder / name for name in _files_of(folder, patterns)}
         return pqpp_hub.push_files(
-            {name: folder / name for name in _FILES if (folder / name).is_file()},
+            found,
             repo_id,
             "model",
-            _FILES.__contains__,
-            commit_message or "Upload a predictor with pqpp",
+            lambda name: any(fnmatchcase(name, one) for one in patterns) and "/" not in name,
+            commit_message or "Upload a model with pqpp",
             private=private,
             revision=revision,
             dry_run=dry_run,
@@ -119,8 +125,8 @@ def push_to_hub(
 
 
 @contextmanager
-def _checkpoint_folder(predictor: Any) -> Iterator[Path]:
-    """Give the folder of a predictor that has been loaded from it, to be sure that it can be."""
+def _checkpoint_folder(predictor: Any) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Give the folder of what has been loaded from it, to be sure that it can be, and its files."""
     from pqpp_models import registry
     from pqpp_models.predictor import Predictor
 
@@ -129,14 +135,36 @@ def _checkpoint_folder(predictor: Any) -> Iterator[Path]:
         folder = Path(predictor).expanduser()
         if not folder.is_dir():
             raise CheckpointError(f"there is no folder {folder}; save the predictor first")
+        if _holds_rahf(folder):
+            from pqpp_models.rahf.feedback import FeedbackModel
+            from pqpp_models.rahf.publishing import FILES
+
+            FeedbackModel.from_pretrained(folder, device="cpu")
+            yield folder, FILES
+            return
         Predictor.from_pretrained(folder)
-        yield folder
+        yield folder, _FILES
         return
     loaded = Predictor.from_pretrained(predictor) if named else predictor
     with tempfile.TemporaryDirectory() as beside:
         folder = loaded.save_pretrained(Path(beside) / "checkpoint")
         Predictor.from_pretrained(folder)
-        yield folder
+        yield folder, _FILES
+
+
+def _holds_rahf(folder: Path) -> bool:
+    """Tell whether a folder's configuration is that of a RAHF model."""
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and config.get("model_type") == "rahf"
+
+
+def _files_of(folder: Path, patterns: Sequence[str]) -> list[str]:
+    """Return the names of a folder's files that match, in the patterns' order."""
+    found = [path.name for one in patterns for path in sorted(folder.glob(one)) if path.is_file()]
+    return list(dict.fromkeys(found))
 
 
 def _why_not(error: Exception, repo_id: str, token: str | bool | None) -> str:
@@ -146,7 +174,7 @@ def _why_not(error: Exception, repo_id: str, token: str | bool | None) -> str:
     if isinstance(error, errors.LocalEntryNotFoundError):
         # Said of whatever kept the client from asking; an answer of the Hub says more.
         if not isinstance(error.__cause__, errors.HfHubHTTPError):
-            return "is not in the cache and the Hub cannot be reached; connect, or give a folder"
+            return NOT_CACHED
         error = error.__cause__
     if isinstance(error, errors.RepositoryNotFoundError):
         other = _other_kind(repo_id, token)

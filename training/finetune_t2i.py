@@ -10,8 +10,16 @@ import numpy as np
 
 from pqpp_models.errors import MissingResourceError
 from pqpp_models.rahf.gallery import read_folder
-from pqpp_models.rahf.lora import DenoisingModel, Images, fingerprint, held_out_loss, load_pipeline
-from pqpp_models.rahf.recipe_checks import refuse_unused
+from pqpp_models.rahf.lora import (
+    FILES,
+    DenoisingModel,
+    Images,
+    fingerprint,
+    held_out_loss,
+    load_pipeline,
+)
+from pqpp_models.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
+from pqpp_models.rahf.whole_folder import refuse_foreign_files
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
 from pqpp_models.training.loop import Task, make_accelerator, train
 from pqpp_models.training.publish import run_script
@@ -43,12 +51,19 @@ class LoraRecipe(Recipe):
     def __post_init__(self):
         """Check the values of this script."""
         super().__post_init__()
-        refuse_unused(self, "grid", "head_learning_rate", "push_to_hub", "length_sorted")
+        refuse_unused(self, *PREDICTORS_ONLY, *PUSHING, "length_sorted")
         refuse_unused(self, "dataset", "dataset_config", "train_split", "validation_split")
         self._require("resolution", self.resolution > 0 and self.resolution % 8 == 0, "8, 16, ...")
         for name in ("lora_rank", "lora_alpha"):
             self._require(name, getattr(self, name) > 0, "above 0")
         self._require("held_out", 0 < self.held_out < 1, "above 0 and below 1")
+
+
+def held_out_count(recipe: LoraRecipe, images: int) -> int:
+    """Return how many images choose the epoch: the recipe's share, one at least, never all."""
+    if images < 2:
+        raise RecipeError(f"{recipe.data_dir} holds {images} image(s); 2 or more are needed")
+    return min(max(1, round(recipe.held_out * images)), images - 1)
 
 
 def finetune(recipe: LoraRecipe):
@@ -59,15 +74,15 @@ def finetune(recipe: LoraRecipe):
         raise MissingResourceError("adapters need peft; install pqpp[models]") from None
     if recipe.data_dir is None:
         raise RecipeError("`data_dir` is missing; name the folder of chosen images")
+    folder = Path(recipe.output_dir) / "lora"
+    refuse_foreign_files(folder, FILES)
     accelerator = make_accelerator(recipe)
     pipe = load_pipeline(recipe.model)
     model = DenoisingModel(pipe, recipe.lora_rank, recipe.lora_alpha).to(accelerator.device)
     pictures = read_folder(recipe.data_dir)[: recipe.max_train_rows]
     images = Images(pictures, pipe, recipe.resolution)
     order = np.random.default_rng(recipe.seed).permutation(len(images)).tolist()
-    n = max(1, round(recipe.held_out * len(images)))
-    if n >= len(images):
-        raise RecipeError(f"{recipe.data_dir} holds {len(images)} image(s); 2 or more are needed")
+    n = held_out_count(recipe, len(images))
 
     def evaluate(model, accelerator):
         plain = accelerator.unwrap_model(model)
@@ -87,7 +102,7 @@ def finetune(recipe: LoraRecipe):
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
-        folder = model.save_adapters(Path(recipe.output_dir) / "lora")
+        task.model.save_adapters(folder)
         print(f"saved in {folder}; use it by pipe.load_lora_weights({str(folder)!r})")
     accelerator.wait_for_everyone()
     return progress

@@ -6,21 +6,22 @@ from pathlib import Path
 from accelerate.utils import gather_object
 from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
 
-from pqpp_models.errors import CheckpointError
 from pqpp_models.rahf.configuration_rahf import RahfConfig
 from pqpp_models.rahf.evaluation import evaluate, join, predict_rows, summary, truth_of
 from pqpp_models.rahf.examples import BLINDS, Examples, fingerprint, load_split
 from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import VARIANTS
 from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
+from pqpp_models.rahf.pretrained import loading
 from pqpp_models.rahf.processing_rahf import RahfProcessor
-from pqpp_models.rahf.publishing import push, render_card, save_whole
-from pqpp_models.rahf.recipe_checks import refuse_unused
+from pqpp_models.rahf.publishing import FILES, render_card, save_whole
+from pqpp_models.rahf.recipe_checks import PREDICTORS_ONLY, refuse_unused
 from pqpp_models.rahf.tokenizer import new_tokenizer
+from pqpp_models.rahf.whole_folder import refuse_foreign_files
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
 from pqpp_models.training.card import versions
 from pqpp_models.training.loop import Task, make_accelerator, train
-from pqpp_models.training.publish import run_script
+from pqpp_models.training.publish import push_if_wanted, run_script
 
 EXAMPLES = """\
   accelerate launch training/train_rahf.py --config training/recipes/rahf.yaml \\
@@ -61,15 +62,15 @@ class RahfRecipe(Recipe):
     def __post_init__(self):
         """Check the values of this script."""
         super().__post_init__()
-        refuse_unused(self, "grid", "head_learning_rate")
+        refuse_unused(self, *PREDICTORS_ONLY)
         self._require("prompt_dropout", 0 <= self.prompt_dropout < 1, "from 0 up to 1")
         for name in ("heatmap_weight", "score_weight", "keyword_weight"):
             self._require(name, getattr(self, name) >= 0, "0 or more")
 
     def deciding(self):
         """Return the fields that decide the weights."""
-        unused = {"targets", "pickapic_dir", "in_memory"}
-        return {k: v for k, v in super().deciding().items() if k not in unused}
+        silent = {*PREDICTORS_ONLY, "pickapic_dir", "in_memory"}
+        return {k: v for k, v in super().deciding().items() if k not in silent}
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]):
@@ -100,15 +101,11 @@ def new_model(recipe: RahfRecipe, prompts: list[str]):
 def join_towers(recipe: RahfRecipe, fields: dict):
     """Return a model of two pretrained towers, and its processor."""
     vision, text = recipe.vision_model, recipe.text_model
-    try:
+    what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
+    with loading(what, remedy, vision, text):
         model = RahfForRichFeedback.from_towers(vision, text, variant=recipe.variant, **fields)
         images = AutoImageProcessor.from_pretrained(vision)
         tokenizer = AutoTokenizer.from_pretrained(text)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise CheckpointError(
-            f"{vision} and {text} cannot be joined ({reason}); name an image tower and a T5"
-        ) from None
     return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
 
 
@@ -161,6 +158,8 @@ def describe(recipe: RahfRecipe, model, examples, held_out, progress, processes:
 
 def train_rahf(recipe: RahfRecipe, training, validation):
     """Train one recipe, save the model and return how it went."""
+    folder = Path(recipe.output_dir) / "model"
+    refuse_foreign_files(folder, FILES)
     accelerator = make_accelerator(recipe)
     model, processor = new_model(recipe, training["prompt"][:])
     model.to(accelerator.device)
@@ -185,11 +184,9 @@ def train_rahf(recipe: RahfRecipe, training, validation):
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
         details = describe(recipe, model, examples, held_out, progress, accelerator.num_processes)
-        folder = Path(recipe.output_dir) / "model"
-        save_whole(model, processor, render_card(details), folder)
+        save_whole(task.model, processor, render_card(details), folder)
         print(f"saved in {folder}")
-        if recipe.push_to_hub:
-            print(push(folder, recipe.hub_model_id, recipe.hub_private))
+        push_if_wanted(folder, recipe)
     accelerator.wait_for_everyone()
     return progress
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pqpp_models.rahf.evaluation import evaluate, truth_of
 from pqpp_models.rahf.examples import fingerprint, load_split
-from pqpp_models.rahf.recipe_checks import refuse_unused
+from pqpp_models.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
 from pqpp_models.rahf.tables import format_tables, tables
 from pqpp_models.rahf.trained_baselines import BASELINES, TrainedBaseline
 from pqpp_models.training.arguments import Recipe, option, parse_recipe
@@ -42,7 +42,7 @@ class BaselineRecipe(Recipe):
     def __post_init__(self):
         """Put the default backbone in and check the values of this script."""
         super().__post_init__()
-        refuse_unused(self, "grid", "head_learning_rate", "push_to_hub")
+        refuse_unused(self, *PREDICTORS_ONLY, *PUSHING)
         self._require("heatmap_size", self.heatmap_size > 0, "above 0")
         if self.model == "default":
             self.model = MODELS[self.baseline]
@@ -50,6 +50,7 @@ class BaselineRecipe(Recipe):
 
 def train_baseline(recipe: BaselineRecipe, training, validation):
     """Train one baseline, write its figures on the validation split and return how it went."""
+    TrainedBaseline.refuse_other_folder(Path(recipe.output_dir) / "model")
     accelerator = make_accelerator(recipe)
     baseline = TrainedBaseline.from_backbone(recipe.baseline, recipe.model, recipe.heatmap_size)
     baseline.model.to(accelerator.device)
@@ -78,6 +79,7 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
+        baseline.model = task.model
         folder = baseline.save_pretrained(Path(recipe.output_dir) / "model")
         figures = evaluate(baseline.predict(held_out, recipe.batch_size), truth)
         path = Path(recipe.output_dir) / "figures.json"

@@ -19,6 +19,7 @@ from pqpp_models.rahf.evaluation import (
 from pqpp_models.rahf.examples import Examples, load_split, map_array
 from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import SCORES
+from pqpp_models.rahf.pretrained import loading
 from pqpp_models.rahf.tables import tables
 
 
@@ -133,14 +134,10 @@ def clip_baselines(
 def _loaded_clip(name: str) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoProcessor
 
-    try:
+    remedy = "give a folder or OWNER/REPOSITORY"
+    with loading(f"{name} holds no usable CLIP-like model", remedy, name):
         clip = AutoModel.from_pretrained(name, use_safetensors=True).eval().to(_device())
         processor = AutoProcessor.from_pretrained(name)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise CheckpointError(
-            f"{name} holds no usable CLIP-like model ({reason}); give a folder or OWNER/REPOSITORY"
-        ) from None
     if not hasattr(clip, "get_image_features"):
         raise CheckpointError(f"{name} is a {type(clip).__name__}; give a CLIP-like model")
     return clip, processor

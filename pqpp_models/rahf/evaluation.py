@@ -77,23 +77,18 @@ def evaluate(predictions: Predictions, truth: Truth) -> dict[str, dict[str, floa
 
 
 def score_figures(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
-    """Return PLCC and SRCC of each score that is predicted."""
-    from scipy.stats import rankdata
+    """Return PLCC and SRCC of each score that is predicted; NaN for one that is constant."""
+    from pqpp_metrics.functional._statistics import average_ranks
+    from pqpp_metrics.functional.correlation import pearson_correlation
 
     found = {}
     for column, name in enumerate(SCORES):
-        pair = predicted[:, column], true[:, column]
+        pair = [np.asarray(one[:, column], dtype=np.float64) for one in (predicted, true)]
         if np.isnan(pair[0]).all():
             continue
-        found[f"{name}_plcc"] = _correlation(*pair)
-        found[f"{name}_srcc"] = _correlation(*(rankdata(one) for one in pair))
+        found[f"{name}_plcc"] = pearson_correlation(*pair)
+        found[f"{name}_srcc"] = pearson_correlation(*map(average_ranks, pair))
     return found
-
-
-def _correlation(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    left, right = left - left.mean(), right - right.mean()
-    spread = math.sqrt(float(left @ left) * float(right @ right))
-    return float(left @ right) / spread if spread else math.nan
 
 
 def keyword_figures(

@@ -77,44 +77,44 @@ class FeedbackModel:
 
     @classmethod
     def from_pretrained(
-        cls, name_or_path: str | os.PathLike[str], device: Any = None, **options: Any
+        cls,
+        name_or_path: str | os.PathLike[str],
+        device: Any = None,
+        threshold: float = 0.5,
+        revision: str | None = None,
+        cache_dir: str | None = None,
+        token: str | bool | None = None,
     ) -> Self:
         """Load a model and its processor.
 
         Args:
             name_or_path: A folder, or `OWNER/REPOSITORY` on the Hub.
             device: Where it shall run; a GPU if there is one.
-            **options: `threshold`, and what the Hub's client takes, like `revision`.
+            threshold: From which probability on a word counts as misaligned.
+            revision: A branch, tag or commit of the repository; the main branch if left out.
+            cache_dir: Where downloads are kept; the Hub client's own place if left out.
+            token: An access token for a private repository, or `True` for the stored one.
 
         Raises:
-            CheckpointError: There is no usable model.
+            CheckpointError: There is no usable model; the token is never in the message.
         """
         import torch
 
-        from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
-        from pqpp_models.rahf.processing_rahf import RahfProcessor
-
-        own = {name: options.pop(name) for name in ("threshold",) if name in options}
-        try:
-            # Weights in other formats than safetensors are never read.
-            model = RahfForRichFeedback.from_pretrained(
-                name_or_path, use_safetensors=True, **options
-            )
-            processor = RahfProcessor.from_pretrained(name_or_path, **options)
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise CheckpointError(
-                f"{name_or_path} holds no usable RAHF model ({reason}); give a folder or "
-                "OWNER/REPOSITORY written by training/train_rahf.py"
-            ) from None
+        folder = Path(name_or_path).expanduser()
+        if not folder.is_dir():
+            folder = _fetched(str(name_or_path), revision, cache_dir, token)
+        model, processor = _loaded(folder, name_or_path)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return cls(model, processor, device, **own)
+        return cls(model, processor, device, threshold)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write model and processor to a folder."""
-        self.model.save_pretrained(folder)
-        self.processor.save_pretrained(folder)
-        return Path(folder)
+        """Write model and processor to a folder, which is replaced whole or not at all.
+
+        The card of an older model there stays.
+        """
+        from pqpp_models.rahf.publishing import save_whole
+
+        return save_whole(self.model, self.processor, None, Path(folder))
 
     def judge(
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
@@ -206,3 +206,35 @@ class FeedbackModel:
                 probabilities=[*marked[row], *unseen],
                 threshold=self.threshold,
             )
+
+
+def _fetched(
+    name: str, revision: str | None, cache_dir: str | None, token: str | bool | None
+) -> Path:
+    """Return the folder of what is downloaded, each file checked, or found in the cache."""
+    from pqpp_models import hub
+    from pqpp_models.rahf.publishing import FILES
+
+    if not hub.is_repository_id(name):
+        raise CheckpointError(
+            f"there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
+        )
+    return hub.fetch_checkpoint(name, revision, cache_dir, token, FILES)
+
+
+def _loaded(folder: Path, name: str | os.PathLike[str]) -> tuple[Any, Any]:
+    """Return the model and the processor of a folder; nobody is asked for what is not in it."""
+    from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
+    from pqpp_models.rahf.pretrained import loading
+    from pqpp_models.rahf.processing_rahf import RahfProcessor
+
+    remedy = "give a folder or OWNER/REPOSITORY written by training/train_rahf.py"
+    with loading(f"{name} holds no usable RAHF model", remedy, str(folder)):
+        # Weights in other formats than safetensors are never read.
+        model, found = RahfForRichFeedback.from_pretrained(
+            folder, use_safetensors=True, local_files_only=True, output_loading_info=True
+        )
+        lost = sorted(found["missing_keys"])
+        if lost:  # transformers would go on with random ones
+            raise CheckpointError(f"its weights lack {len(lost)} tensors, as {lost[0]}")
+        return model, RahfProcessor.from_pretrained(folder, local_files_only=True)

@@ -52,7 +52,8 @@ def read_folder(folder: str | Path) -> list[Picture]:
         folder: The folder.
 
     Raises:
-        PredictorError: There is no such folder, no image, or an image without a prompt.
+        PredictorError: There is no such folder, no image, an image whose prompt is missing or
+            blank, or a file that cannot be read.
     """
     root = Path(folder).expanduser()
     if not root.is_dir():
@@ -74,23 +75,37 @@ def _listed_prompts(root: Path) -> dict[str, str]:
         elif table.is_file():
             with table.open(encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file))
-        return {row["file_name"]: str(row.get("prompt") or row.get("text") or "") for row in rows}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return {row["file_name"]: _first_text(row) for row in rows}
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, csv.Error) as error:
         raise PredictorError(
-            f"the metadata in {root} are not readable ({type(error).__name__}); each row needs "
-            "`file_name` and `prompt`"
+            f"the metadata in {root} are not readable ({type(error).__name__}); save them as "
+            "UTF-8, each row with `file_name` and `prompt`"
         ) from None
 
 
-def _prompt_of(path: Path, listed: dict[str, str]) -> str:
+def _first_text(row: Any) -> Any:
+    given = [row[name] for name in ("prompt", "text") if row.get(name) is not None]
+    return next((one for one in given if one != ""), given[0] if given else None)
+
+
+def _prompt_of(path: Path, listed: dict[str, Any]) -> str:
     beside = path.with_suffix(".txt")
-    if path.name in listed:
-        return listed[path.name]
-    if beside.is_file():
-        return beside.read_text(encoding="utf-8").strip()
+    found = listed[path.name] if path.name in listed else _text_of(beside)
+    if isinstance(found, str) and found.strip():
+        return found
+    came = "no prompt" if found is None else f"the prompt {found!r:.40}, which says nothing"
     raise PredictorError(
-        f"{path} has no prompt; put one in metadata.jsonl (`file_name`, `prompt`) or {beside.name}"
+        f"{path} has {came}; put one in metadata.jsonl (`file_name`, `prompt`) or {beside.name}"
     )
+
+
+def _text_of(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+    except (UnicodeDecodeError, OSError) as error:
+        raise PredictorError(
+            f"{path} cannot be read as a prompt ({type(error).__name__}); save it as UTF-8 text"
+        ) from None
 
 
 def judge_folder(

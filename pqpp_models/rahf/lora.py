@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,11 @@ from transformers.utils import ModelOutput
 from pqpp_models.clip.pairs import open_image
 from pqpp_models.errors import CheckpointError, MissingResourceError
 from pqpp_models.rahf.gallery import Picture
+from pqpp_models.rahf.pretrained import loading
+from pqpp_models.rahf.whole_folder import whole_folder
+
+FILES = ("pytorch_lora_weights.safetensors",)
+"""What a folder of adapters holds."""
 
 _ATTENTION = ["to_q", "to_k", "to_v", "to_out.0"]
 _PARTS = ("unet", "vae", "text_encoder", "tokenizer", "scheduler")
@@ -38,11 +42,9 @@ def load_pipeline(name_or_path: str) -> Any:
         from diffusers import DiffusionPipeline
     except ImportError:
         raise MissingResourceError("fine-tuning needs diffusers; install pqpp[apps]") from None
-    try:
+    remedy = "give a folder or OWNER/REPOSITORY of a diffusers pipeline"
+    with loading(f"{name_or_path} holds no usable pipeline", remedy, name_or_path):
         pipe = DiffusionPipeline.from_pretrained(name_or_path, use_safetensors=True)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise CheckpointError(f"{name_or_path} holds no usable pipeline ({reason})") from None
     second = getattr(pipe, "text_encoder_2", None) is not None
     for part in (*_PARTS, *(("tokenizer_2",) if second else ())):
         if getattr(pipe, part, None) is None:
@@ -80,6 +82,7 @@ class DenoisingModel(nn.Module):
         pixel_values: torch.Tensor,
         input_ids: torch.Tensor,
         input_ids_2: torch.Tensor | None = None,
+        time_ids: torch.Tensor | None = None,
     ) -> ModelOutput:
         """Return the loss of a batch: the squared error of what the network predicts.
 
@@ -87,11 +90,12 @@ class DenoisingModel(nn.Module):
             pixel_values: `(batch, 3, height, width)` in -1 .. 1.
             input_ids: `(batch, length)`, the prompts.
             input_ids_2: The same by the second tokenizer, where there is one.
+            time_ids: What `encode_prompts` takes, where there is one.
         """
         with torch.no_grad():
             latents = self.vae.encode(pixel_values).latent_dist.sample()
             latents = latents * self.vae.config.scaling_factor
-            states, added = self.encode_prompts(input_ids, input_ids_2, pixel_values.shape[-2:])
+            states, added = self.encode_prompts(input_ids, input_ids_2, time_ids)
         noise = torch.randn_like(latents)
         steps = self.noising.config.num_train_timesteps
         times = torch.randint(steps, (len(latents),), device=latents.device)
@@ -102,14 +106,18 @@ class DenoisingModel(nn.Module):
         return ModelOutput(loss=functional.mse_loss(predicted.float(), wanted.float()))
 
     def encode_prompts(
-        self, input_ids: torch.Tensor, input_ids_2: torch.Tensor | None, size: Sequence[int]
+        self,
+        input_ids: torch.Tensor,
+        input_ids_2: torch.Tensor | None = None,
+        time_ids: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Return what the denoising network is told: the states, and what XL is told beside.
 
         Args:
             input_ids: `(batch, length)`.
             input_ids_2: The same by the second tokenizer.
-            size: Height and width of the images in pixels.
+            time_ids: `(batch, 6)`: height and width of an image as it was, the upper and left
+                edge of what was cut out of it once scaled, and its height and width now.
         """
         if self.text_encoder_2 is None:
             return self.text_encoder(input_ids)[0], {}
@@ -117,9 +125,7 @@ class DenoisingModel(nn.Module):
         both = [encoder(ids, output_hidden_states=True) for encoder, ids in pairs]
         # XL was trained on the layer before the last, of both side by side.
         states = torch.cat([one.hidden_states[-2] for one in both], dim=-1)
-        # The size before and after cropping, and the crop's corner: nothing is cut off here.
-        sizes = torch.tensor([*size, 0, 0, *size], dtype=states.dtype, device=states.device)
-        return states, {"text_embeds": both[1][0], "time_ids": sizes.expand(len(states), -1)}
+        return states, {"text_embeds": both[1][0], "time_ids": time_ids.to(states.dtype)}
 
     def wanted(
         self, latents: torch.Tensor, noise: torch.Tensor, times: torch.Tensor
@@ -133,16 +139,19 @@ class DenoisingModel(nn.Module):
     def save_adapters(self, folder: Path) -> Path:
         """Write the adapters as `load_lora_weights` of the pipeline reads them.
 
-        They are written beside and renamed, so that a folder is never half new.
+        Args:
+            folder: Where to; older adapters there are replaced, whole or not at all.
+
+        Raises:
+            CheckpointError: The folder holds other things.
         """
         from peft.utils import get_peft_model_state_dict
 
         layers = get_peft_model_state_dict(self.unet)
-        beside = folder.with_name(f".{folder.name}.new")
-        shutil.rmtree(beside, ignore_errors=True)
-        self.pipe_class.save_lora_weights(beside, unet_lora_layers=layers, safe_serialization=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        beside.rename(folder)
+        with whole_folder(folder, FILES) as beside:
+            self.pipe_class.save_lora_weights(
+                beside, unet_lora_layers=layers, safe_serialization=True
+            )
         return folder
 
 
@@ -164,14 +173,18 @@ class Images:
         return len(self.pictures)
 
     def collate(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
-        """Return some images and prompts as what the model takes."""
+        """Return some images and prompts as what the model takes; images are cut to squares."""
         from PIL import ImageOps
 
         size = (self.resolution, self.resolution)
         chosen = [self.pictures[number] for number in numbers]
-        pixels = [np.asarray(ImageOps.fit(open_image(one.path), size)) for one in chosen]
+        opened = [open_image(one.path) for one in chosen]
+        pixels = [np.asarray(ImageOps.fit(image, size)) for image in opened]
         stacked = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2)
         found = {"pixel_values": stacked / 127.5 - 1}
+        if len(self.tokenizers) > 1:
+            sizes = [time_ids_of(image.size, self.resolution) for image in opened]
+            found["time_ids"] = torch.tensor(sizes)
         for name, tokenizer in zip(("input_ids", "input_ids_2"), self.tokenizers, strict=False):
             found[name] = tokenizer(
                 [one.prompt for one in chosen],
@@ -181,6 +194,27 @@ class Images:
                 return_tensors="pt",
             )["input_ids"]
         return found
+
+
+def time_ids_of(size: tuple[int, int], resolution: int) -> list[int]:
+    """Return what Stable Diffusion XL is told of an image that was cut to a square.
+
+    Args:
+        size: Width and height of the image as it was.
+        resolution: Pixels along a side of the square.
+
+    Returns:
+        Height and width as it was, the upper and left edge of the square in the image scaled to
+        the resolution, and the square's height and width.
+
+    Example:
+        >>> time_ids_of((1024, 512), 256)
+        [512, 1024, 0, 128, 256, 256]
+    """
+    wide, high = size
+    scale = resolution / min(size)
+    edges = (round((high * scale - resolution) / 2), round((wide * scale - resolution) / 2))
+    return [high, wide, *edges, resolution, resolution]
 
 
 def fingerprint(images: Images) -> str:

@@ -1,4 +1,4 @@
-"""Saving a trained RAHF model with its card, and pushing it to the Hub."""
+"""Saving a RAHF model with its card. `pqpp_models.hub.push_to_hub` publishes what is saved."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pqpp_models.errors import CheckpointError, HubError
+from pqpp_models.checkpoint import CARD
 from pqpp_models.rahf.labels import SCORES
+from pqpp_models.rahf.whole_folder import whole_folder
 
 FILES = (
     *("config.json", "generation_config.json", "model.safetensors", "README.md"),
@@ -19,70 +20,27 @@ FILES = (
 """What a folder holds and what is pushed: no code, no pickle."""
 
 
-def save_whole(model: Any, processor: Any, card: str, folder: Path) -> Path:
+def save_whole(model: Any, processor: Any, card: str | None, folder: Path) -> Path:
     """Write model, processor and card beside and rename, so that a folder is never half new.
 
     Args:
         model: The model.
         processor: Its processor.
-        card: The card's text.
+        card: The card's text; that of an older model there, if there is one, if left out.
         folder: Where to; an older model there is replaced.
 
     Raises:
         CheckpointError: The folder holds other things.
     """
-    foreign = [] if not folder.exists() else [p.name for p in folder.iterdir() if not _ours(p)]
-    if foreign:
-        raise CheckpointError(
-            f"{folder} holds other things ({', '.join(sorted(foreign)[:3])}); name a new folder"
-        )
-    beside = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(beside, ignore_errors=True)
-    model.save_pretrained(beside)
-    processor.save_pretrained(beside)
-    (beside / "README.md").write_text(card, encoding="utf-8")
-    shutil.rmtree(folder, ignore_errors=True)
-    beside.rename(folder)
+    folder = Path(folder).expanduser()
+    with whole_folder(folder, FILES) as beside:
+        model.save_pretrained(beside)
+        processor.save_pretrained(beside)
+        if card is not None:
+            (beside / CARD).write_text(card, encoding="utf-8")
+        elif (folder / CARD).is_file():
+            shutil.copyfile(folder / CARD, beside / CARD)
     return folder
-
-
-def _ours(path: Path) -> bool:
-    return any(path.match(pattern) for pattern in FILES)
-
-
-def push(folder: Path, repo_id: str, private: bool = False, token: str | None = None) -> str:
-    """Publish a saved model as one commit; only the files of a model are sent.
-
-    Args:
-        folder: From `save_whole`.
-        repo_id: `OWNER/REPOSITORY`.
-        private: Make a new repository private.
-        token: An access token; the stored one if left out.
-
-    Returns:
-        The repository's address.
-
-    Raises:
-        CheckpointError: The folder holds no model.
-        HubError: The Hub cannot be reached or refuses.
-    """
-    from pqpp_hub import push_files
-
-    folder = Path(folder)
-    files = {path.name: path for path in sorted(folder.glob("*")) if _ours(path)}
-    if "config.json" not in files:
-        raise CheckpointError(f"{folder} holds no model; give a folder that was saved by training")
-    report = push_files(
-        files,
-        repo_id,
-        "model",
-        is_ours=lambda name: "/" not in name and _ours(Path(name)),
-        message="Upload a RAHF model with pqpp",
-        private=private,
-        token=token,
-        error=HubError,
-    )
-    return report.url
 
 
 def render_card(details: Mapping[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from pqpp_models.errors import PredictorError
 from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import SCORES
+from pqpp_models.rahf.whole_folder import whole_folder
 
 METADATA = "metadata.jsonl"
 
@@ -99,17 +99,13 @@ def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Pa
     folder = Path(folder)
     if folder.exists():
         raise PredictorError(f"{folder} exists; name a new folder")
-    beside = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
-    lines = []
-    for number, one in enumerate(selected):
-        name = f"{number:06d}.png"
-        one.image.save(beside / name)
-        lines.append(json.dumps({"file_name": name, "prompt": one.prompt, **one.scores}))
-    if not lines:
-        shutil.rmtree(beside)
-        raise PredictorError("no image reaches the threshold; lower it, or generate more")
-    (beside / METADATA).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    beside.rename(folder)
+    with whole_folder(folder, ()) as beside:
+        lines = []
+        for number, one in enumerate(selected):
+            name = f"{number:06d}.png"
+            one.image.save(beside / name)
+            lines.append(json.dumps({"file_name": name, "prompt": one.prompt, **one.scores}))
+        if not lines:
+            raise PredictorError("no image reaches the threshold; lower it, or generate more")
+        (beside / METADATA).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -13,14 +12,18 @@ import torch
 from torch.nn import functional
 from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcessor
 
+from pqpp_models.checkpoint import EXTRA_FILES, WEIGHTS
 from pqpp_models.clip.embedding import pixels_of, tokens_of
 from pqpp_models.errors import CheckpointError
 from pqpp_models.rahf.baselines import ClipBaseline, ResnetBaseline
 from pqpp_models.rahf.evaluation import Predictions
 from pqpp_models.rahf.examples import Examples
 from pqpp_models.rahf.labels import HEATMAPS
+from pqpp_models.rahf.pretrained import loading
+from pqpp_models.rahf.whole_folder import refuse_foreign_files, whole_folder
 
-DESCRIPTION, WEIGHTS = "baseline.json", "model.safetensors"
+DESCRIPTION = "baseline.json"
+FILES = (DESCRIPTION, WEIGHTS, *EXTRA_FILES)
 BASELINES = ("resnet", "clip")
 
 
@@ -80,7 +83,8 @@ class TrainedBaseline:
             CheckpointError: There is no such backbone.
         """
         reader = AutoProcessor if kind == "clip" else AutoImageProcessor
-        try:
+        what, remedy = f"{name_or_path} holds no usable backbone", f"name one for `{kind}`"
+        with loading(what, remedy, name_or_path):
             backbone = AutoModel.from_pretrained(name_or_path, use_safetensors=True)
             processor = reader.from_pretrained(name_or_path)
             if kind == "clip":
@@ -88,11 +92,6 @@ class TrainedBaseline:
                 return cls(kind, ClipBaseline(backbone), inputs, heatmap_size)
             # The paper tunes two networks, so each has weights of its own.
             pair = [backbone, AutoModel.from_pretrained(name_or_path, use_safetensors=True)]
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise CheckpointError(
-                f"{name_or_path} holds no usable backbone ({reason}); name one for `{kind}`"
-            ) from None
         model = ResnetBaseline(backbone.config, pair)
         return cls(kind, model, BaselineInputs(processor), heatmap_size)
 
@@ -112,25 +111,30 @@ class TrainedBaseline:
         """
         from safetensors.torch import save_file
 
-        folder = Path(folder)
-        if folder.exists() and any(folder.iterdir()) and not self.is_saved_in(folder):
-            raise CheckpointError(f"{folder} holds other things; name a new folder")
-        beside = folder.with_name(f".{folder.name}.new")
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
+        folder = Path(folder).expanduser()
+        self.refuse_other_folder(folder)
         weights = self.model.state_dict()
         own = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
-        save_file(own, beside / WEIGHTS)
-        self.inputs.processor.save_pretrained(beside)
         described = {
             "kind": self.kind,
             "heatmap_size": self.heatmap_size,
             "backbone": _described(self.model.backbone_config),
         }
-        (beside / DESCRIPTION).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        beside.rename(folder)
+        text = json.dumps(described, indent=1) + "\n"
+        with whole_folder(folder, FILES) as beside:
+            save_file(own, beside / WEIGHTS)
+            self.inputs.processor.save_pretrained(beside)
+            (beside / DESCRIPTION).write_text(text, encoding="utf-8")
         return folder
+
+    @classmethod
+    def refuse_other_folder(cls, folder: str | Path) -> None:
+        """Refuse a folder in which something else than a baseline is saved.
+
+        Raises:
+            CheckpointError: It holds other things.
+        """
+        refuse_foreign_files(folder, FILES if cls.is_saved_in(folder) else ())
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Self:
@@ -167,26 +171,39 @@ class TrainedBaseline:
 
     @torch.inference_mode()
     def predict(self, examples: Examples, batch_size: int) -> Predictions:
-        """Return what the baseline says about a split.
+        """Return what the baseline says about a split, whatever mode its model is in.
 
         Args:
             examples: From `examples`, without augmentation.
             batch_size: Images at once.
         """
+        was_training = self.model.training
+        self.model.eval()
+        try:
+            found = [self._predict_batch(*some) for some in _batches(examples, batch_size)]
+        finally:
+            self.model.train(was_training)
+        maps = [one for _, one in found if one is not None]
+        named = (
+            dict(zip(HEATMAPS, np.concatenate(maps).swapaxes(0, 1), strict=True)) if maps else {}
+        )
+        return Predictions(scores=np.concatenate([scores for scores, _ in found]), **named)
+
+    def _predict_batch(self, examples: Examples, rows: range) -> tuple[Any, Any]:
         device = next(self.model.parameters()).device
-        scores, heatmaps = [], []
+        batch = examples.collate([examples[row] for row in rows])
+        found = self.model(**{name: value.to(device) for name, value in batch.items()})
+        scores = found.scores.double().cpu().numpy()
+        if found.heatmaps is None:
+            return scores, None
         size = (self.heatmap_size,) * 2
-        for start in range(0, len(examples), batch_size):
-            rows = range(start, min(start + batch_size, len(examples)))
-            batch = examples.collate([examples[row] for row in rows])
-            found = self.model(**{name: value.to(device) for name, value in batch.items()})
-            scores.append(found.scores.double().cpu().numpy())
-            if found.heatmaps is not None:
-                scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
-                heatmaps.append(scaled.float().cpu().numpy())
-        maps = np.concatenate(heatmaps) if heatmaps else None
-        named = {} if maps is None else {name: maps[:, i] for i, name in enumerate(HEATMAPS)}
-        return Predictions(scores=np.concatenate(scores), **named)
+        scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
+        return scores, scaled.float().cpu().numpy()
+
+
+def _batches(examples: Examples, batch_size: int) -> list[tuple[Examples, range]]:
+    n = len(examples)
+    return [(examples, range(at, min(at + batch_size, n))) for at in range(0, n, batch_size)]
 
 
 def _described(config: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from support import local_hub
 from support.local_hub.store import Store
 from support.worker import Worker
 
-_OWNERS = tuple(f"owner-{number}" for number in range(200))
+_OWNERS = tuple(f"owner-{number}" for number in range(400))
 
 
 @pytest.fixture(scope="session")

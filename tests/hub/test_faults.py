@@ -23,14 +23,18 @@ from pqpp_models.pre_retrieval import CaptionStatistics, PreRetrievalPredictor
 export(["sample"], "bench")
 statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
 PreRetrievalPredictor("avg_idf", statistics).save_pretrained("model")
+import sys
+sys.path.insert(0, {tests!r})
+from support.tiny_rahf import tiny_feedback
+tiny_feedback().save_pretrained("rahf")
 """
 
 BEFORE = """
 from huggingface_hub import CommitOperationAdd, HfApi
 api, repository = HfApi(), "{repository}"
 api.create_repo(repository, repo_type="{kind}", space_sdk="gradio")
-paths = {paths!r}
-files = [CommitOperationAdd(path, b"---\\nlicense: mit\\n---\\n" + path.encode()) for path in paths]
+texts = {{path: "---\\nlicense: mit\\n---\\n" + path for path in {paths!r}}} | {listed!r}
+files = [CommitOperationAdd(path, text.encode()) for path, text in texts.items()]
 api.create_commit(repository, files, commit_message="before", repo_type="{kind}")
 """
 
@@ -45,6 +49,7 @@ class Thing:
         push: The words of the command before the repository.
         files: What the repository then holds: its paths there to places here.
         older: A file of an older push, which the next one removes.
+        listed: The path of the list of what was pushed, where there is one.
         pull: Code that gets it from `repository` with the options `how`.
         again: The options with which what is cached is downloaded once more.
     """
@@ -56,6 +61,7 @@ class Thing:
     older: str | None
     pull: str
     again: str
+    listed: str | None = None
 
 
 SPLITS = ("train", "validation", "test")
@@ -70,6 +76,19 @@ DATASET = Thing(
     "data/older.parquet",
     LOAD + "result = [rows[0], rows[79], rows.num_rows]",
     "dict(download_mode='force_redownload')",
+    ".pqpp-export",
+)
+RAHF = """
+from pqpp_models.rahf import FeedbackModel
+import numpy as np
+image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+model = FeedbackModel.from_pretrained(repository, device="cpu", **how)
+(one,) = model.judge([image], ["a red cat"])
+result = [*one.scores.values(), *one.probabilities]
+"""
+RAHF_FILES = (
+    *("config.json", "model.safetensors", "processor_config.json"),
+    *("tokenizer.json", "tokenizer_config.json"),
 )
 THINGS = {
     "dataset": DATASET,
@@ -98,6 +117,15 @@ THINGS = {
         "result = Predictor.from_pretrained(repository, **how).predict(['a man']).tolist()",
         "{}",
     ),
+    "rahf": Thing(
+        "model",
+        "rahf",
+        ("models", "push", "rahf"),
+        {name: f"rahf/{name}" for name in RAHF_FILES},
+        "spiece.model",
+        RAHF,
+        "{}",
+    ),
 }
 COMMIT, UPLOAD = "POST .*/commit/", "PUT /_lfs/"
 ALWAYS = {"times": None}
@@ -114,7 +142,18 @@ PUSH_FAULTS = {
     "a commit cut in the middle": (COMMIT, dict(kind="cut_request", **ALWAYS), "be reached"),
     "a commit that is not answered": (COMMIT, dict(kind="drop", **ALWAYS), "be reached"),
     "a commit whose answer is lost": (COMMIT, dict(kind="lost", **ALWAYS), "be reached"),
-    "a commit that arrives altered": (COMMIT, dict(kind="altered"), "than the one that was sent|("),
+    "a commit that arrives altered": (COMMIT, dict(kind="altered"), None),
+    "commits that arrive altered": (COMMIT, dict(kind="altered", **ALWAYS), "otherwise than sent"),
+    "a correction that is refused": (
+        COMMIT,
+        [dict(kind="altered"), dict(kind="status", status=403, **ALWAYS)],
+        "otherwise than sent",
+    ),
+    "a commit that cannot be looked at": (
+        "/revision/[0-9a-f]{40}",
+        dict(kind="status", **ALWAYS),
+        "could not be checked",
+    ),
     "a token that expires at the commit": (COMMIT, dict(kind="expired", **ALWAYS), "has expired"),
     "a token that has expired": ("", dict(kind="expired", **ALWAYS), "has expired"),
     "403 at the commit": (COMMIT, dict(kind="status", status=403, **ALWAYS), "write permission"),
@@ -123,14 +162,14 @@ PUSH_FAULTS = {
     "429 once at an upload": (UPLOAD, dict(kind="status", status=429, retry_after=1), None),
     "an upload cut in the middle": (UPLOAD, dict(kind="cut_request", **ALWAYS), "be reached"),
     "an upload cut once": (UPLOAD, dict(kind="cut_request"), None),
-    "an upload that arrives altered": (UPLOAD, dict(kind="altered", **ALWAYS), "an error (400)"),
+    "an upload that arrives altered": (UPLOAD, dict(kind="altered", **ALWAYS), "not valid (400)"),
     "a slow server": ("", dict(kind="slow", seconds=0.05, **ALWAYS), None),
 }
 
 
 @pytest.fixture(scope="session")
 def _made(_running):
-    made = _running.user.run(MAKE)
+    made = _running.user.run(MAKE.format(tests=str(Path(__file__).parents[1])))
     assert made.error is None, made.error
 
 
@@ -154,6 +193,9 @@ def expected(shared, thing, *others: str) -> dict[str, str]:
         path: hashlib.sha256((shared.place / file).read_bytes()).hexdigest()
         for path, file in thing.files.items()
     }
+    if thing.listed:
+        text = "".join(f"{path}\n" for path in sorted(thing.files))
+        digests[thing.listed] = hashlib.sha256(text.encode()).hexdigest()
     return digests | {path: contents(shared, thing)[path] for path in others}
 
 
@@ -180,6 +222,11 @@ def says_no_token(outcome):
         assert secret not in outcome.said
 
 
+def names_the_head(shared, thing, outcome) -> bool:
+    repository = shared.hub.hub.store.repositories[thing.kind, f"{shared.owner}/{thing.name}"]
+    return f"commit {repository.branches['main']}" in outcome.stderr and "live" in outcome.stderr
+
+
 def hit(shared, on: str) -> bool:
     return any(re.search(on, one) for one in shared.hub.requests)
 
@@ -189,11 +236,14 @@ def test_push(shared, thing, fault):
     on, details, said = PUSH_FAULTS[fault]
     paths = [next(iter(thing.files)), "notes.txt", *([thing.older] if thing.older else [])]
     repository = f"{shared.owner}/{thing.name}"
-    made = shared.user.run(BEFORE.format(repository=repository, kind=thing.kind, paths=paths))
+    listed = {thing.listed: f"{thing.older}\n"} if thing.listed else {}
+    about = {"repository": repository, "kind": thing.kind, "paths": paths, "listed": listed}
+    made = shared.user.run(BEFORE.format(**about))
     assert made.error is None, made.error
     before = contents(shared, thing)
     shared.hub.requests.clear()
-    shared.hub.faults.add(on=on, **details)
+    for one in details if isinstance(details, list) else [details]:
+        shared.hub.faults.add(on=on, **one)
     outcome = push(shared, thing)
     after = expected(shared, thing, "notes.txt")
     if said is None or not hit(shared, on):
@@ -201,8 +251,15 @@ def test_push(shared, thing, fault):
     else:
         assert outcome.value == 2
         assert any(part in outcome.stderr for part in said.split("|")), outcome.stderr
-        if "was sent" not in outcome.stderr:  # the next push puts that right
-            assert contents(shared, thing) == (after if details["kind"] == "lost" else before)
+        found = contents(shared, thing)
+        if "otherwise than sent" in said:  # the error says so; the next push puts it right
+            assert {path for path in after if found[path] != after[path]} != set()
+            assert found.keys() == after.keys() and names_the_head(shared, thing, outcome)
+        elif fault == "a commit that cannot be looked at":
+            assert found == after and names_the_head(shared, thing, outcome)
+        else:
+            assert found == (after if details["kind"] == "lost" else before)
+            assert "is live" not in outcome.stderr
     shared.hub.faults.clear()
     assert push(shared, thing).value == 0
     assert contents(shared, thing) == after
@@ -283,6 +340,7 @@ PULLS = {
         METRIC, pull=FOLDER + METRIC.pull.splitlines()[-1], again="dict(force_download=True)"
     ),
     "model": THINGS["model"],
+    "rahf": THINGS["rahf"],
 }
 
 
@@ -308,6 +366,6 @@ def test_pull(shared, _made, _pushed, name, fault):
         assert first.error is not None
     if comes == HEALS or first.error is None:
         assert first.error is None and first.value == second.value
-    elif name == "model":  # ours: one typed line
+    elif name in ("model", "rahf"):  # ours: one typed line
         assert "pqpp_models.errors.CheckpointError: the Hub repository" in first.error
         assert "During handling" not in first.error

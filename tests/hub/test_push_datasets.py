@@ -4,6 +4,7 @@ import pytest
 from support.benchmark_folders import write_conqa
 
 from pqpp_datasets.export import export
+from pqpp_datasets.parquet_folder import MARK
 
 
 @pytest.fixture
@@ -52,10 +53,10 @@ def test_pushed_and_pulled(folder, push, pull, cache):
 
 def test_dry_run_writes_nothing_and_a_second_push_does_nothing(folder, push):
     dry = push(folder, ", dry_run=True")
-    assert dry["new_repository"] and dry["commit"] is None and len(dry["added"]) == 5
+    assert dry["new_repository"] and dry["commit"] is None and len(dry["added"]) == 6
     assert push(folder)["added"] == dry["added"]
     again = push(folder)
-    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 5)
+    assert (again["added"], again["changed"], len(again["unchanged"])) == ([], [], 6)
     assert again["commit"] is None
 
 
@@ -64,9 +65,38 @@ def test_changed_and_removed_files(folder, push, tmp_path):
     data = write_conqa(tmp_path / "conqa")
     export(["conqa"], folder, str(data))
     report = push(folder)
-    assert sorted(report["changed"]) == ["README.md", "croissant.json"]
+    assert sorted(report["changed"]) == [MARK, "README.md", "croissant.json"]
     assert [path.split("/")[1] for path in report["added"]] == ["conqa"] * 2
     assert [path.split("/")[1] for path in report["removed"]] == ["sample"] * 3
+
+
+OWN = ("data/train-00000-of-00001.parquet", "data/mine/train-00000-of-00001.parquet", "report.html")
+
+
+@pytest.mark.parametrize("listed", [None, "", "/etc/passwd\n../x\nREADME.md\n\x00\xff\n"])
+def test_files_of_the_users_own_stay_whatever_they_are_called(folder, push, shared, listed):
+    code = "from huggingface_hub import CommitOperationAdd, HfApi\napi = HfApi()\n"
+    code += "api.create_repo('tester/bench', repo_type='dataset')\n"
+    texts = {**dict.fromkeys(OWN, "mine"), **({} if listed is None else {MARK: listed})}
+    code += f"files = [CommitOperationAdd(k, v.encode('latin-1')) for k, v in {texts!r}.items()]\n"
+    code += "api.create_commit('tester/bench', files, commit_message='x', repo_type='dataset')"
+    assert shared.user.run(code).error is None
+    assert push(folder)["removed"] == []
+    # Nor does the next push, which finds a list of ours, with fewer files.
+    (folder / "croissant.json").unlink()
+    assert push(folder)["removed"] == ["croissant.json"]
+    repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
+    assert set(OWN) <= set(repository.commits[repository.branches["main"]].files)
+
+
+def test_a_list_that_arrives_damaged_removes_nothing(folder, push, shared):
+    push(folder)
+    (folder / "croissant.json").unlink()
+    shared.hub.faults.add("wrong_bytes", on=f"GET .*/{MARK}", times=2)
+    assert push(folder)["removed"] == ["croissant.json"]
+    shared.hub.faults.add("wrong_bytes", on=f"GET .*/{MARK}", times=None)
+    kind, text = push(folder)
+    assert kind == "HubError" and f"sends {MARK} damaged again and again" in text
 
 
 def test_branch_of_its_own(folder, push, pull):

@@ -118,8 +118,13 @@ def test_a_broken_baseline_is_refused(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")
     made = TrainedBaseline.from_backbone("resnet", str(save_resnet(tmp_path / "resnet")), 32)
-    with pytest.raises(CheckpointError, match="holds other things; name a new folder"):
+    with pytest.raises(CheckpointError, match=r"other things \(notes.txt\); name a new folder"):
         made.save_pretrained(tmp_path / "other")
+    saved = made.save_pretrained(tmp_path / "saved")
+    (saved / "notes.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match=r"other things \(notes.txt\); name a new folder"):
+        made.save_pretrained(saved)
+    assert (saved / "notes.txt").read_text() == "mine" and TrainedBaseline.is_saved_in(saved)
     with pytest.raises(CheckpointError, match="holds no usable backbone"):
         TrainedBaseline.from_backbone("clip", str(tmp_path / "none"))
 
@@ -134,3 +139,21 @@ def test_a_saved_baseline_says_the_same(tmp_path):
         before, after = made.model(pixels), loaded.model(pixels)
     assert np.allclose(before.scores, after.scores, atol=1e-6)
     assert np.allclose(before.heatmaps, after.heatmaps, atol=1e-6)
+
+
+def test_what_a_baseline_says_does_not_depend_on_its_mode(scenes, tmp_path):
+    from pqpp_models.rahf.examples import load_split
+
+    made = TrainedBaseline.from_backbone("resnet", str(save_resnet(tmp_path / "backbone")), 32)
+    table = load_split("test", str(scenes / "richhf"), str(scenes / "pickapic"))
+    examples = made.examples(table)
+    made.model.eval()
+    expected = made.predict(examples, 2)
+    made.model.train()
+    found = made.predict(examples, 2)
+    assert made.model.training
+    assert np.array_equal(found.scores, expected.scores)
+    assert np.array_equal(found.implausibility, expected.implausibility)
+    # Batch norms learn nothing from what is only judged.
+    assert np.array_equal(made.predict(examples, 4).scores, made.predict(examples, 4).scores)
+    assert found.implausibility.shape == found.misalignment.shape == (4, 32, 32)

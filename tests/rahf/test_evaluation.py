@@ -97,3 +97,13 @@ def test_the_published_rows_can_be_left_out_and_styles_are_checked():
     assert all(table["rows"] == [] for table in without.values())
     with pytest.raises(PredictorError, match="`style` is 'html'"):
         format_tables("html", without)
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3])
+def test_a_constant_prediction_has_no_correlation(constant):
+    # The mean of a hundred times .1 is not .1 in floating point.
+    true = np.random.default_rng(0).random((100, 4))
+    found = evaluate(Predictions(scores=np.full((100, 4), constant)), Truth(true, None, None, []))[
+        "scores"
+    ]
+    assert len(found) == 8 and all(np.isnan(value) for value in found.values())

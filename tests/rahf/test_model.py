@@ -164,6 +164,29 @@ def test_saved_and_loaded_it_says_the_same(variant, tmp_path):
 def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="holds no usable RAHF model"):
         FeedbackModel.from_pretrained(tmp_path)
+    with pytest.raises(CheckpointError, match=r"there is no folder .*, and it is no OWNER/REPOS"):
+        FeedbackModel.from_pretrained(tmp_path / "none")
+
+
+def test_weights_that_lack_a_tensor_are_refused(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny_feedback().save_pretrained(tmp_path / "saved")
+    weights = load_file(folder / "model.safetensors")
+    del weights["projection.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(CheckpointError, match=r"lack 1 tensors, as projection\.weight"):
+        FeedbackModel.from_pretrained(folder)
+
+
+def test_saving_again_keeps_the_card_and_foreign_files(tmp_path):
+    feedback = tiny_feedback()
+    folder = feedback.save_pretrained(tmp_path / "saved")
+    (folder / "README.md").write_text("how it was trained")
+    assert (feedback.save_pretrained(folder) / "README.md").read_text() == "how it was trained"
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match=r"holds other things \(notes.txt\)"):
+        feedback.save_pretrained(folder)
 
 
 def test_a_siglip_tower_is_taken():

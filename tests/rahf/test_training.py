@@ -221,9 +221,9 @@ import json, numpy as np
 from pathlib import Path
 from pqpp_models import CheckpointError  # noqa: E402
 from pqpp_models.rahf import RahfConfig  # noqa: E402
-from pqpp_models.rahf.publishing import push
+from pqpp_models.hub import push_to_hub
 from pqpp_models.rahf import FeedbackModel
-push(Path({str(folder)!r}), "tester/rahf")
+push_to_hub({str(folder)!r}, "tester/rahf")
 image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
 (one,) = FeedbackModel.from_pretrained("tester/rahf", device="cpu").judge([image], ["a red cat"])
 maps = [float(value) for heatmap in one.heatmaps.values() for value in heatmap.ravel()]

@@ -248,6 +248,10 @@ def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
     before = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
     pipe.load_lora_weights(tmp_path / "run" / "lora")
     after = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
+    (tmp_path / "run" / "lora" / "notes.txt").write_text("mine")
+    with pytest.raises(PredictorError, match=r"holds other things \(notes.txt\)"):
+        script.finetune(recipe)
+    assert (tmp_path / "run" / "lora" / "notes.txt").read_text() == "mine"
     assert np.abs(np.asarray(before, float) - np.asarray(after, float)).max() > 0
 
 
@@ -260,7 +264,7 @@ def test_fine_tuning_tells_the_network_what_the_pipeline_tells_it(tmp_path):
     from pqpp_models.rahf.gallery import Picture
     from pqpp_models.rahf.lora import DenoisingModel, Images
 
-    picture(0).save(tmp_path / "a.png")
+    picture(0, (40, 24)).save(tmp_path / "a.png")
     images = [Picture(tmp_path / "a.png", PROMPTS[0])]
     for pipe in (diffusion(), diffusion_xl()):
         expected = pipe.encode_prompt(
@@ -272,11 +276,16 @@ def test_fine_tuning_tells_the_network_what_the_pipeline_tells_it(tmp_path):
         batch = Images(images, pipe, 32).collate([0])
         model = DenoisingModel(pipe, 2, 2).eval()
         second = batch.get("input_ids_2")
-        states, added = model.encode_prompts(batch["input_ids"], second, (32, 32))
+        states, added = model.encode_prompts(batch["input_ids"], second, batch.get("time_ids"))
         assert torch.allclose(states, expected[0], atol=1e-5)
         if second is not None:
             assert torch.allclose(added["text_embeds"], expected[2], atol=1e-5)
-            assert added["time_ids"].tolist() == [[32, 32, 0, 0, 32, 32]]
+            # 24 pixels become 32, so 40 become 53.3: 10.7 are cut off on either side.
+            told = pipe._get_add_time_ids(
+                (24, 40), (0, 11), (32, 32), states.dtype, text_encoder_projection_dim=16
+            )
+            assert torch.equal(added["time_ids"], told)
+            assert model(**batch).loss.isfinite()
 
 
 @pytest.mark.slow

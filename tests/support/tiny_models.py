@@ -8,9 +8,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def load_script(name: str):
-    """Import a script of `training/` by its path."""
-    path = REPOSITORY / "training" / f"{name}.py"
+def load_script(name: str, folder: str = "training"):
+    """Import a script of `training/`, or of another folder, by its path."""
+    path = REPOSITORY / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"_script_{name}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

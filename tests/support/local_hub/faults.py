@@ -28,8 +28,8 @@ class Fault:
             `lost` does what is asked and closes without an answer; `cut` sends half of the body
             and closes; `cut_request` reads half of the request's body and closes; `wrong_bytes`
             sends a body of the right length with one byte changed; `altered` takes the request's
-            body with one byte changed; `wrong_hash` gives content another hash; `slow` waits
-            `seconds` before it answers as always.
+            body with one byte changed, of a commit one of a small file; `wrong_hash` gives content
+            another hash; `slow` waits `seconds` before it answers as always.
         on: A pattern that is searched for in "METHOD /path?query".
         times: How many requests it hits; None for all.
         skip: How many matching requests pass first.

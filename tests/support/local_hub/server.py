@@ -1,7 +1,9 @@
 """The Hub's HTTP server on loopback: reads requests, lets things go wrong, sends answers."""
 
+import base64
 import contextlib
 import http.server
+import json
 import threading
 import time
 import urllib.parse
@@ -112,7 +114,7 @@ def _handler(running: LocalHub) -> type[http.server.BaseHTTPRequestHandler]:
                 return
             body = self._body(headers)
             if _is(fault, "altered"):
-                body = _with_one_byte_changed(body)
+                body = _with_a_file_changed(body) or _with_one_byte_changed(body)
             request = Request(self.command, path, urllib.parse.parse_qs(query), headers, body)
             if path == CONTROL:
                 self._send(_control(running, request), None)
@@ -166,6 +168,18 @@ def _is(fault: Fault | None, *kinds: str) -> bool:
 def _with_one_byte_changed(body: bytes) -> bytes:
     middle = len(body) // 2
     return body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :] if body else body
+
+
+def _with_a_file_changed(body: bytes) -> bytes | None:
+    """Change a byte of the first small file of a commit, which its form does not show."""
+    try:
+        lines = [json.loads(line) for line in body.splitlines()]
+        value = next(line["value"] for line in lines if line["key"] == "file")
+    except (ValueError, TypeError, KeyError, StopIteration):
+        return None
+    changed = _with_one_byte_changed(base64.b64decode(value["content"]))
+    value["content"] = base64.b64encode(changed).decode()
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def _control(running: LocalHub, request: Request) -> Response:

@@ -1,0 +1,124 @@
+"""RAHF models pushed to a Hub on loopback and pulled from it; what is said when that fails."""
+
+import pytest
+
+pytest.importorskip("torch", reason="RAHF needs torch")
+pytest.importorskip("transformers", reason="RAHF needs transformers")
+
+from support import local_hub
+from support.tiny_rahf import tiny_feedback
+
+from pqpp_models.rahf.pretrained import why_not_loaded
+
+FILES = [
+    *("config.json", "model.safetensors", "processor_config.json", "tokenizer_config.json"),
+    "tokenizer.json",
+]
+SAY = """
+from pqpp_models import PredictorError
+def said(function, *arguments, **details):
+    try:
+        return function(*arguments, **details)
+    except PredictorError as error:
+        assert error.__cause__ is None
+        assert error.__suppress_context__ or error.__context__ is None
+        return [type(error).__name__, str(error)]
+"""
+LOADERS = {
+    "RAHF": "from pqpp_models.rahf import FeedbackModel\nload = FeedbackModel.from_pretrained",
+    "CLIP": "from pqpp_models.rahf.bench import _loaded_clip as load",
+    "ResNet": "from pqpp_models.rahf.trained_baselines import TrainedBaseline\n"
+    "load = lambda name: TrainedBaseline.from_backbone('resnet', name)",
+    "pipeline": "from pqpp_models.rahf.lora import load_pipeline as load",
+    "towers": "from support.tiny_models import load_script\n"
+    "script = load_script('train_rahf')\n"
+    "load = lambda name: script.join_towers(script.RahfRecipe(vision_model=name), {})",
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    return tiny_feedback().save_pretrained(tmp_path / "rahf")
+
+
+@pytest.fixture
+def run(shared, tmp_path):
+    """Run Python whose `result` comes back; no token is ever said."""
+
+    def work(code, token="hf_tester"):
+        tests = str(local_hub.__file__).rsplit("/support/", 1)[0]
+        before = f"import sys\nsys.path.insert(0, {tests!r})\n"
+        outcome = shared.user.run(before + SAY + code, token, tmp_path)
+        assert outcome.error is None, outcome.error
+        for secret in (*local_hub.DEFAULT_ACCOUNTS, "hf_secret"):
+            # The log at its most talkative holds what is sent; nobody else may.
+            assert secret not in f"{outcome.value}{outcome.stdout}{outcome.stderr}"
+        return outcome.value
+
+    return work
+
+
+def test_the_command_pushes_and_says_what_it_would_do(shared, saved):
+    words = ("models", "push", str(saved), f"{shared.owner}/rahf", "--private", "--revision", "v2")
+    dry = shared.user.pqpp(*words, "--dry-run")
+    assert dry.value == 0 and not shared.hub.hub.store.repositories
+    assert all(f"would add {name}" in dry.stdout for name in FILES)
+    assert shared.user.pqpp(*words).value == 0
+    repository = shared.hub.hub.store.repositories["model", f"{shared.owner}/rahf"]
+    files = repository.commits[repository.branches["v2"]].files
+    assert repository.private and sorted(files) == sorted([".gitattributes", *FILES])
+
+
+def test_nothing_unusable_is_published(run, shared, saved):
+    weights = saved / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    code = f"from pqpp_models.hub import push_to_hub\nresult = said(push_to_hub, {str(saved)!r}, "
+    kind, text = run(code + f"'{shared.owner}/rahf')")
+    assert kind == "CheckpointError" and "holds no usable RAHF model" in text
+    assert not shared.hub.requests
+
+
+def test_a_script_is_not_pushed(shared, saved):
+    (saved / "run.py").write_text("no")
+    (saved / "pytorch_model.bin").write_bytes(b"no")
+    outcome = shared.user.pqpp("models", "push", str(saved), f"{shared.owner}/rahf")
+    assert outcome.value == 0 and "run.py" not in outcome.stdout and ".bin" not in outcome.stdout
+
+
+@pytest.mark.parametrize("token", ["hf_secret\n", "hf_secret\u00e9", "hf_secret\r\nX: y"])
+def test_a_token_that_is_none_is_never_said(run, shared, token):
+    load = f"result = said(load, '{shared.owner}/none', token={token!r})"
+    kind, text = run(f"{LOADERS['RAHF']}\n{load}")
+    assert kind == "CheckpointError" and "access token, which is no token by its form" in text
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize(
+    ("token", "reason"),
+    [
+        ("hf_expired", "refuses the access token, which has expired"),
+        ("hf_unknown", "refuses the access token, which is not valid"),
+        ("hf_tester", "does not exist or is private"),
+    ],
+)
+def test_what_cannot_be_had_is_told_by_the_hubs_reason(run, shared, loader, token, reason):
+    if loader == "pipeline":
+        pytest.importorskip("diffusers", reason="pipelines need diffusers")
+    load = f"result = said(load, '{shared.owner}/none')"
+    kind, text = run(f"{LOADERS[loader]}\n{load}", token)
+    assert kind == "CheckpointError" and "\n" not in text
+    assert reason in text and "valid model identifier" not in text
+
+
+@pytest.mark.parametrize("loader", ["CLIP", "ResNet", "towers"])
+def test_a_repository_of_another_kind_is_not_called_missing(run, shared, saved, loader):
+    assert shared.user.pqpp("models", "push", "lexical", f"{shared.owner}/other").value == 0
+    kind, text = run(f"{LOADERS[loader]}\nresult = said(load, '{shared.owner}/other')")
+    assert kind == "CheckpointError" and "is of another kind or not whole" in text
+
+
+def test_texts_of_a_client_are_shown_of_folders_only(tmp_path):
+    error = ValueError("no vision_config in\nhf_secret")
+    assert why_not_loaded(error, str(tmp_path)) == "no vision_config in hf_secret"
+    said = why_not_loaded(error, str(tmp_path), "a/b")
+    assert said == "a/b is of another kind or not whole: ValueError"
