@@ -9,27 +9,26 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_models.calibrated import CalibratedPredictor, distance_to_nearest
 from pqpp_models.checkpoint import EXTRA_FILES, Tensors, write_checkpoint
 from pqpp_models.collection_model import CollectionModel
 from pqpp_models.collection_state import pack_model, unpack_model
 from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
-from pqpp_models.predictor import Predictor
-from pqpp_models.static import NEAREST, Uncertain, spread_inputs
 from pqpp_models.static_outside import OutsideModel
-from pqpp_models.targets import TARGETS, resolve_targets, target_limits
+from pqpp_models.targets import TARGETS, resolve_targets
 
 _COLLECTION, _ENCODER, _TUNED, _OUTSIDE = "collection.", "encoder.", "tuned.", "outside."
 _CALIBRATION = ("slope", "offset", "spread", "far", "share", "tuned_mean", "tuned_scale")
 
 
-class TextEnsemblePredictor(Predictor):
+class TextEnsemblePredictor(CalibratedPredictor):
     """Predicts performance from a prompt and from how a collection of captions lies around it.
 
     Args:
@@ -39,7 +38,7 @@ class TextEnsemblePredictor(Predictor):
         model: kernel ridge and networks on the frozen encoder and the collection.
         calibration: ``share`` is the fine-tuned encoder's part in the targets that it has; from
             its outputs ``tuned_mean`` is taken, and they are multiplied by ``tuned_scale``. The
-            rest is as in `StaticPredictor`.
+            rest is as in `CalibratedPredictor`.
         outside: what is done with prompts unlike captions, as in `StaticPredictor`; without it
             nothing is done.
         targets: the targets, in the order of the model's first outputs.
@@ -62,37 +61,13 @@ class TextEnsemblePredictor(Predictor):
         outside: OutsideModel | None = None,
     ) -> None:
         self.tokenizer, self.encoder, self.tuned = tokenizer, encoder.eval(), tuned.eval()
-        self.model, self.outside = model, outside
+        self.model, self.outside, self.tables = model, outside, model.tables
         self.calibration = dict(calibration)
         self.targets = tuple(targets)
         self.details = dict(details or {})
         self._last = max(model.collection.vectors)
         known = model.collection.vectors[self._last][: model.collection.labelled]
         self._points = np.ascontiguousarray(known.T)
-
-    def predict_with_uncertainty(
-        self, rows: Any, targets: str | Iterable[str] | None = None
-    ) -> Uncertain:
-        """Predict some prompts and say how sure that is and how far they are from the training.
-
-        Args:
-            rows: as in ``predict``.
-            targets: as in ``predict``.
-
-        Returns:
-            Values, standard deviations and distances; ``is_far`` says which distances are large.
-        """
-        chosen = resolve_targets(targets, self.targets)
-        read = self._read_rows(rows)
-        parts = [
-            self._measure(read[start : start + self.chunk_size], chosen)
-            for start in range(0, max(len(read), 1), self.chunk_size)
-        ]
-        return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-    def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which distances only one in a hundred training prompts exceeds."""
-        return distance > self.calibration["far"][0]
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return the last layer's unit vectors, in which distances are measured.
@@ -104,25 +79,6 @@ class TextEnsemblePredictor(Predictor):
 
         encoded = layer_means(self.encoder, self.tokenizer, self._read_rows(rows), [self._last])
         return self.model.collection.project(encoded)[self._last]
-
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        return self._measure(rows, targets).values
-
-    def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
-        if not prompts:
-            return Uncertain(np.empty((0, len(targets))), np.empty((0, len(targets))), np.empty(0))
-        columns = [self.targets.index(target) for target in targets]
-        scores, distance = self.raw_scores(prompts)
-        values = scores * self.calibration["slope"] + self.calibration["offset"]
-        gate = np.zeros(len(prompts), np.float32)
-        if self.outside is not None:
-            gate, steps = self.outside.steps(prompts, values, self.targets, self.model.tables)
-            values = values + steps
-        scores, values = scores[:, columns], values[:, columns]
-        inputs = spread_inputs(scores, distance, gate)
-        spread = self.calibration["spread"][columns].astype(np.float64)
-        deviations = np.exp(np.clip(np.einsum("rtk,tk->rt", inputs, spread), -6, 1.5))
-        return Uncertain(np.clip(values, *target_limits(targets)), deviations, distance)
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the standardised scores of all targets, and the distances."""
@@ -137,10 +93,7 @@ class TextEnsemblePredictor(Predictor):
         share = float(self.calibration["share"][0])
         scores[:, places] = (1 - share) * scores[:, places] + share * tuned
         vectors = self.model.collection.project({self._last: encoded[self._last]})[self._last]
-        most = min(NEAREST, self._points.shape[1])
-        near = np.partition(vectors @ self._points, -most, axis=1)[:, -most:]
-        distance = 1 - near.mean(axis=1).astype(np.float64)
-        return scores, distance
+        return scores, distance_to_nearest(vectors, self._points)
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         description, arrays = pack_model(self.model)

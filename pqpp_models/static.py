@@ -6,13 +6,14 @@ and it says how sure it is and how far a prompt is from what it was trained on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_models.calibrated import CalibratedPredictor, distance_to_nearest
 from pqpp_models.checkpoint import (
     CONFIG,
     Tensors,
@@ -21,19 +22,16 @@ from pqpp_models.checkpoint import (
     read_tensors,
 )
 from pqpp_models.errors import CheckpointError, UnknownTargetError
-from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.static_cues import WordTables
 from pqpp_models.static_network import LINEAR, SCALE, StaticNetwork
 from pqpp_models.static_outside import DIFFICULTY, STYLE, OutsideModel
 from pqpp_models.static_tokens import WordPieces, pack_vocabulary, unpack_vocabulary
-from pqpp_models.targets import TARGETS, resolve_targets, target_limits
+from pqpp_models.targets import TARGETS, resolve_targets
 
 SHIPPED = Path(__file__).parent / "weights" / "static"
-NEAREST = 5
-"""The distance of a prompt is one minus its mean cosine to so many reference prompts."""
 
 
-class StaticPredictor(Predictor):
+class StaticPredictor(CalibratedPredictor):
     """Predicts performance from a prompt's word pieces by a small convolutional network.
 
     Predictions are in each target's own units and clipped to its range. A prediction does not
@@ -45,9 +43,7 @@ class StaticPredictor(Predictor):
         references: int8 points of the training prompts, for the distance.
         tables: counts of the words of the collection, for the cues.
         outside: what is done with prompts unlike captions.
-        calibration: ``slope`` and ``offset`` by target, from scores to units; ``spread`` by target,
-            the log deviation as a linear function of 1, distance, score, squared score and of
-            how much of the outside model there is.
+        calibration: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
         details: what the configuration tells beside: how it was trained and what it scores.
 
@@ -78,35 +74,6 @@ class StaticPredictor(Predictor):
         self.details = dict(details or {})
         self._points = references.astype(np.float32).T / SCALE
 
-    def predict_with_uncertainty(
-        self, rows: Any, targets: str | Iterable[str] | None = None
-    ) -> Uncertain:
-        """Predict some prompts and say how sure that is and how far they are from the training.
-
-        Args:
-            rows: as in ``predict``.
-            targets: as in ``predict``.
-
-        Returns:
-            Values, standard deviations and distances; ``is_far`` says which distances are large.
-
-        >>> predictor = StaticPredictor.from_shipped("static")
-        >>> found = predictor.predict_with_uncertainty(["A man riding a wave.", "qwx zzyv 77"])
-        >>> predictor.is_far(found.distance).tolist()
-        [False, True]
-        """
-        chosen = resolve_targets(targets, self.targets)
-        read = self._read_rows(rows)
-        parts = [
-            self._measure(read[start : start + self.chunk_size], chosen)
-            for start in range(0, max(len(read), 1), self.chunk_size)
-        ]
-        return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-    def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which distances only one in a hundred training prompts exceeds."""
-        return distance > self.calibration["far"][0]
-
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return the points, of length one, in the space that distances are measured in.
 
@@ -116,27 +83,10 @@ class StaticPredictor(Predictor):
         prompts = self._read_rows(rows)
         return self.network([self.tokens.encode(prompt) for prompt in prompts])[1]
 
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        return self._measure(rows, targets).values
-
-    def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
-        columns = [self.targets.index(target) for target in targets]
+    def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the standardised scores of all targets, and the distances."""
         scores, points = self.network([self.tokens.encode(prompt) for prompt in prompts])
-        distance = self._distance(points)
-        scores = scores.astype(np.float64)
-        values = scores * self.calibration["slope"] + self.calibration["offset"]
-        gate, steps = self.outside.steps(prompts, values, self.targets, self.tables)
-        values = (values + steps)[:, columns]
-        low, high = target_limits(targets)
-        inputs = spread_inputs(scores[:, columns], distance, gate)
-        spread = self.calibration["spread"][columns].astype(np.float64)
-        deviations = np.exp(np.clip(np.einsum("rtk,tk->rt", inputs, spread), -6, 1.5))
-        return Uncertain(np.clip(values, low, high), deviations, distance.astype(np.float64))
-
-    def _distance(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
-        most = min(NEAREST, self._points.shape[1])
-        near = np.partition(points @ self._points, -most, axis=1)[:, -most:]
-        return 1 - near.mean(axis=1)
+        return scores.astype(np.float64), distance_to_nearest(points, self._points)
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         network = {
@@ -197,16 +147,6 @@ class StaticPredictor(Predictor):
             targets,
             {key: value for key, value in config.items() if key not in known},
         )
-
-
-def spread_inputs(
-    scores: NDArray[np.float64], distance: NDArray[np.float32], gate: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Return what a deviation depends on: shape ``(rows, targets, 5)``."""
-    ones = np.ones_like(scores)
-    capped = np.clip(scores, -2, 2)
-    columns = [ones, ones * distance[:, None], capped, capped**2, ones * gate[:, None]]
-    return np.stack(columns, axis=2)
 
 
 def _read_settings(folder: Path, config: Mapping[str, Any]) -> tuple[tuple[str, ...], dict]:

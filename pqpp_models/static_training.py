@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pqpp_models.bert.encoding import pad
+from pqpp_models.calibrated import spread_inputs
 from pqpp_models.collection import Floats, unit
 from pqpp_models.collection_fitting import warm_up_and_decay
-from pqpp_models.static import spread_inputs
 from pqpp_models.static_cues import CUES, WordTables, cue_features
 from pqpp_models.static_network import LINEAR, StaticNetwork, quantise
 from pqpp_models.static_outside import (

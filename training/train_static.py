@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from transformers import AutoModel, AutoTokenizer
 
 from pqpp_models import TARGETS, PredictorError
+from pqpp_models.calibrated import NEAREST
 from pqpp_models.collection import Collection, Floats, similarities
 from pqpp_models.collection_data import (
     Benchmark,
@@ -40,7 +41,7 @@ from pqpp_models.collection_data import (
     spaced,
 )
 from pqpp_models.collection_fitting import FitSettings, Fitted, fit_collection_model
-from pqpp_models.static import NEAREST, StaticPredictor
+from pqpp_models.static import StaticPredictor
 from pqpp_models.static_cues import WordTables
 from pqpp_models.static_evaluation import evaluate
 from pqpp_models.static_network import SCALE

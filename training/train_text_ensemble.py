@@ -30,6 +30,7 @@ from pqpp_models import TARGETS, PredictorError
 from pqpp_models.bert.encoding import pad
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.tokens import encode
+from pqpp_models.calibrated import NEAREST
 from pqpp_models.collection import Collection, Floats, similarities
 from pqpp_models.collection_data import (
     Benchmark,
@@ -47,7 +48,6 @@ from pqpp_models.collection_fitting import (
     warm_up_and_decay,
 )
 from pqpp_models.collection_scope import Postings
-from pqpp_models.static import NEAREST
 from pqpp_models.static_cues import WordTables
 from pqpp_models.static_evaluation import correlations, evaluate
 from pqpp_models.static_training import OutsideSettings, fit_calibration, outside_of
