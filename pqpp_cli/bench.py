@@ -127,10 +127,13 @@ def run(options: argparse.Namespace) -> None:
         return bench_richhf.run(options)
     from pqpp_cli import automatic_metrics, generalisation
     from pqpp_cli.output import emit, format_of
+    from pqpp_models.projection import require_method
     from pqpp_models.result_tables import format_results
     from pqpp_models.targets import resolve_targets
 
     options.format = format_of(options, FORMATS)
+    if options.report and options.projection not in (None, "none"):
+        require_method(options.projection)  # before the scoring
     targets = resolve_targets(options.targets)
     predictors = load_predictors(names_of(options.predictors), options.split)
     if options.table == "generalisation":
@@ -167,7 +170,8 @@ def load_rows(config: str, split: str, data_dir: str | None):
 
     usable = [b.name for b in BENCHMARKS.values() if set(TARGETS) <= set(b.features({}))]
     if config not in usable:
-        raise CommandError(f"--config {config}: has no targets; use one of {', '.join(usable)}")
+        what = "has no targets" if config in BENCHMARKS else "there is no such configuration"
+        raise CommandError(f"--config {config}: {what}; use one of {', '.join(usable)}")
     if split not in BENCHMARKS[config].splits:
         raise CommandError(
             f"--split {split}: {config} has {', '.join(BENCHMARKS[config].splits)}; use one of them"

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 _PROMPTS = (
-    "a cat on a table",
+    "A cat is sitting on a table.",
     "a man riding a wave on a surfboard",
     "two men in suits juggle seven oranges beside a fire hydrant",
     "a storefront with 'Hello World' written on it",

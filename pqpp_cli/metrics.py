@@ -143,7 +143,18 @@ def _compute(options: argparse.Namespace) -> None:
     inputs = read_inputs(name, _input_names(metric), files, options.missing)
     if "unretrieved" not in inspect.signature(metric._compute).parameters:
         inputs.pop("unretrieved", None)  # what the run misses does not matter to every metric
-    emit(_formatted(options.format, metric.compute(**inputs, **chosen)), options.output)
+    try:
+        result = metric.compute(**inputs, **chosen)
+    except ValueError as error:
+        # evaluate's own message quotes the data over many lines; ours are one line.
+        if "must be of the following format" in str(error) or "\n" in str(error):
+            wanted = ", ".join(f"{key} from {value}" for key, value in files.items())
+            raise CommandError(
+                f"{name} cannot use {wanted}; name one column as FILE:COLUMN (see pqpp metrics "
+                f"show {name})"
+            ) from None
+        raise
+    emit(_formatted(options.format, result), options.output)
 
 
 def _push(options: argparse.Namespace) -> None:

@@ -5,8 +5,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pqpp_cli.errors import CommandError
+
 _SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
 _SUFFIXES |= {".md": "markdown", ".tex": "latex"}
+_PLAIN = ("", ".txt")
 
 
 def format_of(options: argparse.Namespace, formats: Sequence[str]) -> str:
@@ -16,14 +19,24 @@ def format_of(options: argparse.Namespace, formats: Sequence[str]) -> str:
         options: With `format`, None where none was named, and `output`.
         formats: Those that the command has.
 
+    Raises:
+        CommandError: The name ends in what the command can't write.
+
     Example:
         >>> format_of(argparse.Namespace(format=None, output="p.csv"), ("table", "csv"))
         'csv'
     """
     if options.format is not None:
         return options.format
-    named = _SUFFIXES.get(Path(options.output or "").suffix.lower())
-    return named if named in formats else "table"
+    suffix = Path(options.output or "").suffix.lower()
+    named = _SUFFIXES.get(suffix, "table")
+    if named not in formats or (suffix not in _SUFFIXES and suffix not in _PLAIN):
+        known = [one for one, style in _SUFFIXES.items() if style in formats]
+        raise CommandError(
+            f"--output {options.output}: {suffix} is no known format; use one of "
+            f"{', '.join(known)}, .txt, or --format"
+        )
+    return named
 
 
 def emit(text: str | bytes, output: str | None) -> None:

@@ -43,10 +43,11 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit
     from pqpp_cli.prompt_files import read_prompts
-    from pqpp_datasets.select import embed_captions, read_embeddings, select_captions
+    from pqpp_datasets.select import embed_captions, read_embeddings, require_faiss, select_captions
 
     if (options.embeddings is None) == (options.encoder is None):
         raise CommandError("give either --embeddings, a .npy file, or --encoder, a model")
+    require_faiss()  # before minutes of embedding
     captions = read_prompts(options.captions)
     if options.embeddings:
         embeddings = read_embeddings(options.embeddings, len(captions))

@@ -141,7 +141,7 @@ def _exactly(points, others) -> np.ndarray:
 
 
 def _lloyd(points: np.ndarray, centres: np.ndarray, iterations: int) -> np.ndarray:
-    faiss = _faiss()
+    faiss = require_faiss()
     # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
     kmeans = faiss.Kmeans(
         points.shape[1],
@@ -157,7 +157,7 @@ def _lloyd(points: np.ndarray, centres: np.ndarray, iterations: int) -> np.ndarr
 
 def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Return the row nearest to each centre, of its own cluster, and as many rows as centres."""
-    faiss = _faiss()
+    faiss = require_faiss()
     index = faiss.IndexFlatL2(points.shape[1])
     index.add(centres)
     distance, cluster = (found[:, 0] for found in index.search(points, 1))
@@ -172,7 +172,12 @@ def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.r_[chosen, farthest[: len(centres) - len(chosen)]]
 
 
-def _faiss():
+def require_faiss():
+    """Return the module faiss.
+
+    Raises:
+        OptionError: If it is not installed.
+    """
     try:
         import faiss
     except ImportError:

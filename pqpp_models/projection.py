@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -12,6 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_models.errors import MissingResourceError, PredictorError
 
 METHODS = ("tsne", "umap")
+_PACKAGES = {
+    "tsne": ("t-SNE", "scikit-learn", "sklearn"),
+    "umap": ("UMAP", "umap-learn", "umap"),
+}
 TITLES = {"tsne": "t-SNE", "umap": "UMAP"}
 SEED = 0
 _PERPLEXITY = _NEIGHBOURS = 30
@@ -57,11 +62,25 @@ def project(points: ArrayLike, method: str | None = None, seed: int = SEED) -> P
     return Projection(found.astype(np.float64), method)
 
 
+def require_method(method: str) -> None:
+    """Say at once where the package of a method is missing.
+
+    Args:
+        method: ``tsne`` or ``umap``.
+
+    Raises:
+        MissingResourceError: scikit-learn, or umap-learn, is not installed.
+    """
+    name, package, module = _PACKAGES[method]
+    if importlib.util.find_spec(module) is None:
+        raise MissingResourceError(_needs(name, package))
+
+
 def _tsne(points: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
     try:
         from sklearn.manifold import TSNE
     except ImportError:
-        raise MissingResourceError(_needs("t-SNE", "scikit-learn")) from None
+        raise MissingResourceError(_needs(*_PACKAGES["tsne"][:2])) from None
     perplexity = min(_PERPLEXITY, (len(points) - 1) / 3)
     return TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(points)
 
@@ -70,7 +89,7 @@ def _umap(points: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
     try:
         from umap import UMAP
     except ImportError:
-        raise MissingResourceError(_needs("UMAP", "umap-learn")) from None
+        raise MissingResourceError(_needs(*_PACKAGES["umap"][:2])) from None
     neighbours = min(_NEIGHBOURS, len(points) - 1)
     start = "spectral" if len(points) > 12 else "random"
     with warnings.catch_warnings():  # a fixed seed means one thread, which UMAP warns of

@@ -68,7 +68,10 @@ class StaticNetwork:
         return self._linear("scores", hidden), self._linear("point", hidden)
 
     def _linear(self, layer: str, rows: Floats) -> Floats:
-        return rows @ self.weights[f"{layer}.weight"].T + self.weights[f"{layer}.bias"]
+        weight, bias = self.weights[f"{layer}.weight"], self.weights[f"{layer}.bias"]
+        # Of three dimensions numpy would make a small product a prompt, each on all cores.
+        flat = rows.reshape(-1, rows.shape[-1]) @ weight.T
+        return flat.reshape(*rows.shape[:-1], -1) + bias
 
     def _convolve(self, layer: str, rows: Floats) -> Floats:
         padded = np.pad(rows, ((0, 0), (1, 1), (0, 0)))
