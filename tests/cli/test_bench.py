@@ -174,6 +174,7 @@ def test_rows_without_a_true_value_are_dropped_and_n_is_shown(tmp_path, home):
     [
         (["--split", "dev"], "has train, validation, test"),
         (["--config", "pqpp-relevance"], "has no targets"),
+        (["--config", "nope"], "there is no such configuration"),
         (["--config", "sample", "--split", "train", "--predictors", "lexical"], "was fitted to"),
         (["--data-dir", "absent"], "no such folder"),
         (["--config", "sample", "--predictors", "lexica"], "did you mean 'lexical'"),

@@ -128,10 +128,15 @@ def test_other_inputs_and_lists(tmp_path, compute):
         (["kendall_qpp", "--predictions", "b.json", "--references", "a.csv:x"], "not readable as"),
         (["kendall_qpp", "--predictions", "no.csv", "--references", "a.csv:x"], "No such file"),
         (["kendall_qpp", "--predictions", "a.csv:y", "--references", "a.csv:x"], "numbers"),
+        (
+            ["kendall_qpp", "--predictions", "n.csv", "--references", "n.csv"],
+            "name one column as FILE:COLUMN",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, pqpp, arguments, expected):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n3,c\n")
+    (tmp_path / "n.csv").write_text("x,y\n1,2\n2,1\n3,5\n")
     (tmp_path / "a.xls").write_text("")
     (tmp_path / "b.json").write_text("[1,")
     done = pqpp("compute", *arguments)

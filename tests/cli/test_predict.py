@@ -161,11 +161,15 @@ def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
     for name, style, begins in (
         ("p.md", (), "| prompt"),
         ("p.csv", (), "prompt,"),
-        ("p.out", (), "prompt "),
+        ("p.txt", (), "prompt "),
+        ("p.out", ("--format", "csv"), "prompt,"),
         ("p.csv", ("--format", "json"), "["),
     ):
         run_pqpp("predict", "a cat", "--output", name, *style, cwd=tmp_path)
         assert (tmp_path / name).read_text("utf-8").startswith(begins)
+    done = run_pqpp("predict", "a cat", "--output", "p.xlsx", cwd=tmp_path)
+    assert done.returncode == 2 and "--output p.xlsx: .xlsx is no known format" in done.stderr
+    assert not (tmp_path / "p.xlsx").exists()
 
 
 def test_no_prompts_give_a_table_without_rows(tmp_path):

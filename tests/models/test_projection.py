@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import MissingResourceError, Predictor, PredictorError
-from pqpp_models.projection import TITLES, Projection, project, space_figure
+from pqpp_models.projection import TITLES, Projection, project, require_method, space_figure
 
 
 def two_heaps(n=40):
@@ -41,6 +41,10 @@ def test_what_cannot_be_projected_is_refused(monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(MissingResourceError, match=r"install pqpp\[plots\]"):
             project(two_heaps(), method)
+    for module, method in (("sklearn", "tsne"), ("umap", "umap")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(MissingResourceError, match=r"install pqpp\[plots\]"):
+            require_method(method)
 
 
 def test_points_are_coloured_by_what_is_known():
