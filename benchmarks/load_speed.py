@@ -6,11 +6,11 @@ reads the CSV files, checks and joins them, and writes the Arrow cache; pandas r
 and hands them to `Dataset.from_pandas`, unchecked and unjoined. All libraries are imported before.
 """
 
+import argparse
 import csv
 import logging
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -27,17 +27,16 @@ V1_0_ROWS = {"train": 6000, "validation": 2000}
 V1_1_ROWS = {"train": 6080, "val": 2040}
 
 
-def main(arguments):
-    """Time both releases and print the table.
-
-    Args:
-        arguments: The folder, if there is one.
-    """
+def main():
+    """Time both releases and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="holds pqpp/v1.0 and pqpp/v1.1")
+    folder = parser.parse_args().folder
     datasets.disable_progress_bars()
     # It would say that made-up files are not the published ones.
     logging.getLogger("pqpp_datasets").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as scratch:
-        root = Path(arguments[0]) if arguments else _made_up(Path(scratch) / "data")
+        root = folder or _made_up(Path(scratch) / "data")
         cache = Path(scratch) / "cache"
         releases = [root / "pqpp" / name for name in ("v1.0", "v1.1")]
         rows = [row for folder in releases for row in _rows(folder, cache)]
@@ -132,4 +131,4 @@ def _write(path, header, rows):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
