@@ -97,8 +97,16 @@ class OutsideModel:
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[np.float32]]) -> OutsideModel:
-        """Return the maps that `tensors` gave."""
+        """Return the maps that `tensors` gave.
+
+        Raises:
+            KeyError: an array is missing.
+            ValueError: one has another shape than the cues ask for.
+        """
         gate, gate_bias, strict, strict_bias = (tensors[name] for name in OUTSIDE_TENSORS)
+        shapes = gate.shape, gate_bias.shape, strict.shape, strict_bias.shape
+        if shapes != ((len(STYLE) + 1,), (3,), (len(DIFFICULTY),), (1,)):
+            raise ValueError("the outside model's arrays do not fit its cues")
         bias, shortest, ajar = map(float, gate_bias)
         return cls(gate, bias, strict, float(strict_bias[0]), shortest, ajar)
 

@@ -178,6 +178,16 @@ def test_the_ensemble_takes_instructions_strictly(ensemble, tmp_path):
     assert "a gate adds" not in ensemble.card()
 
 
+@pytest.mark.parametrize("name", ["gate.weight", "gate.bias", "strict.weight", "strict.bias"])
+def test_an_outside_model_of_another_shape_is_refused(ensemble, tmp_path, name):
+    strict = with_outside(ensemble)
+    arrays = strict.outside.tensors()
+    strict.outside.tensors = lambda: {**arrays, name: np.append(arrays[name], np.float32(1))}
+    folder = strict.save_pretrained(tmp_path / "forged")
+    with pytest.raises(CheckpointError, match="outside model's arrays do not fit"):
+        Predictor.from_pretrained(folder)
+
+
 def test_a_folder_that_does_not_fit_is_refused(ensemble, tmp_path):
     folder = ensemble.save_pretrained(tmp_path / "saved")
     path = folder / "config.json"
