@@ -7,6 +7,13 @@ import pytest
 
 HOW_TO_GET_IT = "see 'Real data' in CONTRIBUTING.md"
 
+# Tests go to folders of their own, from where a relative path would lead nowhere. NLTK reads its
+# variable when it is first imported, hence here and not in a fixture.
+if "NLTK_DATA" in os.environ:
+    os.environ["NLTK_DATA"] = os.pathsep.join(
+        str(Path(folder).resolve()) for folder in os.environ["NLTK_DATA"].split(os.pathsep) if folder
+    )
+
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
