@@ -10,9 +10,8 @@ HOW_TO_GET_IT = "see 'Real data' in CONTRIBUTING.md"
 # Tests go to folders of their own, from where a relative path would lead nowhere. NLTK reads its
 # variable when it is first imported, hence here and not in a fixture.
 if "NLTK_DATA" in os.environ:
-    os.environ["NLTK_DATA"] = os.pathsep.join(
-        str(Path(folder).resolve()) for folder in os.environ["NLTK_DATA"].split(os.pathsep) if folder
-    )
+    _folders = os.environ["NLTK_DATA"].split(os.pathsep)
+    os.environ["NLTK_DATA"] = os.pathsep.join(str(Path(one).resolve()) for one in _folders if one)
 
 
 @pytest.fixture(scope="session")
