@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 HOW_TO_GET_IT = "see 'Real data' in CONTRIBUTING.md"
 
@@ -12,6 +13,13 @@ HOW_TO_GET_IT = "see 'Real data' in CONTRIBUTING.md"
 if "NLTK_DATA" in os.environ:
     _folders = os.environ["NLTK_DATA"].split(os.pathsep)
     os.environ["NLTK_DATA"] = os.pathsep.join(str(Path(one).resolve()) for one in _folders if one)
+
+
+# How long an example takes says more about the machine than about the code. One run is as good as
+# another; `HYPOTHESIS_PROFILE=search` looks for new examples.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ def ranking_inputs(scores, relevance):
     """Check scores and relevance and bring them into one library.
 
     Args:
-        scores: Retrieval scores, (queries, documents).
+        scores: Retrieval scores, (queries, documents), or a sequence of rows of any lengths.
         relevance: Relevance grades, same shape.
 
     Returns:
@@ -32,6 +32,7 @@ def ranking_inputs(scores, relevance):
     Raises:
         MetricInputError: see `reciprocal_rank`.
     """
+    scores, relevance = _padded(scores, relevance)
     xp, (scores, relevance) = same_library(
         scores=as_array("scores", scores), relevance=as_array("relevance", relevance)
     )
@@ -40,6 +41,47 @@ def ranking_inputs(scores, relevance):
     require_same_shape(scores=scores, relevance=relevance)
     require_grades(xp, "relevance", relevance)
     return xp, scores, relevance
+
+
+def _padded(scores, relevance):
+    """Fill up rows of different lengths: the places at the end hold irrelevant documents."""
+    lengths = _lengths_of_rows(scores), _lengths_of_rows(relevance)
+    if all(length is None or len(set(length)) < 2 for length in lengths):
+        return scores, relevance
+    if lengths[0] is None or lengths[0] != lengths[1]:
+        shown = [repr(length)[:40] if length else "one for all" for length in lengths]
+        raise MetricInputError(
+            f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}; give a score and a "
+            "grade for each document of a query"
+        )
+    rows = [as_numbers("scores", row, ndim=1) if len(row) else np.empty(0) for row in scores]
+    width = max(lengths[0])
+    # Below all scores of the query; grades of 0 behind all others change no metric.
+    ends = [np.nextafter(float(np.min(row)), -np.inf) if len(row) else 0.0 for row in rows]
+    filled = np.array(ends)[:, None].repeat(width, axis=1)
+    for place, row in zip(filled, rows, strict=True):
+        place[: len(row)] = row
+    return filled, _filled_with_zeros("relevance", relevance, width)
+
+
+def _lengths_of_rows(value):
+    """The lengths of rows that are sequences or arrays of their own; None for anything else."""
+    if isinstance(value, (np.ma.MaskedArray, str)):
+        return None
+    if array_api_compat.is_array_api_obj(value) and str(value.dtype) != "object":
+        return None
+    try:
+        return [len(row) for row in value]
+    except TypeError:
+        return None
+
+
+def _filled_with_zeros(name, rows, width):
+    arrays = [as_numbers(name, row, ndim=1) if len(row) else np.empty(0) for row in rows]
+    filled = np.zeros((len(arrays), width), np.result_type(*arrays))
+    for place, row in zip(filled, arrays, strict=True):
+        place[: len(row)] = row
+    return filled
 
 
 def unretrieved_grades(xp, unretrieved, relevance):
@@ -58,6 +100,9 @@ def unretrieved_grades(xp, unretrieved, relevance):
     """
     if unretrieved is None:
         return relevance[:, :0]
+    lengths = _lengths_of_rows(unretrieved)
+    if lengths and len(set(lengths)) > 1:
+        unretrieved = _filled_with_zeros("unretrieved", unretrieved, max(lengths))
     _, (_, grades) = same_library(
         relevance=relevance, unretrieved=as_array("unretrieved", unretrieved)
     )

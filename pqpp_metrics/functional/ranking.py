@@ -10,6 +10,9 @@ their own; `ties` says what is done about it:
   2008);
 - "optimistic", "pessimistic": relevant documents first, or last, among their equals;
 - "order": the earlier column first, as a stable sort gives.
+
+Queries may have different numbers of documents: give sequences of rows, as judgments come from
+ConQA, and each query is scored on its own documents.
 """
 
 from pqpp_metrics.functional._inputs import require_choice, require_positive_int

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_models.collection import SAME, unit
@@ -51,7 +51,6 @@ def test_scope_counts_captions_with_the_words():
     assert found[1, -1] == pytest.approx(np.log(6), abs=1e-5)
 
 
-@settings(deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=12), TEXTS)
 def test_scope_is_what_counting_words_gives(captions, prompt):
     captions, prompt = [" ".join(words) for words in captions], " ".join(prompt)

@@ -61,7 +61,7 @@ def test_same_as_the_plain_recomputation_on_validation(shipped, read_split):
 
 
 @given(anything)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text_has_predictions_in_range(prompts):
     found = Predictor.from_pretrained("lexical").predict(prompts)
     assert found.shape == (len(prompts), 9)
