@@ -1,6 +1,7 @@
 """`pqpp build`: a benchmark of one's own from raw judgments."""
 
 import argparse
+import sys
 
 _EPILOG = """examples:
   pqpp build --judgments votes.csv --out my-benchmark
@@ -12,8 +13,9 @@ Files are CSV, Parquet or JSON Lines, named .csv, .parquet or .jsonl, with the c
              no relevance, unrealistic); control (true where a member of the control group judged)
   runs:      prompt, model, image, score (higher is better)
   relevance: prompt, image, label (relevant or irrelevant); annotator
-and in each, if wanted, source, prompt_id and category. Rows whose model is `reference` are the
-reference images. The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
+and in each, if wanted, source, prompt_id and category. A row without a source takes the only one
+that its prompt has in any of the files. Rows whose model is `reference` are the reference images.
+The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
 
 
@@ -85,6 +87,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Build, write the folder and say what came of it."""
     from pqpp_datasets.build import BuildOptions, build_benchmark, write_benchmark
+    from pqpp_datasets.files import tidied_when_terminated
 
     rules = BuildOptions(
         reference_model=options.reference_model,
@@ -97,13 +100,16 @@ def run(options: argparse.Namespace) -> None:
         seed=options.seed,
     )
     built = build_benchmark(options.judgments, options.runs, options.relevance, rules)
-    folder = write_benchmark(built, options.out, options.name)
+    with tidied_when_terminated():
+        folder = write_benchmark(built, options.out, options.name)
     for split, table in built.splits.items():
         print(f"{split}: {table.num_rows} prompts")
     if built.generation:
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
         print(f"annotators: {admitted} of {len(annotators)} admitted")
+    for warning in built.warnings:
+        print(f"pqpp: warning: {warning}", file=sys.stderr)
     print(f"written: {folder} (quality report: {folder / 'report.html'})")
 
 

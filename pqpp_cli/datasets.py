@@ -128,13 +128,15 @@ def _export(options: argparse.Namespace) -> None:
 
     from pqpp_cli.errors import CommandError
     from pqpp_datasets.export import export
+    from pqpp_datasets.files import tidied_when_terminated
 
     extra = dict(part.partition("=")[::2] for part in options.option)
     if not all(extra.values()):
         raise CommandError("--option: write NAME=VALUE, such as relevance_rule=majority")
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
-    rows = export(options.configuration, options.out, options.data_dir, extra)
+    with tidied_when_terminated():
+        rows = export(options.configuration, options.out, options.data_dir, extra)
     for (config, split), count in rows.items():
         print(f"{config} {split}: {count} rows")
     print(f"written: {options.out}")

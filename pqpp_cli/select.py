@@ -14,8 +14,6 @@ or Parquet with a column `prompt`. Needs faiss: pip install "pqpp[select]".
 
 def add_parser(subparsers) -> None:
     """Add the command to the parser."""
-    from pqpp_cli.options import add_output
-
     parser = subparsers.add_parser(
         "select",
         help="choose distinct prompts from a collection of captions",
@@ -32,8 +30,16 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--iterations", type=int, default=10, metavar="N", help="of k-means (default: %(default)s)"
     )
-    add_output(parser, ("text", "json"))
-    parser.set_defaults(run=run, format="text")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="how to print the result (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="write the result to a file instead of printing it"
+    )
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -43,12 +49,19 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit
     from pqpp_cli.prompt_files import read_prompts
-    from pqpp_datasets.select import embed_captions, read_embeddings, require_faiss, select_captions
+    from pqpp_datasets.select import (
+        embed_captions,
+        read_embeddings,
+        require_faiss,
+        require_selectable,
+        select_captions,
+    )
 
     if (options.embeddings is None) == (options.encoder is None):
         raise CommandError("give either --embeddings, a .npy file, or --encoder, a model")
-    require_faiss()  # before minutes of embedding
+    require_faiss()  # both before minutes of embedding
     captions = read_prompts(options.captions)
+    require_selectable(len(captions), options.count, options.seed, options.iterations)
     if options.embeddings:
         embeddings = read_embeddings(options.embeddings, len(captions))
     else:

@@ -52,7 +52,8 @@ def export(
 
     Args:
         configs: Such as `conqa` and `conqa-candidates`; the first one becomes the default.
-        folder: What to write; one that was exported before is replaced as a whole.
+        folder: What to write; one that was exported before, and holds nothing else, is replaced as
+            a whole.
         data_dir: As for `load_dataset`; the files are downloaded if it is left out.
         options: Further options of `load_dataset`, for those configurations that take them.
 
@@ -80,7 +81,7 @@ def export(
                 files[config, split] = write_split(place, split, _tables(dataset))
                 rows[config, split] = dataset.num_rows
                 features[config] = dataset.features
-        card = render_card(families.pop(), files, rows, beside)
+        card = render_card(families.pop(), files, rows, beside, options)
         (beside / "README.md").write_text(card, "utf-8")
         metadata = _croissant(beside, BENCHMARKS[configs[0]], files)
         (beside / "croissant.json").write_text(json.dumps(metadata, indent=1) + "\n", "utf-8")
@@ -122,6 +123,7 @@ def render_card(
     files: Mapping[tuple[str, str], Sequence[Path]],
     rows: Mapping[tuple[str, str], int],
     folder: Path,
+    options: Mapping[str, str] | None = None,
 ) -> str:
     """Return the card of an export: its template with what was written.
 
@@ -130,6 +132,7 @@ def render_card(
         files: (Configuration, split) to the files written.
         rows: Likewise to the numbers of rows.
         folder: What the files are named relative to.
+        options: Of the load. The card says them all, but of a folder only that one was given.
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -151,7 +154,18 @@ def render_card(
         homepage=benchmark.homepage,
         descriptions={name: BENCHMARKS[name].description for name in configs},
         versions={name: BENCHMARKS[name].version for name in configs},
+        options=dict(options or {}),
+        options_given=_options_in_words(options or {}),
     )
+
+
+def _options_in_words(options: Mapping[str, str]) -> str:
+    # The name of a folder on somebody's machine is nobody else's business.
+    said = (
+        f"`{name}`" if name.endswith("_dir") else f"`{name}={value}`"
+        for name, value in sorted(options.items())
+    )
+    return ", ".join(said)
 
 
 def template_of(family: str) -> str:

@@ -3,7 +3,10 @@
 import contextlib
 import hashlib
 import os
+import signal
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +39,30 @@ def _new_file_beside(path: Path) -> Path:
         raise type(error)(error.errno, error.strerror, str(path)) from None
     os.close(handle)
     return Path(name)
+
+
+@contextlib.contextmanager
+def tidied_when_terminated() -> Iterator[None]:
+    """Let SIGTERM end a block as an exception does, so that what is half-written goes away.
+
+    For a command of its own: where another handler is set, or outside the main thread, nothing
+    changes.
+
+    Example:
+        >>> with tidied_when_terminated():
+        ...     signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        False
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    # The status that a shell gives to a process that the signal has ended.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextlib.contextmanager

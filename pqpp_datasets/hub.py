@@ -3,15 +3,9 @@
 from pathlib import Path, PurePosixPath
 
 import pqpp_hub
-from pqpp_datasets.errors import BenchmarkError, MissingFileError
-from pqpp_datasets.parquet_folder import MARK
+from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
+from pqpp_datasets.parquet_folder import MARK, PATTERNS, files_listed, files_of_ours
 from pqpp_hub import PushReport
-
-# What an export holds. A user's own files may have the same names, so what an older export left
-# behind is known by the list that each push leaves in the repository, under the name of our mark. A
-# card is replaced, never removed.
-_OURS = ("data/*.parquet", "data/*/*.parquet", "croissant.json", "report.html")
-_CARD = "README.md"
 
 
 class HubError(BenchmarkError, pqpp_hub.HubError):
@@ -41,6 +35,7 @@ def push_folder(
 
     Raises:
         MissingFileError: If the folder is not there or was not written by us.
+        DataFileError: If its files are not those that were written.
         HubError: If the Hub cannot be reached or refuses.
     """
     folder = Path(folder)
@@ -49,9 +44,10 @@ def push_folder(
             f"{folder}: no folder that was exported; write one by `pqpp datasets export` or "
             "`pqpp build`"
         )
-    paths = sorted(path for pattern in (*_OURS, _CARD) for path in folder.glob(pattern))
+    names = files_of_ours(folder)
+    _refuse_other_files(folder, names)
     return pqpp_hub.push_files(
-        {path.relative_to(folder).as_posix(): path for path in paths},
+        {name: folder / name for name in names},
         repo_id,
         "dataset",
         _is_ours,
@@ -65,6 +61,18 @@ def push_folder(
     )
 
 
+def _refuse_other_files(folder: Path, names: list[str]) -> None:
+    """Refuse a folder where the card and the metadata name other files than lie there."""
+    listed = set(files_listed(folder))
+    wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
+    wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
+    if wrong:
+        raise DataFileError(f"{folder}: {wrong[0]}, so the card does not hold; export again")
+
+
+# A user's own files may be named like an export's, so what an older export left behind is known by
+# the list that each push leaves in the repository, under the name of our mark. A card is replaced,
+# never removed.
 def _is_ours(path: str) -> bool:
     depth = path.count("/")
-    return any(depth == p.count("/") and PurePosixPath(path).match(p) for p in _OURS)
+    return any(depth == p.count("/") and PurePosixPath(path).match(p) for p in PATTERNS)

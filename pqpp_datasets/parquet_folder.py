@@ -11,8 +11,12 @@ import pyarrow.parquet
 
 from pqpp_datasets.errors import OptionError
 
-# Its presence tells a folder that was written by us, which may be replaced, from any other.
+# Its presence tells a folder that was written by us, which may be replaced, from any other. It
+# lists the files that were written, a path a line; what else lies there is somebody's own.
 MARK = ".pqpp-export"
+# What an export holds; the only files of ours in a folder whose mark is from before the list.
+PATTERNS = ("data/*.parquet", "data/*/*.parquet", "croissant.json", "report.html")
+CARD = "README.md"
 _SHARD_BYTES = 300_000_000
 # As small as zstd here, and its checksum lets every reader notice a page that arrived damaged; with
 # snappy or zstd a third of all flipped bits come out as other values.
@@ -20,32 +24,80 @@ _COMPRESSION = "gzip"
 
 
 @contextlib.contextmanager
-def folder_written_beside(folder: Path) -> Iterator[Path]:
+def folder_written_beside(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """Give a temporary folder beside and put it in the place of `folder` when all went well.
 
     Args:
-        folder: The folder to write. One that was written so before is replaced as a whole.
+        folder: The folder to write. One that was written so before, and holds nothing else, is
+            replaced as a whole.
+        inputs: Files that are read for it, which must not lie in it.
 
     Raises:
-        OptionError: If it is there, not empty, and was not written so.
+        OptionError: If it is there, not empty, and was not written so, or holds other files too.
     """
     folder = Path(folder).absolute()
-    if folder.exists() and not folder.is_dir():
-        raise OptionError(f"{folder}: this is a file; name a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise OptionError(f"{folder}: holds other files; name a new or an empty folder")
+    for path in inputs:
+        if folder.resolve() in Path(path).resolve().parents:
+            raise OptionError(f"{folder}: holds the input {path}; name another folder to write")
+    _refuse_files_of_others(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         new, old = beside / "new", beside / "old"
         new.mkdir()
         yield new
-        (new / MARK).touch()
+        (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_files_in(new))), "utf-8")
         if folder.exists():
+            _refuse_files_of_others(folder)  # again: it may have taken long
             folder.rename(old)
         new.rename(folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _refuse_files_of_others(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise OptionError(f"{folder}: this is a file; name a folder")
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    others = _files_in(folder)
+    if (folder / MARK).exists():
+        others = sorted(set(others) - set(files_listed(folder)))
+    elif not others:
+        others = [path.name for path in folder.iterdir()]
+    if others:
+        raise OptionError(
+            f"{folder}: holds other files, such as {others[0]!r:.60}; name a new or an empty folder"
+        )
+
+
+def _files_in(folder: Path) -> list[str]:
+    """Return the paths of all files but the mark; a link is a file, wherever it leads."""
+    found = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
+    return sorted(n for n in (p.relative_to(folder).as_posix() for p in found) if n != MARK)
+
+
+def files_of_ours(folder: Path) -> list[str]:
+    """Return the paths of the files that are named as an export names them."""
+    found = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
+    return sorted(path.relative_to(folder).as_posix() for path in found)
+
+
+def files_listed(folder: Path) -> list[str]:
+    """Return the paths that a folder's mark lists: what was written there.
+
+    Args:
+        folder: A folder with a mark; an empty one, from before the list, stands for the files that
+            are named as an export names them.
+
+    Example:
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "README.md").write_text(""), (folder / MARK).write_text("")
+        >>> files_listed(folder)
+        ['README.md']
+    """
+    listed = (folder / MARK).read_text("utf-8", "replace").splitlines()
+    return listed or files_of_ours(folder)
 
 
 def write_split(

@@ -11,6 +11,7 @@ prompt has tokens; they are kept, `labels_match` says so.
 
 import contextlib
 import io
+import numbers
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -240,30 +241,85 @@ def write_split(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
 
     Args:
         path: The TFRecord file.
-        rows: With `filename`, the four scores, the two maps as encoded images (bytes, or a mapping
-            with `bytes`) and `token_labels`, as `load_dataset("pqpp", "richhf")` gives them when
-            images are not decoded.
+        rows: With `filename`, the four scores, the two maps (encoded images as bytes or as a
+            mapping with `bytes`, or PIL images) and `token_labels`, as
+            `load_dataset("pqpp", "richhf")` gives them. Maps that are not decoded are written as
+            they are, PIL images as PNG.
+
+    Raises:
+        DataFileError: If a row is not as `record_of` takes it; names the record.
     """
-    write_records(path, map(record_of, rows))
+    write_records(path, (record_of(row, f"{path}, record {n}") for n, row in enumerate(rows)))
 
 
-def record_of(row: Mapping[str, object]) -> bytes:
+def record_of(row: Mapping[str, object], where: str = "row") -> bytes:
     """Return the serialised record of a row; `row_of` reads it back as it was.
 
     Args:
         row: As for `write_split`. Scores are kept in single precision.
+        where: Of the row, for the error.
+
+    Raises:
+        DataFileError: If a value is missing or is none that the reader takes.
     """
-    maps = {
-        theirs: [bytes(row[ours]["bytes"] if isinstance(row[ours], Mapping) else row[ours])]
-        for ours, theirs in _MAPS.items()
-    }
+    missing = [n for n in ("filename", *_SCORES, *_MAPS, "token_labels") if row.get(n) is None]
+    if missing:
+        raise DataFileError(f"{where}: {missing[0]} is missing; give every column of a row")
     return encode_example(
         {
-            "filename": [str(row["filename"]).encode()],
-            **{theirs: [float(row[ours])] for ours, theirs in _SCORES.items()},
-            **maps,
-            _LABELS: [" ".join(map(str, row["token_labels"])).encode()],
+            "filename": [_filename_of(where, row["filename"])],
+            **{theirs: [_score_of(where, ours, row[ours])] for ours, theirs in _SCORES.items()},
+            **{theirs: [_map_of(where, ours, row[ours])] for ours, theirs in _MAPS.items()},
+            _LABELS: [_labels_of(where, row["token_labels"])],
         }
+    )
+
+
+def _filename_of(where: str, name: object) -> bytes:
+    try:
+        if isinstance(name, str) and name.strip():
+            return name.encode()
+    except UnicodeEncodeError:
+        pass
+    raise DataFileError(f"{where}: filename is {name!r:.40}, the image's path as a text is needed")
+
+
+def _score_of(where: str, name: str, score: object) -> float:
+    is_number = isinstance(score, numbers.Real) and not isinstance(score, bool)
+    if not is_number or not 0 <= score <= 1:
+        raise DataFileError(f"{where}: {name} is {score!r:.40}, a number from 0 to 1 is allowed")
+    return float(score)
+
+
+def _labels_of(where: str, labels: object) -> bytes:
+    given = list(labels) if isinstance(labels, Iterable) else [labels]
+    for label in given:
+        is_whole = isinstance(label, numbers.Integral) and not isinstance(label, bool)
+        if not is_whole or label not in (0, 1):
+            raise DataFileError(f"{where}: token_labels holds {label!r:.40}, 0 and 1 are allowed")
+    return " ".join(str(int(label)) for label in given).encode()
+
+
+def _map_of(where: str, name: str, given: object) -> bytes:
+    from PIL import Image
+
+    if isinstance(given, Mapping):
+        given = given.get("bytes")
+    try:
+        if isinstance(given, Image.Image):
+            file = io.BytesIO()
+            given.save(file, "PNG")
+            return file.getvalue()
+        if isinstance(given, bytes | bytearray):
+            Image.open(io.BytesIO(given))  # reads the header only
+            return bytes(given)
+    except (OSError, ValueError) as error:
+        raise DataFileError(
+            f"{where}: {name} is no image that can be kept ({str(error)[:80]}); give a grey one"
+        ) from None
+    raise DataFileError(
+        f"{where}: {name} is of type {type(given).__name__}, a PIL image or the bytes of an "
+        "encoded one is allowed"
     )
 
 

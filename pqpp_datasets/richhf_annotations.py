@@ -5,6 +5,7 @@ those of `pqpp_metrics.functional.consolidation`.
 """
 
 import io
+import numbers
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -58,7 +59,9 @@ def row_of_annotations(
     for name in _SCORES:
         given = [annotation.get(name) for annotation in annotations]
         for score in given:
-            if not isinstance(score, int | float) or not _LOWEST <= score <= _HIGHEST:
+            # numpy's whole numbers are Integral, its float32 is Real; a truth value is no score.
+            is_number = isinstance(score, numbers.Real) and not isinstance(score, bool)
+            if not is_number or not _LOWEST <= score <= _HIGHEST:
                 raise DataFileError(f"{filename}: {name} is {score!r:.40}, 1 to 5 is allowed")
         scores[name] = float((np.mean(given) - _LOWEST) / (_HIGHEST - _LOWEST))
     maps = {

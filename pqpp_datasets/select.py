@@ -4,6 +4,7 @@ Source: PQPP paper, section 3 ("Prompt selection"): sentence embeddings, k-means
 initialisation, and of each cluster the caption nearest to its centre.
 """
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,8 @@ def select_captions(
         int64 (count,), the chosen rows in rising order, all different.
 
     Raises:
-        OptionError: If the count is not from 1 to the number of distinct embeddings.
+        OptionError: If the count is not from 1 to the number of distinct embeddings, or the seed
+            or the iterations are negative.
         DataFileError: If the embeddings are no table of finite numbers.
 
     Example:
@@ -46,16 +48,37 @@ def select_captions(
         [1, 4]
     """
     points = _as_points(embeddings)
-    if not 1 <= count <= len(points):
-        raise OptionError(f"count={count}: 1 to {len(points)}, the number of captions, is allowed")
-    if iterations < 0:
-        raise OptionError(f"iterations={iterations}: 0 or more is allowed")
+    require_selectable(len(points), count, seed, iterations)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
     centres = points[sample_centres(points, count, np.random.default_rng(seed))]
     if iterations:
         centres = _lloyd(points, centres, iterations)
     return np.sort(_nearest_of_each(points, centres))
+
+
+def require_selectable(
+    captions: int, count: int, seed: int = 0, iterations: int = ITERATIONS
+) -> None:
+    """Refuse a choice that cannot be made, before minutes of embedding.
+
+    Args:
+        captions: How many there are.
+        count: As for `select_captions`.
+        seed: Likewise.
+        iterations: Likewise.
+
+    Raises:
+        OptionError: If one of them is out of range.
+
+    Example:
+        >>> require_selectable(10, 3)
+    """
+    if not 1 <= count <= captions:
+        raise OptionError(f"count={count}: 1 to {captions}, the number of captions, is allowed")
+    for name, value in (("seed", seed), ("iterations", iterations)):
+        if value < 0:
+            raise OptionError(f"{name}={value}: 0 or more is allowed")
 
 
 def _as_points(embeddings) -> np.ndarray:
@@ -244,7 +267,8 @@ def embed_captions(
         tokenizer = AutoTokenizer.from_pretrained(encoder)
         model = AutoModel.from_pretrained(encoder).eval()
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
+        # The first line says what is wrong, and further ones where to read more.
+        reason = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
         raise OptionError(f"encoder {encoder!r}: cannot be loaded ({reason})") from None
     # Texts of like length together leave little padding to compute.
     order = np.argsort([len(text) for text in captions], kind="stable")

@@ -103,6 +103,8 @@ def parse_prompt(text: str) -> StructuredPrompt:
     """
     from lark import UnexpectedCharacters, UnexpectedToken
 
+    if not isinstance(text, str):
+        raise PromptSyntaxError(1, 1, f"{text!r:.40} came, a text is needed")
     try:
         tree = _parser().parse(text)
     except UnexpectedCharacters as error:

@@ -87,7 +87,6 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """
     paths = [folder / name for name in files(folder, split)]
     lines = read_text(paths[0]).removesuffix("\n").split("\n")
-    questionnaires = _read_questionnaires(paths[1], len(lines)) if len(paths) > 1 else {}
     rows = []
     for number, line in enumerate(lines):
         line = line.removesuffix("\r")
@@ -106,9 +105,12 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
                 "angle": prompt.angle,
                 "prompt": prompt.text,
                 "parameters": {"key": list(keys), "value": list(values)},
-                "questionnaire": questionnaires.get(number),
             }
         )
+    # After the prompts, so that what is wrong with these is not found in the other file.
+    questionnaires = _read_questionnaires(paths[1], len(lines)) if len(paths) > 1 else {}
+    for number, row in enumerate(rows):
+        row["questionnaire"] = questionnaires.get(number)
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 

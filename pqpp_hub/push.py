@@ -137,6 +137,8 @@ def push_files(
     """
     if not is_repository_id(repo_id):
         raise error(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
+    if revision is not None and not revision.strip():
+        raise error(f"{revision!r} is no branch; name one, or leave the revision out for {_MAIN}")
     from huggingface_hub import HfApi
 
     api = HfApi(token=token, library_name="pqpp")

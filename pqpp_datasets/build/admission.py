@@ -2,11 +2,12 @@
 
 Source: PQPP paper, section 3.1 ("Control and calibration", "Annotation process"). An annotator is
 admitted who agrees with each member of the control group by a Cohen's kappa of at least `min_kappa`
-on the images that both judged, and who found more than `min_reference_share` of the reference
-images highly relevant. The text has lost the paper's thresholds; .41 (the least kappa that is
-called moderate) and .5 are ours, as in the `hbpp` metric.
+on the images that both judged (so there must be some, with each member), and who found more than
+`min_reference_share` of the reference images highly relevant. The text has lost the paper's
+thresholds; .41 (the least kappa that is called moderate) and .5 are ours, as in the `hbpp` metric.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,6 +81,7 @@ def judge_annotators(
         min_reference_share: The share of reference images to exceed.
     """
     shared, kappas = _agreement(votes)
+    group = [votes.names[number] for number in np.unique(votes.annotator[votes.control])]
     regular = ~votes.control
     size = len(votes.names)
     counts = np.bincount(votes.annotator[regular], minlength=size)
@@ -91,7 +93,7 @@ def judge_annotators(
         own = kappas.get(number, {})
         share = float(high[number] / references[number]) if references[number] else None
         reasons = [
-            *(_agreement_faults(own, min_kappa) if votes.control.any() else []),
+            *(_agreement_faults(own, group, min_kappa) if group else []),
             *(_reference_faults(share, min_reference_share) if votes.reference.any() else []),
         ]
         found.append(
@@ -116,12 +118,13 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     rows = np.flatnonzero(~votes.control & judged[votes.item])
     rows = rows[np.argsort(votes.annotator[rows], kind="stable")]
     annotators, starts = np.unique(votes.annotator[rows], return_index=True)
+    parts = np.split(rows, starts[1:]) if len(rows) else []
     kappas: dict[int, dict[str, float]] = {int(number): {} for number in annotators}
     for member in np.unique(votes.annotator[votes.control]):
         own = votes.control & (votes.annotator == member)
         theirs = np.full(len(judged), np.nan)
         theirs[votes.item[own]] = votes.label[own]
-        for number, part in zip(annotators, np.split(rows, starts[1:]), strict=True):
+        for number, part in zip(annotators, parts, strict=True):
             other = theirs[votes.item[part]]
             both = ~np.isnan(other)
             if both.any():
@@ -130,13 +133,15 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     return np.bincount(votes.annotator[rows], minlength=len(votes.names)), kappas
 
 
-def _agreement_faults(kappas: dict[str, float], least: float) -> list[str]:
+def _agreement_faults(kappas: dict[str, float], group: list[str], least: float) -> list[str]:
     if not kappas:
         return ["judged no image of the control group"]
     return [
-        f"kappa {kappa:.3f} with {name} is below {least:g}"
-        for name, kappa in kappas.items()
-        if kappa < least
+        f"kappa {kappas[name]:.3f} with {name} is below {least:g}"
+        if name in kappas
+        else f"shares no image with {name}"
+        for name in group
+        if not kappas.get(name, -math.inf) >= least
     ]
 
 

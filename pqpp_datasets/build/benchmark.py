@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.build import admission
-from pqpp_datasets.build.generation import Generation, read_generation
+from pqpp_datasets.build.generation import Generation, read_judgments, score_judgments
 from pqpp_datasets.build.prompts import Prompts
-from pqpp_datasets.build.retrieval import Retrieval, read_retrieval
+from pqpp_datasets.build.retrieval import Retrieval, read_relevance, read_runs, score_runs
 from pqpp_datasets.build.splits import FRACTIONS, stratified_split
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import DataFileError, OptionError
 
 IDENTITIES = {
     **dict.fromkeys(("prompt_id", "source", "prompt"), pa.string()),
@@ -66,16 +66,21 @@ class Built:
     """A benchmark that was built.
 
     Attributes:
-        splits: Split to its table, the identity columns of PQPP and then a column a target.
+        splits: Split to its table, the identity columns of PQPP and then a column a target; those
+            that got no prompt are left out.
         generation: What came of the judgments, or None.
         retrieval: What came of the runs, or None.
         options: As given.
+        inputs: The files that it was built from.
+        warnings: What is odd about it, a line each: an empty split, a target without a value.
     """
 
     splits: dict[str, pa.Table]
     generation: Generation | None
     retrieval: Retrieval | None
     options: BuildOptions
+    inputs: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def build_benchmark(
@@ -90,13 +95,14 @@ def build_benchmark(
     models, null where one of them is.
 
     Args:
-        judgments: As for `read_generation`.
-        runs: As for `read_retrieval`; needs `relevance`.
-        relevance: Likewise.
+        judgments: As for `read_judgments`.
+        runs: As for `read_runs`; needs `relevance`.
+        relevance: As for `read_relevance`.
         options: The defaults if left out.
 
     Raises:
-        BenchmarkError: If nothing to build from came, or a file is not as it must be.
+        BenchmarkError: If nothing to build from came, a file is not as it must be, or no target
+            has a value.
 
     Example:
         >>> import pathlib, tempfile
@@ -111,19 +117,76 @@ def build_benchmark(
         raise OptionError(
             "nothing to build from: give judgments, or runs together with relevance, or all three"
         )
-    prompts = Prompts()
-    generation = read_generation(Path(judgments), prompts, options) if judgments else None
-    retrieval = read_retrieval(Path(runs), Path(relevance), prompts, options) if runs else None
+    given = {"judgments": judgments, "runs": runs, "relevance": relevance}
+    inputs = {name: Path(path) for name, path in given.items() if path is not None}
+    prompts, generation, retrieval = _scored(inputs, options)
     columns = prompts.identities()
     arrays = [pa.array(columns[name], kind) for name, kind in IDENTITIES.items()]
     targets = _targets(generation, retrieval, len(prompts.keys), options)
+    empty = [name for name, values in targets.items() if np.isnan(values).all()]
+    if len(empty) == len(targets):
+        raise DataFileError(_nothing_scored(inputs, generation, retrieval))
     arrays += [pa.array(values, pa.float64(), from_pandas=True) for values in targets.values()]
     table = pa.table(arrays, names=[*IDENTITIES, *targets])
     of_row = np.array(
-        stratified_split(columns["prompt_id"], columns["source"], options.fractions, options.seed)
+        stratified_split(prompts.split_keys(), columns["source"], options.fractions, options.seed)
     )
     splits = {name: table.filter(pa.array(of_row == name)) for name in options.fractions}
-    return Built({n: t for n, t in splits.items() if t.num_rows}, generation, retrieval, options)
+    return Built(
+        {n: t for n, t in splits.items() if t.num_rows},
+        generation,
+        retrieval,
+        options,
+        tuple(inputs.values()),
+        tuple(_warnings(splits, empty, options)),
+    )
+
+
+def _scored(
+    inputs: Mapping[str, Path], options: BuildOptions
+) -> tuple[Prompts, Generation | None, Retrieval | None]:
+    readers = {"judgments": read_judgments, "runs": read_runs, "relevance": read_relevance}
+    found = {name: readers[name](path) for name, path in inputs.items()}
+    prompts = Prompts()
+    for columns in found.values():
+        prompts.learn(columns)
+    generation = retrieval = None
+    if "judgments" in found:
+        path = inputs["judgments"]
+        generation = score_judgments(path, found["judgments"], prompts, options)
+    if "runs" in found:
+        retrieval = score_runs(
+            inputs["runs"], found["runs"], inputs["relevance"], found["relevance"], prompts, options
+        )
+    return prompts, generation, retrieval
+
+
+def _nothing_scored(inputs: Mapping[str, Path], generation, retrieval) -> str:
+    """Say why no target has a value, and what to do."""
+    reasons = []
+    if generation:
+        admitted = sum(not annotator.reasons for annotator in generation.annotators)
+        reasons.append(
+            f"{inputs['judgments']}: of {len(generation.annotators)} annotators outside the "
+            f"control group {admitted} are admitted, and none of these judged a generated image; "
+            "give further judgments, or lower min_kappa or min_reference_share"
+        )
+    if retrieval:
+        reasons.append(
+            f"{inputs['runs']} and {inputs['relevance']}: no prompt stands in both; write text and "
+            "source of a prompt alike"
+        )
+    return f"no target has a value ({'. '.join(reasons)})"
+
+
+def _warnings(splits: Mapping[str, pa.Table], empty: list[str], options: BuildOptions) -> list[str]:
+    prompts = sum(table.num_rows for table in splits.values())
+    found = [
+        f"the split {name} got no prompt: {options.fractions[name]:g} of {prompts} was asked for"
+        for name, table in splits.items()
+        if options.fractions[name] > 0 and not table.num_rows
+    ]
+    return [*found, *(f"the column {name} has no value for any prompt" for name in empty)]
 
 
 def _targets(generation, retrieval, prompts: int, options) -> dict[str, np.ndarray]:
@@ -160,19 +223,20 @@ def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark"
     Args:
         built: The benchmark.
         folder: Where; a folder that is there already is replaced as a whole if it was written by
-            this function, and refused else.
+            this function and holds nothing else, and refused otherwise.
         name: For the card and the report.
 
     Returns:
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
 
     Raises:
-        OptionError: If the folder holds something else.
+        OptionError: If the folder holds something else, or a file that the benchmark was built
+            from.
     """
     from pqpp_datasets.build.report import render_card, render_report
     from pqpp_datasets.parquet_folder import folder_written_beside, write_split
 
-    with folder_written_beside(Path(folder)) as beside:
+    with folder_written_beside(Path(folder), built.inputs) as beside:
         for split, table in built.splits.items():
             write_split(beside / "data", split, [table])
         (beside / "README.md").write_text(render_card(built, name), "utf-8")

@@ -53,25 +53,37 @@ class Generation:
     fleiss_kappa: float
 
 
-def read_generation(path: Path, prompts: Prompts, options) -> Generation:
-    """Read judgments, choose the votes that count, and compute HBPP for each model.
+def read_judgments(path: Path) -> dict[str, Coded]:
+    """Read the columns of a file of judgments.
 
     Args:
         path: A file with the columns `prompt`, `image`, `model`, `annotator`, `label` (2, 1, 0, -1
             or their names) and, if wanted, `control` (true where a member of the control group
             judged), `source`, `prompt_id`, `category`.
+
+    Raises:
+        BenchmarkError: If the file is damaged.
+    """
+    needed = ("prompt", "image", "model", "annotator", "label")
+    return read_columns(path, needed, ("control", *COLUMNS))
+
+
+def score_judgments(path: Path, columns: dict[str, Coded], prompts: Prompts, options) -> Generation:
+    """Choose the votes that count, and compute HBPP for each model.
+
+    Args:
+        path: Of the file, for errors.
+        columns: As `read_judgments` gives them.
         prompts: The prompts so far; those of the file are taken in.
         options: `BuildOptions`.
 
     Raises:
-        BenchmarkError: If the file is damaged or a judgment stands twice.
+        BenchmarkError: If a value is not as it must be or a judgment stands twice.
     """
-    path = Path(path)
-    needed = ("prompt", "image", "model", "annotator", "label")
-    columns = read_columns(path, needed, ("control", *COLUMNS))
     numbers = prompts.number(path, columns)
     model, annotator = columns["model"], columns["annotator"]
-    items, first = pairs_of(Coded(numbers, prompts.keys), model, columns["image"])
+    texts = Coded(numbers, [text for _, text in prompts.keys])
+    items, first = pairs_of(texts, model, columns["image"])
     votes = Votes(
         item=items,
         prompt=numbers,
@@ -81,7 +93,7 @@ def read_generation(path: Path, prompts: Prompts, options) -> Generation:
         reference=np.array([name == options.reference_model for name in model.names])[model.codes],
         names=annotator.names,
     )
-    refuse_repeats(path, "this judgment", Coded(items, [""] * len(first)), annotator)
+    refuse_repeats(path, "this judgment", texts, model, columns["image"], annotator)
     _refuse_two_roles(path, votes)
     annotators = judge_annotators(votes, options.min_kappa, options.min_reference_share)
     matrix = best_votes(votes, annotators, options.best)

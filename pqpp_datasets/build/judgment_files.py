@@ -12,13 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet
 
+from pqpp_datasets.build.json_lines import read_json_lines
 from pqpp_datasets.errors import DataFileError, MissingFileError
 
 _CODES = pa.dictionary(pa.int32(), pa.string())
 _SUFFIXES = (".csv", ".parquet", ".jsonl")
+_CSV_BLOCK = 1 << 24  # a row must fit into a block
 
 
 @dataclass(frozen=True)
@@ -67,49 +68,61 @@ def read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()
     if path.suffix not in _SUFFIXES:
         raise DataFileError(f"{path}: a file named {' or '.join(_SUFFIXES)} is needed")
     try:
-        names = _names_of(path)
+        table, names = _read(path, (*needed, *optional))
         missing = [name for name in needed if name not in names]
         if missing:
             raise DataFileError(
-                f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200]}; "
-                "name the columns so"
+                f"{path}: no column {', '.join(missing)} among "
+                f"{', '.join(names)[:200] or 'none'}; name the columns so"
             )
-        table = _read(path, [name for name in (*needed, *optional) if name in names])
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
+        if not table.num_rows:
+            raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
+        return {n: _coded(path, table[n], n, n in needed) for n in table.column_names}
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:200]
         raise DataFileError(f"{path}: cannot be read ({reason}); correct the file") from None
-    if not table.num_rows:
-        raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
-    return {name: _coded(path, table[name], name, name in needed) for name in table.column_names}
 
 
-def _names_of(path: Path) -> list[str]:
+def _read(path: Path, wanted: Sequence[str]) -> tuple[pa.Table, list[str]]:
+    """Return the wanted columns that are there, and the names of all columns."""
+    if path.suffix == ".jsonl":
+        return read_json_lines(path, wanted)
     if path.suffix == ".parquet":
-        return pa.parquet.read_schema(path).names
-    if path.suffix == ".csv":
-        with pa.csv.open_csv(path, parse_options=_csv_options()) as reader:
-            return reader.schema.names
-    with path.open("rb") as file:
-        head = file.readline()
-    return pa.json.read_json(pa.BufferReader(head)).column_names if head.strip() else []
+        schema = pa.parquet.read_schema(path)
+        own = _own_names(path, schema.names, wanted)
+        for name in own:
+            if pa.types.is_nested(schema.field(name).type):
+                raise DataFileError(
+                    f"{path}: {name} is of type {str(schema.field(name).type)[:60]}, a text or a "
+                    "number is allowed; give each value a row of its own"
+                )
+        return pa.parquet.read_table(path, columns=own, read_dictionary=own), schema.names
+    with pa.csv.open_csv(path, _csv_blocks(), _csv_options()) as reader:
+        names = reader.schema.names
+    own = _own_names(path, names, wanted)
+    convert = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(own, _CODES),
+        include_columns=own,
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    return pa.csv.read_csv(path, _csv_blocks(), _csv_options(), convert), names
+
+
+def _own_names(path: Path, names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Return the wanted names that are there, each once."""
+    twice = [name for name in wanted if names.count(name) > 1]
+    if twice:
+        raise DataFileError(f"{path}: the column {twice[0]} stands twice; keep one of them")
+    return [name for name in wanted if name in names]
+
+
+def _csv_blocks():
+    return pa.csv.ReadOptions(block_size=_CSV_BLOCK)
 
 
 def _csv_options():
     return pa.csv.ParseOptions(newlines_in_values=True)
-
-
-def _read(path: Path, names: list[str]) -> pa.Table:
-    if path.suffix == ".parquet":
-        return pa.parquet.read_table(path, columns=names, read_dictionary=names)
-    if path.suffix == ".jsonl":
-        return pa.json.read_json(path).select(names)
-    convert = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(names, _CODES),
-        include_columns=names,
-        null_values=[""],
-        strings_can_be_null=True,
-    )
-    return pa.csv.read_csv(path, parse_options=_csv_options(), convert_options=convert)
 
 
 def _coded(path: Path, column: pa.ChunkedArray, name: str, is_needed: bool) -> Coded:
@@ -126,7 +139,13 @@ def _coded(path: Path, column: pa.ChunkedArray, name: str, is_needed: bool) -> C
             raise DataFileError(f"{path}, row {row}: {name} is empty; fill it")
         names = [*names, ""]
         codes = codes.fill_null(len(names) - 1)
-    return Coded(codes.to_numpy(zero_copy_only=False).astype(np.int32), names)
+    coded = Coded(codes.to_numpy(zero_copy_only=False).astype(np.int32), names)
+    if is_needed:
+        for position, text in enumerate(names):
+            if not text.strip():
+                row = int(np.argmax(coded.codes == position)) + 1
+                raise DataFileError(f"{path}, row {row}: {name} is empty; fill it")
+    return coded
 
 
 def values_of(path: Path, column: Coded, name: str, allowed: Mapping[str, float]) -> np.ndarray:

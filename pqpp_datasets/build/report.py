@@ -16,8 +16,8 @@ _LABEL_NAMES = {2: "high relevance", 1: "low relevance", 0: "no relevance", -1: 
 def render_report(built: Built, name: str) -> str:
     """Return a self-contained HTML page on how a benchmark came about.
 
-    It shows the votes that count and their agreement, every annotator with the reason for an
-    exclusion, and a histogram of each target.
+    It shows what is odd, the votes that count and their agreement, every annotator with the reason
+    for an exclusion, and a histogram of each target.
 
     Args:
         built: The benchmark.
@@ -26,6 +26,7 @@ def render_report(built: Built, name: str) -> str:
     return _template("report.html").render(
         name=name,
         options=built.options,
+        warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=built.generation and _generation_facts(built),
         retrieval=built.retrieval and _retrieval_facts(built),

@@ -42,24 +42,55 @@ class Retrieval:
     votes: int
 
 
-def read_retrieval(runs: Path, relevance: Path, prompts: Prompts, options) -> Retrieval:
-    """Read runs and relevance votes and compute P@k and RR for each model.
+def read_runs(path: Path) -> dict[str, Coded]:
+    """Read the columns of a file of retrieval runs.
 
     Args:
-        runs: A file with the columns `prompt`, `model`, `image`, `score` (higher is better) and, if
+        path: A file with the columns `prompt`, `model`, `image`, `score` (higher is better) and, if
             wanted, `source`, `prompt_id`, `category`.
-        relevance: A file with `prompt`, `image`, `label` (relevant or not) and, if wanted,
-            `annotator` and the same others. Images without a vote are not relevant.
+
+    Raises:
+        BenchmarkError: If the file is damaged.
+    """
+    return read_columns(path, ("prompt", "model", "image", "score"), COLUMNS)
+
+
+def read_relevance(path: Path) -> dict[str, Coded]:
+    """Read the columns of a file of relevance votes.
+
+    Args:
+        path: A file with `prompt`, `image`, `label` (relevant or not) and, if wanted, `annotator`,
+            `source`, `prompt_id`, `category`. Images without a vote are not relevant.
+
+    Raises:
+        BenchmarkError: If the file is damaged.
+    """
+    return read_columns(path, ("prompt", "image", "label"), ("annotator", *COLUMNS))
+
+
+def score_runs(
+    runs: Path,
+    run: dict[str, Coded],
+    relevance: Path,
+    vote: dict[str, Coded],
+    prompts: Prompts,
+    options,
+) -> Retrieval:
+    """Compute P@k and RR for each model.
+
+    Args:
+        runs: Of the runs, for errors.
+        run: As `read_runs` gives them.
+        relevance: Of the votes, for errors.
+        vote: As `read_relevance` gives them.
         prompts: The prompts so far; those of the files are taken in.
         options: `BuildOptions`.
 
     Raises:
-        BenchmarkError: If a file is damaged, or a result or a vote stands twice.
+        BenchmarkError: If a value is not as it must be, or a result or a vote stands twice.
     """
-    run = read_columns(Path(runs), ("prompt", "model", "image", "score"), COLUMNS)
-    vote = read_columns(Path(relevance), ("prompt", "image", "label"), ("annotator", *COLUMNS))
     run_prompt, vote_prompt = prompts.number(runs, run), prompts.number(relevance, vote)
-    names = prompts.keys
+    names = [text for _, text in prompts.keys]
     refuse_repeats(runs, "this result", Coded(run_prompt, names), run["model"], run["image"])
     voters = [vote["annotator"]] if "annotator" in vote else []
     refuse_repeats(relevance, "this vote", Coded(vote_prompt, names), vote["image"], *voters)

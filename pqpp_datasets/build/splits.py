@@ -1,12 +1,15 @@
 """A split that depends on nothing but the prompts and a seed."""
 
 import hashlib
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from pqpp_datasets.errors import OptionError
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
+_REST = 1e-9
 
 
 def stratified_split(
@@ -17,8 +20,8 @@ def stratified_split(
 ) -> list[str]:
     """Deal prompts out to splits, in each stratum by the same shares.
 
-    In each stratum the prompts are ordered by a digest of seed and id and cut at the rounded
-    shares, so that neither their order in a file nor the machine has a say.
+    In each stratum the prompts are ordered by a digest of seed and id, so that neither their order
+    in a file nor the machine has a say, and cut into as many as `split_counts` says.
 
     Args:
         ids: One a prompt, all different.
@@ -45,14 +48,60 @@ def stratified_split(
     members = defaultdict(list)
     for position, stratum in enumerate(strata):
         members[stratum].append(position)
+    ordered = sorted(members)
+    counts = split_counts([len(members[s]) for s in ordered], list(fractions.values()))
     found = [""] * len(ids)
-    for positions in members.values():
-        positions.sort(key=lambda p: hashlib.sha256(f"{seed}\0{ids[p]}".encode()).digest())
-        start, share = 0, 0.0
-        for name, fraction in fractions.items():
-            share += fraction
-            stop = round(share * len(positions))
-            for position in positions[start:stop]:
-                found[position] = name
-            start = stop
+    for stratum, own in zip(ordered, counts, strict=True):
+        positions = sorted(
+            members[stratum],
+            key=lambda p: hashlib.sha256(f"{seed}\0{ids[p]}".encode()).digest(),
+        )
+        names = [name for name, count in zip(fractions, own, strict=True) for _ in range(count)]
+        for position, name in zip(positions, names, strict=True):
+            found[position] = name
     return found
+
+
+def split_counts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
+    """Say how many prompts of each stratum go to each split.
+
+    The first stratum is cut at the rounded shares. Of each further one every split gets the whole
+    part of its share, and what is left goes, one each, to the splits that are furthest behind by
+    then: each stratum is within one prompt of its shares, and all together within about one too.
+
+    Args:
+        sizes: Of the strata, in order.
+        shares: Of the splits, summing to 1.
+
+    Returns:
+        A list a stratum with a count a split.
+
+    Example:
+        >>> split_counts([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
+        [[1, 1, 0], [1, 0, 1], [2, 0, 0], [1, 1, 0], [1, 0, 1]]
+    """
+    found = []
+    behind = [0.0] * len(shares)
+    for number, size in enumerate(sizes):
+        wanted = [size * share for share in shares]
+        behind = [b + w for b, w in zip(behind, wanted, strict=True)]
+        counts = _rounded(size, shares) if number == 0 else _carried(size, wanted, behind)
+        behind = [b - c for b, c in zip(behind, counts, strict=True)]
+        found.append(counts)
+    return found
+
+
+def _rounded(size: int, shares: Sequence[float]) -> list[int]:
+    stops = [round(share * size) for share in itertools.accumulate(shares)]
+    return [stop - start for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def _carried(size: int, wanted: Sequence[float], behind: Sequence[float]) -> list[int]:
+    # 0.2 * 15 is a little more than 3: such a rest is none.
+    counts = [math.floor(w + _REST) for w in wanted]
+    partial = [n for n, w in enumerate(wanted) if w - counts[n] > _REST]
+    # Rounded, so that the last digit of a sum does not decide between equals.
+    partial.sort(key=lambda n: (-round(behind[n] - counts[n], 6), n))
+    for n in partial[: size - sum(counts)]:
+        counts[n] += 1
+    return counts

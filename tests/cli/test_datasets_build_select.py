@@ -60,6 +60,28 @@ def test_build(tmp_path, capsys):
     assert (tmp_path / "out" / "report.html").exists()
 
 
+def test_build_warns_of_what_is_empty(tmp_path, capsys):
+    (tmp_path / "votes.csv").write_text("\n".join(VOTES.splitlines()[:3]) + "\n")
+    command = ["build", "--judgments", str(tmp_path / "votes.csv"), "--out", str(tmp_path / "out")]
+    assert main(command) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("pqpp: warning: the split ") and line.endswith("0.2 of 2 was asked for")
+
+
+def test_build_does_not_remove_its_own_input(tmp_path, capsys):
+    (tmp_path / "votes.csv").write_text(VOTES)
+    out = tmp_path / "out"
+    assert main(["build", "--judgments", str(tmp_path / "votes.csv"), "--out", str(out)]) == 0
+    (tmp_path / "votes.csv").rename(out / "votes.csv")
+    capsys.readouterr()
+    assert main(["build", "--judgments", str(out / "votes.csv"), "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert "holds the input" in error and error.count("\n") == 1
+    assert (out / "votes.csv").read_text() == VOTES
+    shard = out / "data" / "train-00000-of-00001.parquet"
+    assert main(["build", "--judgments", str(shard), "--out", str(out)]) == 2 and shard.exists()
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -90,3 +112,27 @@ def test_select(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[0] == '{"row": 1, "prompt": "caption 1"}'
     assert main(command) == 2
     assert "either --embeddings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--count", "0"], "count=0: 1 to 2"),
+        (["--count", "3"], "count=3: 1 to 2"),
+        (["--count", "1", "--seed", "-1"], "seed=-1: 0 or more"),
+    ],
+)
+def test_select_refuses_before_it_embeds(tmp_path, capsys, monkeypatch, options, expected):
+    pytest.importorskip("faiss")
+    monkeypatch.setattr("pqpp_datasets.select.embed_captions", None)
+    (tmp_path / "captions.txt").write_text("a\nb\n")
+    assert main(["select", str(tmp_path / "captions.txt"), "--encoder", "x", *options]) == 2
+    error = capsys.readouterr().err
+    assert expected in error and error.count("\n") == 1
+
+
+def test_help_of_select_names_its_formats(capsys):
+    with pytest.raises(SystemExit):
+        main(["select", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "{text,json} how to print the result (default: text)" in shown and "table" not in shown

@@ -116,6 +116,27 @@ def test_same_as_the_metrics_dense_selection(tmp_path):
     assert scores(built, "sdxl_hbpp") == pytest.approx(dict(zip(ids, values, strict=True)))
 
 
+def test_annotator_who_met_only_some_of_the_control_group_is_as_in_the_metric(tmp_path):
+    from pqpp_metrics.functional import admit_annotators
+
+    nan = np.nan
+    labels = np.array([[2, 2, nan], [0, 0, nan], [1, nan, 1], [-1, nan, -1], [2, nan, nan]])
+    control = np.array([[2, nan], [0, nan], [nan, 1], [nan, -1], [nan, nan]])
+    rows = [
+        (f"p{image}", "1", "sdxl", name, int(votes[image, column]), group)
+        for votes, names, group in ((labels, "abc", False), (control, "xy", True))
+        for column, name in enumerate(names)
+        for image in np.flatnonzero(~np.isnan(votes[:, column]))
+    ]
+    found = build_benchmark(write(tmp_path / "votes.csv", rows)).generation.annotators
+    expected = admit_annotators(labels, control)["admitted"]
+    assert [not a.reasons for a in found] == expected.tolist() == [True, False, False]
+    assert [a.reasons for a in found[1:]] == [
+        ("shares no image with y",),
+        ("shares no image with x",),
+    ]
+
+
 def test_thresholds_are_options(tmp_path):
     path = write(tmp_path / "votes.csv", JUDGMENTS)
     lenient = BuildOptions(min_kappa=-1, min_reference_share=0)
@@ -210,6 +231,211 @@ def test_split_is_stratified_and_knows_no_order():
         stratified_split(ids, strata, {"train": 0.5})
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_split_knows_no_order_of_rows_without_ids(tmp_path, suffix):
+    header = [*HEADER[:5], "source", "prompt_id"]
+    rows = [
+        (f"caption {n}", "1", "m", "a", 1, f"s{n % 3}", "" if n % 4 else f"id{n}")
+        for n in range(60)
+    ]
+    path = tmp_path / f"votes{suffix}"
+
+    def split_of():
+        splits = build_benchmark(path).splits
+        return {
+            text: name for name, table in splits.items() for text in table["prompt"].to_pylist()
+        }
+
+    write(path, rows, header)
+    first = split_of()
+    write(path, [rows[n] for n in np.random.default_rng(0).permutation(60)], header)
+    assert split_of() == first and len(first) == 60
+    # An id of one's own is what counts: with it another text falls where this one fell.
+    write(path, [(r[0].upper() if r[-1] else r[0], *r[1:]) for r in rows], header)
+    assert split_of() == {
+        text.upper() if rows[int(text.split()[1])][-1] else text: name
+        for text, name in first.items()
+    }
+
+
+SHARES = {"train": 0.6, "validation": 0.2, "test": 0.2}
+
+
+def test_one_stratum_is_cut_at_rounded_shares():
+    for size in range(1, 40):
+        found = stratified_split([f"p{n}" for n in range(size)], ["s"] * size)
+        stops = [round(0.6 * size), round(0.8 * size), size]
+        counts = [stops[0], stops[1] - stops[0], stops[2] - stops[1]]
+        assert [found.count(name) for name in SHARES] == counts
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_strata_keep_the_shares(seed):
+    generator = np.random.default_rng(seed)
+    sizes = [2] * 100 if seed == 0 else generator.integers(1, 1 + 2**seed, 120).tolist()
+    strata = [f"s{n}" for n, size in enumerate(sizes) for _ in range(size)]
+    ids = [f"p{n}" for n in range(len(strata))]
+    shares = SHARES if seed < 4 else {"a": 0.5, "b": 0.0, "c": 0.29, "d": 0.21}
+    found = np.array(stratified_split(ids, strata, shares))
+    for name, share in shares.items():
+        assert abs((found == name).sum() - share * len(ids)) < 2
+        for n, size in enumerate(sizes):
+            own = (found == name) & (np.array(strata) == f"s{n}")
+            assert abs(own.sum() - share * size) <= 1
+    assert "b" not in found
+    order = generator.permutation(len(ids))
+    again = stratified_split([ids[n] for n in order], [strata[n] for n in order], shares)
+    assert again == found[order].tolist()
+
+
+def test_what_is_empty_is_said(tmp_path):
+    rows = [("A cat.", "1", "m", "a", 2), ("A dog.", "1", "other", "a", 1)]
+    path = write(tmp_path / "votes.csv", rows, HEADER[:5])
+    built = build_benchmark(path, options=BuildOptions(fractions={"train": 0.9, "test": 0.1}))
+    assert built.warnings == (
+        "the split test got no prompt: 0.1 of 2 was asked for",
+        "the column mean_hbpp has no value for any prompt",
+    )
+    page = (write_benchmark(built, tmp_path / "out") / "report.html").read_text()
+    assert all(f"Note: {warning}." in page for warning in built.warnings)
+    assert build_benchmark(write(path, JUDGMENTS)).warnings[1:] == ()
+
+
+def test_nothing_to_score_is_an_error(tmp_path):
+    path = write(tmp_path / "votes.csv", control_group())
+    with pytest.raises(
+        DataFileError, match=r"no target has a value .*of 0 annotators .* 0 are adm"
+    ):
+        build_benchmark(path)
+    write(path, [*control_group(), *good("zoe", sdxl=1, reference=0)])
+    with pytest.raises(DataFileError, match=r"of 1 annotators .* 0 are admitted"):
+        build_benchmark(path)
+    write(path, [("A", "r", "reference", "a", 2)], HEADER[:5])
+    with pytest.raises(
+        DataFileError, match=r"of 1 annotators .* 1 are admitted, and none of these"
+    ):
+        build_benchmark(path)
+    runs = write(tmp_path / "r.csv", [("A", "m", "i", 1)], ["prompt", "model", "image", "score"])
+    votes = write(tmp_path / "q.csv", [("B", "i", 1)], ["prompt", "image", "label"])
+    with pytest.raises(DataFileError, match=r"r\.csv and .*q\.csv: no prompt stands in both"):
+        build_benchmark(runs=runs, relevance=votes)
+
+
+def test_row_without_a_source_takes_the_only_one(tmp_path):
+    runs = write(tmp_path / "r.csv", [("A", "m", "i", 1.0)], ["prompt", "model", "image", "score"])
+    found = {}
+    for where in ("votes", "relevance"):
+        named = ["prompt", "image", "label", "source"]
+        if where == "votes":
+            votes = write(
+                tmp_path / "v.csv", [("A", "1", "m", "a", 2, "mine")], [*HEADER[:5], "source"]
+            )
+            relevance = write(tmp_path / "q.csv", [("A", "i", 1)], named[:3])
+        else:
+            votes = write(tmp_path / "v.csv", [("A", "1", "m", "a", 2)], HEADER[:5])
+            relevance = write(tmp_path / "q.csv", [("A", "i", 1, "mine")], named)
+        (table,) = build_benchmark(votes, runs, relevance).splits.values()
+        found[where] = table.select(["source", "prompt", "m_hbpp", "m_rr"]).to_pylist()
+    assert found["votes"] == [{"source": "mine", "prompt": "A", "m_hbpp": 2.0, "m_rr": 1.0}]
+    assert found["relevance"] == found["votes"]
+    write(relevance, [("A", "i", 1, "mine"), ("A", "i", 1, "yours")], named)
+    with pytest.raises(DataFileError, match=r"v\.csv, row 1: no source .* 'A'.* from mine, yours"):
+        build_benchmark(votes, runs, relevance)
+
+
+def jsonl(path, *rows):
+    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
+    return path
+
+
+ROW = {"prompt": "A", "image": "1", "model": "m", "annotator": "a", "label": 2}
+
+
+def test_json_keys_may_begin_in_any_line(tmp_path):
+    rows = [dict(zip(HEADER, row, strict=True)) for row in JUDGMENTS]
+    for row in rows:
+        if not row["control"]:
+            del row["control"]
+        if row["prompt"] == "A dog.":
+            row |= {"source": "coco", "category": "animals"}
+    rows.sort(key=lambda row: ("control" in row, "source" in row))
+    built = build_benchmark(jsonl(tmp_path / "v.jsonl", "", " ", *rows))
+    assert built.generation.control_group == ["ann", "bob"]
+    assert len(built.generation.annotators) == 5
+    found = [row for table in built.splits.values() for row in table.to_pylist()]
+    assert {row["prompt"]: row["source"] for row in found} == {"A cat.": "own", "A dog.": "coco"}
+    assert {row["category"] for row in found} == {None, "animals"}
+
+
+def test_json_texts_and_numbers_come_as_they_are_written(tmp_path):
+    dates = ["2024-01-01", "2024-01-01T00:00:00Z", "1e3", "Привет \U0001f993"]
+    rows = [{**ROW, "prompt": text, "prompt_id": text} for text in dates]
+    rows += [{**ROW, "prompt": f"n{n}", "prompt_id": 10**20 + n, "annotator": n} for n in range(2)]
+    rows += [{**ROW, "prompt": "mixed", "image": "2", "label": "2", "prompt_id": "x"}]
+    rows += [
+        '{"prompt": "mixed", "image": 3, "model": "m", "annotator": 1.50, "label": 2.0, '
+        '"prompt_id": "x", "unread": [{}]}'
+    ]
+    built = build_benchmark(jsonl(tmp_path / "v.jsonl", *rows))
+    found = [row for table in built.splits.values() for row in table.to_pylist()]
+    ids = {row["prompt"]: row["prompt_id"] for row in found}
+    assert ids == {
+        **{text: text for text in dates},
+        "n0": "100000000000000000000",
+        "n1": "100000000000000000001",
+        "mixed": "x",
+    }
+    names = {annotator.name for annotator in built.generation.annotators}
+    assert names == {"a", "0", "1", "1.50"}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_long_lines(tmp_path, suffix):
+    texts = ["A", "word " * 1_000_000 + "end", "word " * 600_000 + "end", "BB"]
+    rows = [(text, "1", "m", "a", n - 1) for n, text in enumerate(texts)]
+    found = scores(build_benchmark(write(tmp_path / f"v{suffix}", rows, HEADER[:5])), "m_hbpp")
+    lengths = {len(text): value for text, value in found.items()}
+    assert lengths == {1: -1.0, 5_000_003: 0.0, 3_000_003: 1.0, 2: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ({**ROW, "prompt": ["A"]}, "line 2: prompt is a list"),
+        ({**ROW, "label": {"a": 1}}, "line 2: label is an object"),
+        ({**ROW, "prompt": None}, "row 2: prompt is empty"),
+        ({**ROW, "prompt": " \t"}, "row 2: prompt is empty"),
+        ({**ROW, "prompt": "\ud800"}, "line 2: prompt holds half of a surrogate pair"),
+        ([1], "line 2: no JSON object"),
+        ('{"label": 1, "label": 2}', "line 2: .*a key stands twice in one object"),
+        ("{} {}", "line 2: cannot be read as JSON .more than one value"),
+        ('{"prompt": }', "line 2: cannot be read as JSON"),
+        ("x", "line 2: cannot be read as JSON .no value"),
+        ("[" * 100_000, "line 2: cannot be read as JSON"),
+    ],
+)
+def test_bad_json_lines_are_named(tmp_path, line, expected):
+    with pytest.raises(DataFileError, match=expected) as caught:
+        build_benchmark(jsonl(tmp_path / "v.jsonl", ROW, line))
+    assert "\n" not in str(caught.value)
+    (tmp_path / "v.jsonl").write_bytes(json.dumps(ROW).encode() + b'\n{"prompt": "\xff"}\n')
+    with pytest.raises(DataFileError, match=r"line 2: cannot be read .not UTF-8"):
+        build_benchmark(tmp_path / "v.jsonl")
+
+
+def test_cells_and_columns_that_cannot_be_read(tmp_path):
+    table = pa.table({**{name: [value] for name, value in ROW.items()}, "prompt": [["A"]]})
+    pq.write_table(table, tmp_path / "v.parquet")
+    with pytest.raises(DataFileError, match="prompt is of type list<"):
+        build_benchmark(tmp_path / "v.parquet")
+    (tmp_path / "v.csv").write_text("prompt,image,model,annotator,label,label\nA,1,m,a,2,1\n")
+    with pytest.raises(DataFileError, match="the column label stands twice"):
+        build_benchmark(tmp_path / "v.csv")
+    write(tmp_path / "v.csv", [("A", "1", "m", "a", 2), ("  ", "1", "m", "a", 2)], HEADER[:5])
+    with pytest.raises(DataFileError, match="row 2: prompt is empty"):
+        build_benchmark(tmp_path / "v.csv")
+
+
 def test_folder_loads_and_reports(tmp_path, cache):
     built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
     folder = write_benchmark(built, tmp_path / "out", "Mine & <yours>")
@@ -243,6 +469,50 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path):
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
 
 
+def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
+    path = write(tmp_path / "votes.csv", JUDGMENTS)
+    folder = write_benchmark(build_benchmark(path), tmp_path / "mine")
+    (folder / "votes.csv").write_bytes(path.read_bytes())
+    with pytest.raises(OptionError, match=r"holds the input .*votes\.csv; name another"):
+        write_benchmark(build_benchmark(folder / "votes.csv"), folder)
+    with pytest.raises(OptionError, match=r"holds other files, such as 'votes\.csv'"):
+        write_benchmark(build_benchmark(path), folder)
+    (folder / "votes.csv").unlink()
+    (folder / "data" / "NOTES.md").symlink_to("absent")
+    with pytest.raises(OptionError, match=r"such as 'data/NOTES\.md'"):
+        write_benchmark(build_benchmark(path), folder)
+    (folder / "data" / "NOTES.md").unlink()
+    assert write_benchmark(build_benchmark(path), folder) == folder
+    # A mark without a list, as older versions left it.
+    (folder / ".pqpp-export").write_text("")
+    write_benchmark(build_benchmark(path), folder)
+    (folder / ".pqpp-export").write_text("")
+    (folder / "data" / "own.csv").write_text("x")
+    with pytest.raises(OptionError, match=r"such as 'data/own\.csv'"):
+        write_benchmark(build_benchmark(path), folder)
+    assert (folder / "data" / "own.csv").read_text() == "x"
+    listed = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
+    assert listed.split() == [
+        "README.md",
+        *(f"data/{name}-00000-of-00001.parquet" for name in sorted(build_benchmark(path).splits)),
+        "report.html",
+    ]
+
+
+def test_file_that_comes_while_writing_stays(tmp_path, monkeypatch):
+    built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
+    folder = write_benchmark(built, tmp_path / "out")
+
+    def note(*_):
+        (folder / "note.txt").write_text("mine")
+        return ""
+
+    monkeypatch.setattr("pqpp_datasets.build.report.render_report", note)
+    with pytest.raises(OptionError, match=r"'note\.txt'"):
+        write_benchmark(built, folder)
+    assert (folder / "note.txt").read_text() == "mine"
+
+
 def test_interrupted_writing_leaves_the_old_folder(tmp_path, monkeypatch):
     built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
     folder = write_benchmark(built, tmp_path / "out", "Old")
@@ -260,7 +530,10 @@ def test_interrupted_writing_leaves_the_old_folder(tmp_path, monkeypatch):
 FAULTS = {
     "label": ([("A", "1", "m", "a", "3", "")], r"row 1: label is '3', one of 2, 1, 0, -1"),
     "control": ([("A", "1", "m", "a", "2", "maybe")], r"row 1: control is 'maybe', one of true"),
-    "twice": ([("A", "1", "m", "a", 2, "")] * 2, r"row 2: this judgment .* also stands in row 1"),
+    "twice": (
+        [("A", "1", "m", "a", 2, "")] * 2,
+        r"row 2: this judgment \('A', 'm', '1', 'a'\) also stands in row 1",
+    ),
     "roles": (
         [("A", "1", "m", "a", 2, "yes"), ("A", "2", "m", "a", 2, "no")],
         "row 2: 'a' is in the control group in other rows",
@@ -318,7 +591,8 @@ def test_models_that_would_share_a_column_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_million_judgments(tmp_path):
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_million_judgments(tmp_path, suffix):
     generator = np.random.default_rng(0)
     prompts = 50_000
     item = np.repeat(np.arange(prompts * 5), 4)
@@ -331,7 +605,13 @@ def test_a_million_judgments(tmp_path):
             "label": generator.choice([2, 2, 2, 1, 0, -1], len(item)),
         }
     )
-    pa.csv.write_csv(table, tmp_path / "votes.csv")
+    path = tmp_path / f"votes{suffix}"
+    if suffix == ".csv":
+        pa.csv.write_csv(table, path)
+    else:
+        with path.open("w") as file:
+            for batch in table.to_batches(10_000):
+                file.writelines(json.dumps(row) + "\n" for row in batch.to_pylist())
     start = time.process_time()
-    build_benchmark(tmp_path / "votes.csv")
+    build_benchmark(path)
     assert time.process_time() - start < 10

@@ -13,7 +13,7 @@ from support.processes import run
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export import export, family_of, template_of
+from pqpp_datasets.export import export, family_of, render_card, template_of
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +116,62 @@ def test_options_and_their_refusal(tmp_path):
         export(["conqa", "sample"], tmp_path / "out", data)
     with pytest.raises(OptionError, match="no such configuration"):
         export(["nope"], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "how"),
+    [
+        ({}, "by the rule `unanimous`: a vote for relevant and no other", ""),
+        (
+            {"relevance_rule": "majority"},
+            "by the rule `majority`: more than half of all votes say relevant",
+            " with `relevance_rule=majority`",
+        ),
+        (
+            {"relevance_rule": "three_votes"},
+            "three votes or more say",
+            " with `relevance_rule=three_votes`",
+        ),
+        ({"relevance_rule": "any"}, "a vote or more says relevant", " with `relevance_rule=any`"),
+    ],
+)
+def test_card_says_the_options(tmp_path, options, said, how):
+    export(["conqa"], tmp_path / "out", str(write_conqa(tmp_path / "data")), options)
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert said in text and f"`pqpp datasets export`{how}; values\n" in text
+
+
+def test_card_names_no_folder(tmp_path):
+    card = render_card(
+        "richhf",
+        {("richhf", "test"): [tmp_path / "data/richhf/test-0.parquet"]},
+        {("richhf", "test"): 1},
+        tmp_path,
+        {"pickapic_dir": "/home/me"},
+    )
+    assert "export` with `pickapic_dir`; values" in card and "/home/me" not in card
+
+
+def test_own_files_in_an_export_are_not_touched(tmp_path):
+    export(["sample"], tmp_path / "out")
+    own = tmp_path / "out" / "data" / "sample" / "notes.txt"
+    own.write_text("mine")
+    with pytest.raises(OptionError, match=r"holds other files, such as 'data/sample/notes\.txt'"):
+        export(["sample"], tmp_path / "out")
+    assert own.read_text() == "mine"
+
+
+def test_ended_export_leaves_nothing(tmp_path):
+    code = (
+        "import os, signal, sys\n"
+        "import pqpp_datasets.export as module\n"
+        "module._croissant = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "from pqpp_cli.main import main\n"
+        f"main(['datasets', 'export', 'sample', '--out', {str(tmp_path / 'out')!r}])"
+    )
+    cache = {"HF_DATASETS_CACHE": str(tmp_path / "cache")}
+    assert run([sys.executable, "-c", code], tmp_path, **cache).returncode == 143
+    assert [p.name for p in tmp_path.iterdir() if "out" in p.name] == []
 
 
 def test_failed_export_leaves_the_old_one(tmp_path):

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
-from pqpp_datasets.select import read_embeddings, sample_centres, select_captions
+from pqpp_datasets.select import (
+    embed_captions,
+    read_embeddings,
+    sample_centres,
+    select_captions,
+)
 
 pytest.importorskip("faiss")
 
@@ -88,6 +93,19 @@ def test_all_and_none():
             select_captions(points, count)
     with pytest.raises(OptionError, match="iterations=-1"):
         select_captions(points, 2, iterations=-1)
+    with pytest.raises(OptionError, match="seed=-1: 0 or more"):
+        select_captions(points, 2, seed=-1)
+
+
+def test_reason_of_an_encoder_is_a_whole_sentence(monkeypatch):
+    transformers = pytest.importorskip("transformers")
+
+    def refuse(*_):
+        raise OSError(f"We couldn't connect to {'x' * 200} to load the files.\nCheck your network.")
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", refuse)
+    with pytest.raises(OptionError, match=r"\(We couldn't .* to load the files\.\)$"):
+        embed_captions(["A"], "some/model")
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,20 @@ def test_what_could_not_be_read_back_is_not_written(prompt):
         write_prompt(prompt)
 
 
+@pytest.mark.parametrize("came", [None, 7, b"[GD|TR] a", ["[GD|TR] a"]])
+def test_what_is_no_text_is_no_prompt(came):
+    with pytest.raises(PromptSyntaxError, match="came, a text is needed"):
+        parse_prompt(came)
+
+
+def test_empty_file_of_prompts_is_named(tmp_path):
+    (write_vistar(tmp_path) / "core.txt").write_text("")
+    entry = {"prompt_index": 1, "questionnaire": QUESTIONNAIRE}
+    (tmp_path / "core_questionnaires.jsonl").write_text(json.dumps(entry))
+    with pytest.raises(DataFileError, match=r"core\.txt, line 1, column 1: the end came"):
+        load(tmp_path)
+
+
 def test_fault_in_a_file_names_file_line_and_column(tmp_path):
     path = write_vistar(tmp_path) / "core.txt"
     path.write_text("[GD|TR] good\n[GD|TR bad\n")

@@ -60,6 +60,36 @@ def test_dry_run_writes_nothing_and_a_second_push_does_nothing(folder, push):
     assert again["commit"] is None
 
 
+def without(folder, name):
+    """Make a folder as an export would that has a file less."""
+    (folder / name).unlink()
+    mark = folder / MARK
+    mark.write_text("".join(f"{n}\n" for n in mark.read_text().splitlines() if n != name))
+
+
+def test_folder_that_is_not_as_it_was_written_is_not_pushed(folder, push, shared):
+    push(folder)
+    shard = folder / "data/sample/test-00000-of-00001.parquet"
+    data = shard.read_bytes()
+    shard.unlink()
+    kind, text = push(folder)
+    assert kind == "DataFileError" and "\n" not in text
+    assert "data/sample/test-00000-of-00001.parquet is missing" in text and "export again" in text
+    shard.write_bytes(data)
+    shard.with_name("test-00001-of-00002.parquet").write_bytes(data)
+    kind, text = push(folder)
+    assert kind == "DataFileError" and "test-00001-of-00002.parquet was not written by" in text
+    shard.with_name("test-00001-of-00002.parquet").unlink()
+    (folder / "NOTES.md").write_text("mine")  # stays here and does no harm
+    assert push(folder)["commit"] is None
+    repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
+    files = repository.commits[repository.branches["main"]].files
+    assert "data/sample/test-00000-of-00001.parquet" in files and "NOTES.md" not in files
+    # A mark from before the list says nothing of the files.
+    (folder / MARK).write_text("")
+    assert push(folder)["commit"] is None
+
+
 def test_changed_and_removed_files(folder, push, tmp_path):
     push(folder)
     data = write_conqa(tmp_path / "conqa")
@@ -83,7 +113,7 @@ def test_files_of_the_users_own_stay_whatever_they_are_called(folder, push, shar
     assert shared.user.run(code).error is None
     assert push(folder)["removed"] == []
     # Nor does the next push, which finds a list of ours, with fewer files.
-    (folder / "croissant.json").unlink()
+    without(folder, "croissant.json")
     assert push(folder)["removed"] == ["croissant.json"]
     repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
     assert set(OWN) <= set(repository.commits[repository.branches["main"]].files)
@@ -91,7 +121,7 @@ def test_files_of_the_users_own_stay_whatever_they_are_called(folder, push, shar
 
 def test_a_list_that_arrives_damaged_removes_nothing(folder, push, shared):
     push(folder)
-    (folder / "croissant.json").unlink()
+    without(folder, "croissant.json")
     shared.hub.faults.add("wrong_bytes", on=f"GET .*/{MARK}", times=2)
     assert push(folder)["removed"] == ["croissant.json"]
     shared.hub.faults.add("wrong_bytes", on=f"GET .*/{MARK}", times=None)
@@ -112,6 +142,9 @@ def test_refusals_are_one_line_without_the_token(folder, push, tmp_path):
     kind, text = push(folder, token="hf_nobody_knows_this")
     assert kind == "HubError" and "token" in text and "\n" not in text
     push(folder)
+    for revision in ("", " "):
+        kind, text = push(folder, f", revision={revision!r}")
+        assert kind == "HubError" and f"{revision!r} is no branch; name one, or leave" in text
     kind, text = push(folder, ", private=True")
     assert kind == "HubError" and "is public" in text
     (tmp_path / "mine").mkdir()
