@@ -4,13 +4,23 @@ import argparse
 import sys
 
 from pqpp_cli import bench_richhf
-from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
+from pqpp_cli.options import add_image_dir, add_output, add_predictors, add_targets, names_of
 
 FORMATS = ("table", "markdown", "latex", "csv", "json")
 TABLES = (
     *("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics"),
     "generalisation",
 )
+
+_ONLY = {
+    "pqpp": {
+        **dict.fromkeys(("targets", "predictors", "report", "projection", "baseline", "metrics")),
+        **{"config": "pqpp-v1.0", "table": "main", "fitted_to": "mscoco", "image_dir": None},
+        **{"dataset": [], "metric": []},
+    },
+    "richhf": {**dict.fromkeys(("models", "clip", "pickapic_dir", "limit")), "batch_size": 16},
+}
+"""Options that one benchmark has and the other has not, with what they are if left out."""
 
 _EPILOG = """examples:
   pqpp bench --split validation
@@ -22,6 +32,7 @@ _EPILOG = """examples:
   pqpp bench --config pqpp --table cross-dataset --split test
   pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
   pqpp bench --predictors static,n_words --baseline n_words
+  pqpp bench --predictors runs/clip/model --image-dir pqpp_images
   pqpp bench --benchmark richhf --models ./rahf --pickapic-dir pickapic --split test
 
 tables of the PQPP paper:
@@ -57,8 +68,10 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--data-dir",
         metavar="DIR",
-        help="read the published files from this folder instead of downloading them",
+        help="read the published files from this folder instead of downloading them; with --table "
+        "generalisation the folder of PQPP v1.1, or one that holds pqpp/v1.1 and gimbrr",
     )
+    add_image_dir(parser)
     parser.add_argument(
         "--table", choices=TABLES, default="main", help="which table, see below (default: main)"
     )
@@ -123,22 +136,28 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the protocol, print the table, write the report."""
+    _refuse_options_of_the_other(options)
     if options.benchmark == "richhf":
         return bench_richhf.run(options)
     from pqpp_cli import automatic_metrics, generalisation
     from pqpp_cli.output import emit, format_of
     from pqpp_models.projection import require_method
     from pqpp_models.result_tables import format_results
+    from pqpp_models.row_needs import require_columns
     from pqpp_models.targets import resolve_targets
 
     options.format = format_of(options, FORMATS)
     if options.report and options.projection not in (None, "none"):
         require_method(options.projection)  # before the scoring
     targets = resolve_targets(options.targets)
+    if options.table == "generalisation":
+        generalisation.check_options(options)
     predictors = load_predictors(names_of(options.predictors), options.split)
     if options.table == "generalisation":
         return generalisation.run(options, predictors)
-    rows = load_rows(options.config, options.split, options.data_dir)
+    rows = load_rows(options.config, options.split, options.data_dir, options.image_dir)
+    for predictor in predictors.values():
+        require_columns(predictor, rows.column_names, options.config)
     if options.table == "automatic-metrics":
         return automatic_metrics.run(options, predictors, rows, targets)
     bench = compare(
@@ -159,7 +178,20 @@ def run(options: argparse.Namespace) -> None:
         write_report(options.report, bench, rows, published, predictors, options.projection)
 
 
-def load_rows(config: str, split: str, data_dir: str | None):
+def _refuse_options_of_the_other(options: argparse.Namespace) -> None:
+    """Refuse what only the other benchmark has, rather than leave it unheeded."""
+    from pqpp_cli.errors import CommandError
+
+    other = "pqpp" if options.benchmark == "richhf" else "richhf"
+    for name, default in _ONLY[other].items():
+        if getattr(options, name) != default:
+            raise CommandError(
+                f"--{name.replace('_', '-')}: --benchmark {options.benchmark} has none; leave it "
+                f"out, or take --benchmark {other}"
+            )
+
+
+def load_rows(config: str, split: str, data_dir: str | None, image_dir: str | None = None):
     """Return one split of a configuration as a dataset, or raise an error that a user can read."""
     import datasets
 
@@ -178,7 +210,8 @@ def load_rows(config: str, split: str, data_dir: str | None):
         )
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
-    return datasets.load_dataset("pqpp", config, data_dir=data_dir, split=split)
+    images = {} if image_dir is None else {"image_dir": image_dir}
+    return datasets.load_dataset("pqpp", config, data_dir=data_dir, split=split, **images)
 
 
 def load_predictors(names: list[str] | None, split: str) -> dict[str, object]:
@@ -196,7 +229,8 @@ def load_predictors(names: list[str] | None, split: str) -> dict[str, object]:
     for name in expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"]):
         try:
             predictor = Predictor.from_pretrained(name)
-            predictor.predict(["a red cat"])  # resources are looked up at first use
+            if predictor.inputs == "text":
+                predictor.predict(["a red cat"])  # resources are looked up at first use
         except MissingResourceError as error:
             if names:
                 raise

@@ -38,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Evaluate the models and print the four tables beside the published figures."""
     import datasets
+    import transformers.utils.logging
 
     from pqpp_cli.bench import FORMATS
     from pqpp_cli.errors import CommandError
@@ -46,13 +47,19 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_datasets.richhf import SPLITS
     from pqpp_models.rahf.bench import bench_richhf
     from pqpp_models.rahf.tables import format_tables, published
+    from pqpp_models.rahf.whole_folder import refuse_unwritable_file
 
     if options.split not in SPLITS:
         raise CommandError(
             f"--split {options.split}: richhf has {', '.join(SPLITS)}; use one of them"
         )
+    # Before hours of work, not behind them.
+    style = format_of(options, FORMATS)
+    if options.output is not None:
+        refuse_unwritable_file(options.output)
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
+        transformers.utils.logging.disable_progress_bar()
     found = bench_richhf(
         names_of(options.models) or [],
         options.split,
@@ -63,9 +70,8 @@ def run(options: argparse.Namespace) -> None:
         options.batch_size,
         not options.no_published,
     )
-    style = format_of(options, FORMATS)
     text = format_tables(style, found)
     if style in ("table", "markdown"):
-        text += f"\nthis project's rows: richhf, {options.split} split\n"
+        text += f"\nthis project's rows: {found['scores']['data']}\n"
         text += "" if options.no_published else f"published: {published()['source']}\n"
     emit(text, options.output)

@@ -74,8 +74,10 @@ def _add_attach(actions) -> None:
 def run_build(options: argparse.Namespace) -> None:
     """Encode the captions and save them."""
     from pqpp_cli.prompt_files import read_prompts
-    from pqpp_models.encoded_captions import EncodedCaptions
+    from pqpp_models.checkpoint import check_place
+    from pqpp_models.encoded_captions import KIND, EncodedCaptions
 
+    check_place(options.output, KIND)  # before the encoding
     captions = read_prompts(options.captions, options.column)
     encoder, tokenizer, layers = _encoder(options)
     collection = EncodedCaptions.build(
@@ -88,10 +90,12 @@ def run_build(options: argparse.Namespace) -> None:
 def run_attach(options: argparse.Namespace) -> None:
     """Put a collection into a predictor and save that."""
     from pqpp_models import Predictor
+    from pqpp_models.checkpoint import check_place
     from pqpp_models.encoded_captions import EncodedCaptions, encoder_of, with_collection
 
     predictor = Predictor.from_pretrained(options.predictor)
     encoder_of(predictor)  # refuses those without a collection before much is read
+    check_place(options.output, predictor.name)
     captions = EncodedCaptions.from_pretrained(options.collection)
     made = with_collection(predictor, captions)
     before, after = len(predictor.model.collection), len(made.model.collection)

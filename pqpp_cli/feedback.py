@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 
 _EPILOG = """examples:
   pqpp feedback generated --model OWNER/REPOSITORY --output gallery.html
@@ -44,6 +45,8 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Judge the folder and write the page."""
+    import transformers.utils.logging
+
     from pqpp_cli.output import emit
     from pqpp_models.rahf.feedback import FeedbackModel
     from pqpp_models.rahf.gallery import (
@@ -53,7 +56,10 @@ def run(options: argparse.Namespace) -> None:
         save_overlays,
     )
 
+    check_options(options)
     pictures = read_folder(options.folder)
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
     model = FeedbackModel.from_pretrained(options.model, threshold=options.threshold)
     rows: list[dict] = []
 
@@ -70,6 +76,22 @@ def run(options: argparse.Namespace) -> None:
     emit(page, options.output)
     if options.json:
         emit(json.dumps(rows, indent=1, ensure_ascii=False), options.json)
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Refuse before anything is read what would fail after the work, or leave half a result."""
+    from pqpp_models.rahf.feedback import check_batch_size, check_threshold
+    from pqpp_models.rahf.gallery import check_sort_by
+    from pqpp_models.rahf.whole_folder import refuse_unwritable_file, refuse_unwritable_folder
+
+    check_sort_by(options.sort_by)
+    check_threshold(options.threshold)
+    check_batch_size(options.batch_size)
+    for file in (options.output, options.json):
+        if file is not None:
+            refuse_unwritable_file(file)
+    if options.overlays is not None:
+        refuse_unwritable_folder(options.overlays)
 
 
 def described(picture, judged) -> dict:

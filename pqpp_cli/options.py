@@ -26,6 +26,15 @@ def add_predictors(parser: argparse.ArgumentParser, default: str) -> None:
     option.completer = _completer_of_list(_predictor_names)
 
 
+def add_image_dir(parser: argparse.ArgumentParser) -> None:
+    """Add `--image-dir`, for predictors that look at images."""
+    parser.add_argument(
+        "--image-dir",
+        metavar="DIR",
+        help="the unpacked archive of PQPP's images, for predictors that look at them",
+    )
+
+
 def add_output(
     parser: argparse.ArgumentParser, formats: tuple[str, ...], by_name: bool = False
 ) -> None:

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from pqpp_cli.options import add_output, add_predictors, add_targets
+from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
 
 FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet")
 FAR_NOTE = "far: unlike all prompts that the predictor was trained on; don't rely on its prediction"
@@ -12,6 +13,8 @@ _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
   pqpp predict --file prompts.csv --column caption --output predicted.csv
+  pqpp predict --dataset pqpp --config sample --split test --output predicted.csv
+  pqpp predict --dataset pqpp --split test --image-dir images --predictor runs/clip/model
   cat prompts.txt | pqpp predict --format json
   pqpp predict "a red cat" --predictor n_words
 
@@ -40,8 +43,11 @@ def add_parser(subparsers) -> None:
         "input, a prompt a line)",
     )
     parser.add_argument(
-        "--column", default="prompt", help="the file's column of prompts (default: %(default)s)"
+        "--column",
+        default="prompt",
+        help="the file's or dataset's column of prompts (default: %(default)s)",
     )
+    add_dataset(parser)
     add_targets(parser, "all that the predictor has")
     add_predictors(parser, "static, which comes with the package")
     parser.add_argument(
@@ -62,18 +68,28 @@ def run(options: argparse.Namespace) -> None:
     style = format_of(options, FORMATS)
     if style == "parquet" and options.output is None:
         raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
-    prompts = _prompts(options)
-    predictor = _predictor(options)
+    _check_sources(options)
+    rows = None
+    if options.dataset:
+        from pqpp_cli.prompt_datasets import load_rows
+
+        rows = load_rows(options)
+        prompts = list(rows["prompt"])
+    else:
+        prompts = _prompts(options)
+    predictor = _predictor(options, rows)
     if options.uncertainty and not predictor.knows_uncertainty:
         raise CommandError(
             f"--uncertainty: {predictor.name} does not know how sure it is; leave the option out, "
             "or use a predictor that does, like static"
         )
-    found = answers(predictor, prompts, options.targets, options.uncertainty)
+    found = answers(predictor, prompts, options.targets, options.uncertainty, rows)
     emit(format_answers(style, found), options.output)
 
 
-def answers(predictor, prompts: list[str], targets=None, uncertainty: bool = False) -> dict:
+def answers(
+    predictor, prompts: list[str], targets=None, uncertainty: bool = False, rows=None
+) -> dict:
     """Ask a predictor about prompts.
 
     Args:
@@ -81,6 +97,7 @@ def answers(predictor, prompts: list[str], targets=None, uncertainty: bool = Fal
         prompts: The prompts.
         targets: Names of targets; all of the predictor's if left out.
         uncertainty: Also give standard deviations; the predictor must know them.
+        rows: The prompts' rows, for predictors that need more than the text.
 
     Returns:
         Name to column, as in files: `prompt`, the targets, TARGET_deviation where uncertainty was
@@ -91,7 +108,8 @@ def answers(predictor, prompts: list[str], targets=None, uncertainty: bool = Fal
     targets = resolve_targets(targets, predictor.targets)
     progress = len(prompts) > 20_000 and sys.stderr.isatty()
     if not predictor.knows_uncertainty:
-        values = predictor.predict(prompts, targets, progress=progress)
+        asked = prompts if predictor.inputs == "text" else rows
+        values = predictor.predict(asked, targets, progress=progress)
         return {"prompt": prompts, **dict(zip(targets, values.T.tolist(), strict=True))}
     found = _measured(predictor, prompts, targets, progress)
     columns = {"prompt": prompts, **dict(zip(targets, found.values.T.tolist(), strict=True))}
@@ -123,12 +141,24 @@ def _measured(predictor, prompts: list[str], targets: tuple[str, ...], progress:
     return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
+def _check_sources(options: argparse.Namespace) -> None:
+    """Check that prompts come from one source."""
+    from pqpp_cli.errors import CommandError
+
+    if options.prompts and options.file:
+        raise CommandError("prompts came both as words and by --file; give one of the two")
+    if options.dataset and (options.prompts or options.file):
+        raise CommandError("prompts came by --dataset and otherwise; give one of the two")
+    named = [name for name in OPTIONS if getattr(options, name) is not None]
+    if named and not options.dataset:
+        option = named[0].replace("_", "-")
+        raise CommandError(f"--{option}: it is about a dataset; name one by --dataset")
+
+
 def _prompts(options: argparse.Namespace) -> list[str]:
     from pqpp_cli.errors import CommandError
     from pqpp_cli.prompt_files import read_prompts
 
-    if options.prompts and options.file:
-        raise CommandError("prompts came both as words and by --file; give one of the two")
     for prompt in options.prompts:
         if not prompt.isprintable() and any("\ud800" <= c <= "\udfff" for c in prompt):
             raise CommandError(f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a --file")
@@ -143,7 +173,8 @@ def _prompts(options: argparse.Namespace) -> list[str]:
     return read_prompts("-")
 
 
-def _predictor(options: argparse.Namespace):
+def _predictor(options: argparse.Namespace, rows=None):
+    """Load the predictor and check that it can do with what is there."""
     from pqpp_cli.errors import CommandError
     from pqpp_cli.options import names_of
     from pqpp_models import DEFAULT_PREDICTOR, Predictor
@@ -152,11 +183,15 @@ def _predictor(options: argparse.Namespace):
     if len(names) != 1:
         raise CommandError(f"{len(names)} predictors came, one is used; compare by pqpp bench")
     predictor = Predictor.from_pretrained(names[0], revision=options.revision)
-    if predictor.inputs != "text":
+    if predictor.inputs != "text" and rows is None:
         raise CommandError(
-            f"{names[0]} needs {predictor.inputs}, pqpp predict gives texts; call its predict "
-            "in Python"
+            f"{names[0]} needs {predictor.inputs}, these are texts; name a --dataset that has "
+            "them, or call its predict in Python"
         )
+    if rows is not None:
+        from pqpp_models.row_needs import require_columns
+
+        require_columns(predictor, rows.column_names, options.dataset)
     return predictor
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from pqpp_datasets.errors import BenchmarkError, OptionError
 from pqpp_datasets.files import written_beside
-from pqpp_datasets.richhf import prompt_tokens, write_split
+from pqpp_datasets.richhf import SPLITS, prompt_tokens, write_split
 from pqpp_datasets.richhf_shapes import (
     COLOURS,
     GROUNDS,
@@ -87,11 +89,15 @@ def make_scene(
         misaligned: Share of the scenes with a changed word.
         implausible: Share of the scenes with an artifact.
 
+    Raises:
+        OptionError: A number is out of its range.
+
     Example:
         >>> scene = make_scene(0, 1)
         >>> len(scene.labels) == len(prompt_tokens(scene.prompt))
         True
     """
+    _check(seed, size, misaligned=misaligned, implausible=implausible)
     random = np.random.default_rng([seed, number])
     items, ground = _content(random)
     grain = float(random.choice([0.0, 0.05, 0.1]))
@@ -110,6 +116,16 @@ def make_scene(
         artifact_points=_annotated(random, boxes),
         misalignment_points=_annotated(random, [item.box for item in blamed]),
     )
+
+
+def _check(seed: int, size: int, **shares: float) -> None:
+    if seed < 0:
+        raise OptionError(f"`seed` is {seed}; it must be 0 or more")
+    if size < 2:  # there is no room for an artifact in a single pixel
+        raise OptionError(f"`size` is {size}; it must be 2 or more")
+    for name, share in shares.items():
+        if not 0 <= share <= 1:
+            raise OptionError(f"`{name}` is {share}; it must be from 0 to 1")
 
 
 def _content(random: np.random.Generator) -> tuple[list[Item], str]:
@@ -263,8 +279,21 @@ def write_scenes(
 
     Returns:
         The folder.
+
+    Raises:
+        OptionError: A number is out of its range, a split is unknown, or a file is in the way;
+            nothing is written then.
     """
     folder = Path(folder)
+    _check(seed, size, **shares)
+    for split, count in counts.items():
+        if split not in SPLITS or count < 0:
+            raise OptionError(
+                f"`{split}` is {count}; {', '.join(SPLITS)} are allowed, each 0 or more"
+            )
+    for place in (folder, *(folder / name for name in ("richhf", "pickapic", "points"))):
+        if place.exists() and not place.is_dir():
+            raise OptionError(f"{place} is a file; name a folder")
     start = 0
     for split, count in counts.items():
         if count:
@@ -318,7 +347,11 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=64, help="pixels along a side of an image")
     options = parser.parse_args()
     counts = {name: getattr(options, name) for name in ("train", "validation", "test")}
-    write_scenes(options.folder, counts, options.seed, options.size)
+    try:
+        write_scenes(options.folder, counts, options.seed, options.size)
+    except (BenchmarkError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -160,7 +160,8 @@ def write_checkpoint(
     """Write a checkpoint so that its folder is whole at every moment.
 
     Args:
-        folder: a new folder, an empty one, or one with an older checkpoint, which is replaced.
+        folder: a new folder, an empty one, or one with an older checkpoint of the same type, which
+            is replaced.
         config: everything but ``format_version`` and ``weights_sha256``, which are added here.
         tensors: the weights; no file is written when there are none.
         card: the text of the model card, in Markdown.
@@ -170,14 +171,14 @@ def write_checkpoint(
         The folder.
 
     Raises:
-        CheckpointError: a further file is not allowed, the folder is a file, or it holds files
-            that are not a checkpoint's.
+        CheckpointError: a further file is not allowed, or the folder holds something else, see
+            `check_place`.
     """
     place = Path(folder).expanduser().absolute()
     unknown = sorted(set(files or {}) - set(EXTRA_FILES))
     if unknown:
         raise CheckpointError(f"a checkpoint holds no {unknown[0]!r}; see EXTRA_FILES")
-    _refuse_foreign_files(place)
+    check_place(place, config["predictor_type"])
     place.parent.mkdir(parents=True, exist_ok=True)
     beside = place.parent / f".{place.name}.{os.getpid()}.new"
     shutil.rmtree(beside, ignore_errors=True)
@@ -190,6 +191,41 @@ def write_checkpoint(
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return place
+
+
+def check_place(folder: str | os.PathLike[str], kind: str) -> None:
+    """Check that a checkpoint of a type may be written to a folder: nobody's files are lost.
+
+    What takes long asks at its beginning, so that it does not fail at its end.
+
+    Args:
+        folder: the folder; it need not be there.
+        kind: the ``predictor_type`` of what is to be written.
+
+    Raises:
+        CheckpointError: the folder is a file, or holds anything but a checkpoint of this type.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> check_place(folder, "lexical")
+    >>> _ = (folder / CONFIG).write_text('{"predictor_type": "static"}')
+    >>> check_place(folder, "lexical")
+    Traceback (most recent call last):
+        ...
+    pqpp_models.errors.CheckpointError: ... holds a 'static', which a 'lexical' does not ...
+    """
+    place = Path(folder).expanduser()
+    if place.exists() and not place.is_dir():
+        raise CheckpointError(f"{place} is a file; name a folder to save the predictor in")
+    names = {entry.name for entry in place.iterdir()} if place.exists() else set()
+    foreign = sorted(names - {CONFIG, WEIGHTS, CARD, *EXTRA_FILES})
+    remedy = f"name a new or empty folder, or one with an older {kind!r}"
+    if foreign:
+        raise CheckpointError(f"{place} holds other things ({', '.join(foreign[:3])}); {remedy}")
+    held = _type_in(place) if names else kind
+    if held != kind:
+        what = "files of something else" if held is None else f"a {held!r}"
+        raise CheckpointError(f"{place} holds {what}, which a {kind!r} does not replace; {remedy}")
 
 
 def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card: str) -> None:
@@ -220,19 +256,14 @@ def _swap(beside: Path, place: Path) -> None:
     shutil.rmtree(old)
 
 
-def _refuse_foreign_files(place: Path) -> None:
-    if not place.exists():
-        return
-    if not place.is_dir():
-        raise CheckpointError(f"{place} is a file; name a folder to save the predictor in")
-    foreign = sorted(
-        {entry.name for entry in place.iterdir()} - {CONFIG, WEIGHTS, CARD, *EXTRA_FILES}
-    )
-    if foreign:
-        raise CheckpointError(
-            f"{place} holds other things ({', '.join(foreign[:3])}); name a new or empty folder, "
-            "or one with an older checkpoint"
-        )
+def _type_in(folder: Path) -> str | None:
+    """Return the type of what a folder holds, None where its configuration tells none."""
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    found = config.get("predictor_type") if isinstance(config, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _read(path: Path) -> bytes:

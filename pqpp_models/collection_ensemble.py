@@ -115,8 +115,8 @@ class TextEnsemblePredictor(CalibratedPredictor):
         """Write both encoders, the collection, the tokenizer and the card to a folder.
 
         Args:
-            folder: a new folder, an empty one, or one with an older checkpoint, which is
-                replaced whole or not at all.
+            folder: a new folder, an empty one, or one with an older checkpoint of the
+                same type, which is replaced whole or not at all.
 
         Returns:
             The folder.

@@ -96,11 +96,7 @@ class EncodedCaptions:
         from pqpp_models.collection_encoder import layer_means
 
         texts = distinct(captions)
-        most = encoder.config.num_hidden_layers
-        wrong = [layer for layer in layers if not 0 <= layer <= most]
-        if wrong or not layers:
-            named = wrong[0] if wrong else "none"
-            raise PredictorError(f"layer {named} was asked for; the encoder has 0 to {most}")
+        check_layers(encoder, layers)
         states = layer_means(encoder, tokenizer, texts, layers, progress=progress)
         # As they are when they come back from a file.
         states = {layer: array.astype(np.float16) for layer, array in states.items()}
@@ -257,21 +253,38 @@ def load_encoder(name_or_path: str) -> tuple[Any, Any]:
 
     Raises:
         MissingResourceError: transformers or torch is not installed.
-        PredictorError: there is no such encoder.
+        PredictorError: there is no such encoder, or it is a model of another kind.
     """
     try:
-        from transformers import AutoModel, AutoTokenizer
+        from pqpp_models.bert.modeling_bert_predictor import pretrained_encoder
     except ImportError as error:
         raise MissingResourceError(f"an encoder needs {error.name}; install pqpp[models]") from None
-    try:
-        encoder = AutoModel.from_pretrained(name_or_path)
-        return encoder.eval(), AutoTokenizer.from_pretrained(name_or_path)
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise PredictorError(
-            f"{name_or_path!r} is no text encoder that transformers can load ({reason}); name a "
-            "folder or a model on the Hub"
-        ) from None
+    from pqpp_models.training.pretrained import load_tokenizer
+
+    return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
+
+
+def check_layers(encoder: Any, layers: Sequence[int]) -> None:
+    """Check that an encoder has the layers whose states are wanted.
+
+    Args:
+        encoder: an encoder of `AutoModel`.
+        layers: numbers of its layers; 0 is what the first one gets.
+
+    Raises:
+        PredictorError: it lacks one, or none is named.
+
+    >>> from types import SimpleNamespace
+    >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])
+    Traceback (most recent call last):
+        ...
+    pqpp_models.errors.PredictorError: layer 6 was asked for; the encoder has 0 to 2
+    """
+    most = encoder.config.num_hidden_layers
+    wrong = [layer for layer in layers if not 0 <= layer <= most]
+    if wrong or not layers:
+        named = wrong[0] if wrong else "none"
+        raise PredictorError(f"layer {named} was asked for; the encoder has 0 to {most}")
 
 
 def encoder_of(predictor: Predictor) -> tuple[Any, list[int]]:

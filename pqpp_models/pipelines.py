@@ -7,8 +7,11 @@ from typing import Any
 
 from transformers.pipelines.base import Pipeline
 
-from pqpp_models.errors import PredictorError
+from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.registry import predictor_class
+from pqpp_models.strict_loading import check_format
+from pqpp_models.targets import resolve_targets
+from pqpp_models.torch_predictor import TorchPredictor
 
 
 class PromptPerformancePredictionPipeline(Pipeline):
@@ -32,12 +35,28 @@ class PromptPerformancePredictionPipeline(Pipeline):
                 f"{type(self.model).__name__} is no performance predictor; give a folder or "
                 "repository with one, like those that the training scripts write"
             )
+        check_format(self.model.config.name_or_path, self.model.config)
         self.predictor = predictor_class(kind)(
             self.model,
-            self.processor if self.processor is not None else self.tokenizer,
+            self._needed_processor(predictor_class(kind)),
             device=self.device,
             batch_size=self._batch_size or 64,
         )
+
+    def _needed_processor(self, predictor: type[TorchPredictor]) -> Any:
+        """Return the processor or tokenizer, or say that the one that is needed did not come."""
+        found = self.processor if self.processor is not None else self.tokenizer
+        needed = predictor.load_processor.__func__ is not TorchPredictor.load_processor.__func__
+        lacking = needed and found is None
+        if "images" in predictor.inputs and not hasattr(found, "image_processor"):
+            lacking = True
+        if lacking:
+            what = "processor" if "images" in predictor.inputs else "tokenizer"
+            raise CheckpointError(
+                f"{self.model.config.name_or_path or 'the model'} has no {what} beside it; save or "
+                f"download the predictor again, or give {what}="
+            )
+        return found
 
     def __call__(
         self, inputs: Any, targets: Any = None, batch_size: int | None = None, **kwargs: Any
@@ -59,8 +78,6 @@ class PromptPerformancePredictionPipeline(Pipeline):
         return found[0] if single else found
 
     def _values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
-        from pqpp_models.targets import resolve_targets
-
         names = resolve_targets(targets, self.predictor.targets)
         values = self.predictor.predict(rows, names)
         return [dict(zip(names, row, strict=True)) for row in values.tolist()]

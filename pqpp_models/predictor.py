@@ -256,8 +256,8 @@ class Predictor(ABC):
         """Write the predictor to a folder: configuration, weights and model card.
 
         Args:
-            folder: a new folder, an empty one, or one with an older checkpoint, which is
-                replaced whole or not at all.
+            folder: a new folder, an empty one, or one with an older checkpoint of the
+                same type, which is replaced whole or not at all.
 
         Returns:
             The folder.

@@ -105,13 +105,32 @@ def _register_pipeline(module) -> None:
     registry = module.PIPELINE_REGISTRY
     for task, (path, kind) in PIPELINES.items():
         if task not in registry.supported_tasks:
-            registry.register_pipeline(task, _Deferred.of(path), pt_model=AutoModel, type=kind)
+            impl = _Deferred.of(path)
+            registry.register_pipeline(
+                task, impl, pt_model=AutoModel, default=_NoDefault(task), type=kind
+            )
 
 
 _PATCHES = {
     "transformers.models.auto.configuration_auto": _register_configs,
     "transformers.pipelines": _register_pipeline,
 }
+
+
+class _NoDefault(dict):
+    """Stands where transformers looks for a task's default model: there is none on the Hub."""
+
+    def __init__(self, task):
+        super().__init__(model=None)
+        self.task = task
+
+    def __getitem__(self, name):
+        from pqpp_models.errors import PredictorError
+
+        raise PredictorError(
+            f"pipeline({self.task!r}) has no default model; give model=, a folder that a training "
+            "script wrote or OWNER/REPOSITORY"
+        )
 
 
 class _Deferred(type):

@@ -117,7 +117,8 @@ def resolve_targets(
         The names, without blanks around them.
 
     Raises:
-        UnknownTargetError: a name is not available, is given twice, or none is given.
+        UnknownTargetError: a name is not available, is given twice, or none is given, or
+            something else came than names.
 
     >>> resolve_targets("mean_hbpp, mean_p10")
     ('mean_hbpp', 'mean_p10')
@@ -130,6 +131,11 @@ def resolve_targets(
     """
     if names is None:
         return tuple(available)
+    if not isinstance(names, Iterable):
+        raise UnknownTargetError(
+            f"`targets` is {names!r} ({type(names).__name__}); give names, like "
+            f"{available[0]!r}, or leave it out for all"
+        )
     parts = names.split(",") if isinstance(names, str) else list(names)
     chosen = [_known_target(part, available) for part in parts]
     if not chosen:

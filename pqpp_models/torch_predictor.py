@@ -114,8 +114,8 @@ class TorchPredictor(Predictor):
         """Write model, tokenizer or processor, and model card to a folder.
 
         Args:
-            folder: a new folder, an empty one, or one with an older checkpoint, which is
-                replaced whole or not at all.
+            folder: a new folder, an empty one, or one with an older checkpoint of the
+                same type, which is replaced whole or not at all.
 
         Returns:
             The folder.

@@ -76,13 +76,13 @@ def finetune(recipe: LoraRecipe):
         raise RecipeError("`data_dir` is missing; name the folder of chosen images")
     folder = Path(recipe.output_dir) / "lora"
     refuse_foreign_files(folder, FILES)
+    pictures = read_folder(recipe.data_dir)[: recipe.max_train_rows]
+    n = held_out_count(recipe, len(pictures))
     accelerator = make_accelerator(recipe)
     pipe = load_pipeline(recipe.model)
     model = DenoisingModel(pipe, recipe.lora_rank, recipe.lora_alpha).to(accelerator.device)
-    pictures = read_folder(recipe.data_dir)[: recipe.max_train_rows]
     images = Images(pictures, pipe, recipe.resolution)
     order = np.random.default_rng(recipe.seed).permutation(len(images)).tolist()
-    n = held_out_count(recipe, len(images))
 
     def evaluate(model, accelerator):
         plain = accelerator.unwrap_model(model)

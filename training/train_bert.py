@@ -1,22 +1,22 @@
 """Fine-tune a text encoder to predict performance from prompts (PQPP, sections 5.1 and 11)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from transformers import AutoTokenizer
 
 from pqpp_models.bert.configuration_bert_predictor import POOLINGS
 from pqpp_models.bert.encoding import pad, score
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
-from pqpp_models.bert.tokens import encode
+from pqpp_models.bert.tokens import encode, length_sorted
 from pqpp_models.targets import scale_targets, unscale_targets
 from pqpp_models.training.arguments import Recipe, option, parse_recipe
 from pqpp_models.training.card import describe
 from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+from pqpp_models.training.pretrained import load_tokenizer
 from pqpp_models.training.publish import run_script, save_and_publish
 
 EXAMPLES = """\
@@ -35,7 +35,9 @@ class BertRecipe(Recipe):
     pooling: str = option("cls", "what of the last layer the head gets", POOLINGS)
     head_size: int = option(512, "units of the head's hidden layer")
     head_dropout: float = option(0.3, "dropout before it")
-    max_length: int = option(128, "tokens after which a prompt is cut")
+    max_length: int | None = option(
+        None, "tokens after which a prompt is cut; 128, or what the encoder takes, if left out"
+    )
     balanced: bool = option(False, "divide each target's squared error by the target's variance")
 
 
@@ -44,7 +46,6 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
     accelerator = make_accelerator(recipe)
     labels = scale_targets(training.targets, recipe.targets).astype("float32")
     weights = (1 / np.nanvar(labels, axis=0)).tolist() if recipe.balanced else None
-    tokenizer = AutoTokenizer.from_pretrained(recipe.model)
     model = BertForPerformancePrediction.from_backbone(
         recipe.model,
         targets=recipe.targets,
@@ -54,9 +55,12 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
         max_length=recipe.max_length,
         target_weights=weights,
     )
+    recipe = replace(recipe, max_length=model.config.max_length)
+    tokenizer = load_tokenizer(recipe.model)
     pad_id = tokenizer.pad_token_id or 0
     encoded = encode(tokenizer, training.prompts, recipe.max_length)
     held_out = encode(tokenizer, validation.prompts, recipe.max_length)
+    batches = length_sorted([len(ids) for ids in held_out], recipe.batch_size)
 
     def collate(examples):
         scores = torch.from_numpy(np.stack([row for _, row in examples]))
@@ -68,7 +72,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
             n_targets = len(recipe.targets)
             return score(model, rows, pad_id, recipe.batch_size, accelerator.device, n_targets)
 
-        scores = predict_in_parts(accelerator, len(validation), predict)
+        scores = predict_in_parts(accelerator, batches, predict)
         predicted = unscale_targets(scores, recipe.targets)
         return correlations(predicted, validation.targets, recipe.targets)
 

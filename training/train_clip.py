@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoProcessor
 
 from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
 from pqpp_models.clip.embedding import (
@@ -21,10 +20,12 @@ from pqpp_models.clip.pairs import Pairs, performance, read_pairs
 from pqpp_models.clip.predictor import ClipPredictor, read_mappings
 from pqpp_models.clip.tuning import TUNINGS, merge, prepare
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
+from pqpp_models.training.batches import in_order
 from pqpp_models.training.card import describe
 from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, is_sharded, make_accelerator, predict_in_parts, train
+from pqpp_models.training.pretrained import load_processor
 from pqpp_models.training.publish import run_script, save_and_publish
 
 EXAMPLES = """\
@@ -119,7 +120,6 @@ def train_clip(recipe: ClipRecipe, training, validation):
             "for the task retrieval"
         )
     accelerator = make_accelerator(recipe)
-    processor = AutoProcessor.from_pretrained(recipe.model)
     model = ClipForPerformancePrediction.from_backbone(
         recipe.model,
         targets=recipe.targets,
@@ -128,15 +128,17 @@ def train_clip(recipe: ClipRecipe, training, validation):
         first_k=recipe.first_k,
         aggregation=recipe.aggregation,
     ).to(accelerator.device)
+    processor = load_processor(recipe.model)
     make_task = frozen_task if recipe.tuning == "frozen" else live_task
     collate, score = make_task(recipe, model, processor, pairs, held_out)
     prepare(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
+    batches = in_order(len(held_out.row), recipe.batch_size)
 
     def evaluate(model, accelerator):
         sharded = is_sharded(accelerator)
         usable = model if sharded else accelerator.unwrap_model(model)
         scores = predict_in_parts(
-            accelerator, len(held_out.row), lambda indices: score(usable, indices, sharded)[:, None]
+            accelerator, batches, lambda indices: score(usable, indices, sharded)[:, None]
         )
         predicted = performance(scores[:, 0], held_out, recipe.targets, recipe.aggregation)
         return correlations(predicted, held_out_rows.targets, recipe.targets)

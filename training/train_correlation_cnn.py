@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoProcessor
 
 from pqpp_models.clip.embedding import cached_embeddings
 from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
@@ -19,10 +18,12 @@ from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
 from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
 from pqpp_models.targets import scale_targets, unscale_targets
 from pqpp_models.training.arguments import Recipe, option, parse_recipe
+from pqpp_models.training.batches import in_order
 from pqpp_models.training.card import describe
 from pqpp_models.training.data import correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+from pqpp_models.training.pretrained import load_processor
 from pqpp_models.training.publish import run_script, save_and_publish
 
 EXAMPLES = """\
@@ -60,7 +61,7 @@ def matrices_of_images(recipe: CnnRecipe, mappings) -> np.ndarray:
     task = "retrieval" if recipe.channels > 1 or _is_retrieval(recipe) else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)
     model = ClipForPerformancePrediction.from_backbone(recipe.model).eval()
-    processor = AutoProcessor.from_pretrained(recipe.model)
+    processor = load_processor(recipe.model)
     embedded = cached_embeddings(Path(recipe.cache_dir), model, processor, pairs, 256)["images"]
     stacked = []
     for index in range(len(mappings)):
@@ -97,7 +98,7 @@ def train_cnn(recipe: CnnRecipe, training, validation):
     def evaluate(model, accelerator):
         scores = predict_in_parts(
             accelerator,
-            len(held_out),
+            in_order(len(held_out), recipe.batch_size),
             lambda indices: score_matrices(model, held_out[indices], recipe.batch_size),
         )
         predicted = unscale_targets(scores, recipe.targets)

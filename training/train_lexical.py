@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 import pqpp_datasets  # noqa: F401 -- lets load_dataset("pqpp") find the benchmarks
 from pqpp_metrics.functional import kendall_qpp, pearson_qpp
-from pqpp_models import TARGETS, Predictor, PredictorError
+from pqpp_models import TARGETS, Predictor
 from pqpp_models.lexical import LexicalPredictor
 from pqpp_models.lexical_features import DENSE, dense_features
+from pqpp_models.training.data import reading
+from pqpp_models.training.publish import or_exit
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
@@ -75,9 +77,10 @@ def load_splits(config: str, data_dir: str | None) -> tuple[dict[str, Any], str]
     """Load the train split and, where there is one, the validation split; never the test split."""
     from datasets import get_dataset_split_names, load_dataset
 
-    names = get_dataset_split_names("pqpp", config, data_dir=data_dir)
-    wanted = [name for name in ("train", "validation") if name in names]
-    loaded = load_dataset("pqpp", config, data_dir=data_dir, split=wanted)
+    with reading("pqpp", "check --config and --data-dir"):
+        names = get_dataset_split_names("pqpp", config, data_dir=data_dir)
+        wanted = [name for name in ("train", "validation") if name in names]
+        loaded = load_dataset("pqpp", config, data_dir=data_dir, split=wanted)
     splits = dict(zip(wanted, loaded, strict=True))
     return splits, str(splits["train"].info.version)
 
@@ -159,7 +162,4 @@ def show(table: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except PredictorError as error:
-        sys.exit(f"error: {error}")
+    sys.exit(or_exit(main))

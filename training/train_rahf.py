@@ -14,6 +14,7 @@ from pqpp_models.rahf.labels import VARIANTS
 from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_models.rahf.pretrained import loading
 from pqpp_models.rahf.processing_rahf import RahfProcessor
+from pqpp_models.rahf.provenance import is_published
 from pqpp_models.rahf.publishing import FILES, render_card, save_whole
 from pqpp_models.rahf.recipe_checks import PREDICTORS_ONLY, refuse_unused
 from pqpp_models.rahf.tokenizer import new_tokenizer
@@ -63,6 +64,8 @@ class RahfRecipe(Recipe):
         """Check the values of this script."""
         super().__post_init__()
         refuse_unused(self, *PREDICTORS_ONLY)
+        rows = self.max_validation_rows
+        self._require("max_validation_rows", rows is None or rows > 0, "above 0")
         self._require("prompt_dropout", 0 <= self.prompt_dropout < 1, "from 0 up to 1")
         for name in ("heatmap_weight", "score_weight", "keyword_weight"):
             self._require(name, getattr(self, name) >= 0, "0 or more")
@@ -137,8 +140,11 @@ def describe(recipe: RahfRecipe, model, examples, held_out, progress, processes:
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings[name]).exists():  # a card tells no local path
             settings[name] = Path(settings[name]).resolve().name
+    # Of another dataset the name says enough.
+    is_richhf = (recipe.dataset, recipe.dataset_config) == ("pqpp", "richhf")
     return {
         "variant": model.config.variant,
+        "published": not is_richhf or is_published(recipe.validation_split, recipe.data_dir),
         "recipe": settings,
         "data": {
             "training": len(examples),

@@ -18,14 +18,11 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import yaml
 from numpy.typing import NDArray
-from transformers import AutoModel, AutoTokenizer
 
 from pqpp_models import TARGETS, PredictorError
 from pqpp_models.calibrated import NEAREST
@@ -41,6 +38,7 @@ from pqpp_models.collection_data import (
     spaced,
 )
 from pqpp_models.collection_fitting import FitSettings, Fitted, fit_collection_model
+from pqpp_models.encoded_captions import check_layers, load_encoder
 from pqpp_models.static import StaticPredictor
 from pqpp_models.static_cues import WordTables
 from pqpp_models.static_evaluation import evaluate
@@ -57,8 +55,15 @@ from pqpp_models.static_training import (
     fit_calibration,
     outside_of,
 )
+from pqpp_models.training.arguments import read_yaml, require_names
+from pqpp_models.training.data import reading
+from pqpp_models.training.publish import or_exit
 
 MAX_PIECES = 96
+NEEDED = (
+    *("model", "config", "output", "layers", "collection_captions", "made_up", "seed"),
+    *("teacher", "student", "outside"),
+)
 
 
 @dataclass
@@ -88,16 +93,19 @@ class Texts:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the training that the command line asks for."""
     options = parse(arguments)
-    recipe = yaml.safe_load(Path(options.recipe).read_text("utf-8"))
+    recipe = read_yaml(options.recipe)
+    require_names(recipe, ["model"], options.recipe)
     recipe["encoder"] = recipe["model"]
     recipe |= {name: value for name, value in vars(options).items() if value is not None}
+    require_names(recipe, NEEDED, options.recipe)
     torch.use_deterministic_algorithms(True)
-    benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
+    with reading("pqpp", "check --config and --data-dir"):
+        benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
     texts = read_texts(recipe, benchmark)
     print(f"{len(texts.train)} training prompts, {len(texts.captions)} further captions")
 
-    tokenizer = AutoTokenizer.from_pretrained(recipe["model"])
-    encoder = AutoModel.from_pretrained(recipe["model"]).eval()
+    encoder, tokenizer = load_encoder(recipe["model"])
+    check_layers(encoder, recipe["layers"])
     names = [piece for piece in tokenizer.get_vocab() if piece.isalpha() and len(piece) > 3]
     texts.others += made_up_prompts(
         texts.captions, sorted(names), recipe["made_up"], recipe["seed"]
@@ -264,7 +272,4 @@ def describe(recipe: dict[str, Any], texts: Texts, predictor: StaticPredictor) -
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except PredictorError as error:
-        sys.exit(f"error: {error}")
+    sys.exit(or_exit(main))

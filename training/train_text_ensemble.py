@@ -16,19 +16,19 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import transformers
-import yaml
 from numpy.typing import NDArray
-from transformers import AutoModel, AutoTokenizer
 
-from pqpp_models import TARGETS, PredictorError
+from pqpp_models import TARGETS
 from pqpp_models.bert.encoding import pad
-from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+from pqpp_models.bert.modeling_bert_predictor import (
+    BertForPerformancePrediction,
+    allowed_length,
+)
 from pqpp_models.bert.tokens import encode
 from pqpp_models.calibrated import NEAREST
 from pqpp_models.collection import Collection, Floats, similarities
@@ -48,26 +48,35 @@ from pqpp_models.collection_fitting import (
     warm_up_and_decay,
 )
 from pqpp_models.collection_scope import Postings
+from pqpp_models.encoded_captions import check_layers, load_encoder
 from pqpp_models.static_cues import WordTables
 from pqpp_models.static_evaluation import correlations, evaluate
 from pqpp_models.static_training import OutsideSettings, fit_calibration, outside_of
 from pqpp_models.targets import scale_targets
+from pqpp_models.training.arguments import read_yaml, require_names
+from pqpp_models.training.data import reading
+from pqpp_models.training.publish import or_exit
 
 UNLABELLED = 2000
+NEEDED = ("model", "config", "output", "layers", "collection_captions", "seed", "fit", "tuned")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the training that the command line asks for."""
     options = parse(arguments)
-    recipe = yaml.safe_load(Path(options.recipe).read_text("utf-8"))
+    recipe = read_yaml(options.recipe)
+    require_names(recipe, ["model"], options.recipe)
     recipe["encoder"] = recipe["model"]
     recipe |= {name: value for name, value in vars(options).items() if value is not None}
-    benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
+    require_names(recipe, NEEDED, options.recipe)
+    with reading("pqpp", "check --config and --data-dir"):
+        benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
     captions = read_captions(recipe["captions"], [*benchmark.train, *benchmark.validation])
     captions = [captions[i] for i in spaced(0, len(captions), recipe["collection_captions"])]
     print(f"{len(benchmark.train)} training prompts, {len(captions)} further captions")
-    tokenizer = AutoTokenizer.from_pretrained(recipe["model"])
-    encoder = AutoModel.from_pretrained(recipe["model"]).eval()
+    encoder, tokenizer = load_encoder(recipe["model"])
+    check_layers(encoder, recipe["layers"])
+    allowed_length(encoder, recipe["tuned"]["max_length"])  # before what takes long
     texts = [*benchmark.train, *captions]
     encoded = cached_layer_means(encoder, tokenizer, texts, recipe["layers"], recipe.get("cache"))
     if recipe["folds"]:
@@ -281,7 +290,4 @@ def describe(recipe: dict[str, Any], benchmark: Benchmark, captions: list[str]) 
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except PredictorError as error:
-        sys.exit(f"error: {error}")
+    sys.exit(or_exit(main))

@@ -9,6 +9,7 @@ from transformers import AutoConfig, BertConfig, PreTrainedConfig
 from pqpp_models.registration import announce
 
 POOLINGS = ("cls", "pooler", "mean")
+MAX_LENGTH = 128  # tokens, if nothing else is asked for
 
 
 class BertPredictorConfig(PreTrainedConfig):
@@ -21,7 +22,8 @@ class BertPredictorConfig(PreTrainedConfig):
             `mean` the mean of the last layer's tokens.
         head_size: Units of the hidden layer (512 in the paper).
         head_dropout: Dropout before the hidden layer (0.3).
-        max_length: Longer prompts are cut after so many tokens.
+        max_length: Longer prompts are cut after so many tokens. The model lowers the default to
+            what its encoder takes, and refuses another number above it.
         target_weights: Weight of each target's squared error; all 1, as in the paper, if left out.
         initializer_range: Standard deviation of the head's first weights.
 
@@ -38,7 +40,7 @@ class BertPredictorConfig(PreTrainedConfig):
     pooling: str = "cls"
     head_size: int = 512
     head_dropout: float = 0.3
-    max_length: int = 128
+    max_length: int = MAX_LENGTH
     target_weights: list[float] | tuple[float, ...] | None = None
     initializer_range: float = 0.02
     predictor_type: str = "bert"

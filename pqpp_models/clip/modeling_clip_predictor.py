@@ -17,7 +17,12 @@ from torch.nn import functional
 from transformers import AutoModel, PreTrainedModel
 
 from pqpp_models.clip.configuration_clip_predictor import ClipPredictorConfig
+from pqpp_models.errors import CheckpointError
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
+from pqpp_models.rahf.pretrained import loading
+from pqpp_models.strict_loading import StrictLoading
+
+_NEEDED = ("get_text_features", "get_image_features")
 
 
 class PairHead(nn.Module):
@@ -37,7 +42,7 @@ class PairHead(nn.Module):
         return self.output(self.layers(features))
 
 
-class ClipForPerformancePrediction(PreTrainedModel):
+class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
     """A CLIP-like model with the paper's head; scores (prompt, image) pairs."""
 
     config_class = ClipPredictorConfig
@@ -62,8 +67,19 @@ class ClipForPerformancePrediction(PreTrainedModel):
         Args:
             name_or_path: What `AutoModel.from_pretrained` takes.
             **fields: Fields of `ClipPredictorConfig`, like `task` and `targets`.
+
+        Raises:
+            CheckpointError: There is no such model, or it is of another kind.
         """
-        backbone = AutoModel.from_pretrained(name_or_path, dtype=torch.float32)
+        remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
+        what = f"{name_or_path} is no CLIP-like model that transformers can load"
+        with loading(what, remedy, name_or_path):
+            backbone = AutoModel.from_pretrained(name_or_path, dtype=torch.float32)
+        if not all(hasattr(backbone, name) for name in _NEEDED):
+            raise CheckpointError(
+                f"{name_or_path} holds a model of type {backbone.config.model_type!r}, which does "
+                f"not embed both texts and images; {remedy}"
+            )
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         return cls(ClipPredictorConfig(backbone_config=backbone.config, **fields), backbone)

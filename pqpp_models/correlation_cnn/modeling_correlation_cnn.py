@@ -19,9 +19,10 @@ from transformers import initialization as init
 
 from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
+from pqpp_models.strict_loading import StrictLoading
 
 
-class CorrelationCnnForPerformancePrediction(PreTrainedModel):
+class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
     """A convolutional network on matrices of similarities.
 
     Example:

@@ -20,6 +20,7 @@ from pqpp_models.rahf.examples import Examples, load_split, map_array
 from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import SCORES
 from pqpp_models.rahf.pretrained import loading
+from pqpp_models.rahf.provenance import counted, is_published
 from pqpp_models.rahf.tables import tables
 
 
@@ -48,7 +49,8 @@ def bench_richhf(
         with_published: Whether the published figures stand beside.
 
     Returns:
-        The four tables as `tables.tables` gives them; `tables.format_tables` prints them.
+        The four tables as `tables.tables` gives them, with the split and its number of images as
+        `data`; `tables.format_tables` prints them.
 
     Raises:
         PredictorError: Nothing is to be evaluated, a number is not above 0, or the data are not
@@ -62,10 +64,11 @@ def bench_richhf(
     table = load_split(split, data_dir, pickapic_dir)
     if limit is not None:
         table = table.select(range(min(limit, len(table))))
+    images = counted(len(table), is_published(split, data_dir))
     found = {name: figures_of(name, table, batch_size) for name in models}
     if clip is not None:
         found |= clip_baselines(clip, table, batch_size)
-    return tables(found, with_published)
+    return tables(found, with_published, f"richhf, {split} split, {images}")
 
 
 def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, Self
 
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
+from pqpp_models.errors import PredictorError
 from pqpp_models.rahf.labels import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS
 from pqpp_models.registration import announce, announce_processor
 
@@ -18,8 +20,9 @@ class RahfConfig(PreTrainedConfig):
 
     Args:
         vision_config: A `ViTConfig`, a SigLIP vision tower's, or another one that gives a token a
-            patch, after any number of other tokens.
-        text_config: The configuration of any T5.
+            patch, after any number of other tokens; images and patches are square.
+        text_config: The configuration of any T5; decoding starts with its padding token where it
+            names no other, as T5 does.
         variant: `multi_head`, seven heads, or `augmented_prompt`, three heads that are told by a
             task string before the prompt what to predict (section 4.1.2).
         head_style: `paper`, or `released` for the first author's published weights: norms without
@@ -68,9 +71,12 @@ class RahfConfig(PreTrainedConfig):
         if self.vision_config is None:
             self.vision_config = ViTConfig()
         self.vision_config = _built(self.vision_config, "vit")
+        _check_vision(self.vision_config)
         if self.text_config is None:
             self.text_config = t5_v1_1_base()
         self.text_config = _built(self.text_config, "t5")
+        if getattr(self.text_config, "decoder_start_token_id", None) is None:
+            self.text_config.decoder_start_token_id = self.text_config.pad_token_id
         for name in ("heatmap_conv_sizes", "heatmap_deconv_sizes", "score_conv_sizes"):
             setattr(self, name, [int(size) for size in getattr(self, name)])
             if not getattr(self, name):
@@ -86,7 +92,13 @@ class RahfConfig(PreTrainedConfig):
     @property
     def grid_size(self) -> int:
         """Patches along a side of the image."""
-        return self.vision_config.image_size // self.vision_config.patch_size
+        image, patch = (_side(self.vision_config, name) for name in _SIDES)
+        return image // patch
+
+    @property
+    def image_size(self) -> int:
+        """Pixels along a side of the image."""
+        return _side(self.vision_config, "image_size")
 
     @property
     def heatmap_size(self) -> int:
@@ -181,6 +193,32 @@ def _small_t5(size: int, wide: int, layers: int, heads: int, vocab_size: int) ->
         decoder_start_token_id=0,
         dropout_rate=0.0,
     )
+
+
+_SIDES = ("image_size", "patch_size")
+
+
+def _check_vision(config: Any) -> None:
+    """Refuse towers that the heads cannot be put on."""
+    for name in _SIDES:
+        _side(config, name)
+    if hasattr(config, "depths"):
+        raise PredictorError(
+            f"`vision_config` is a {type(config).__name__}, whose stages merge patches; give a "
+            "tower with a token a patch, like ViTConfig"
+        )
+
+
+def _side(config: Any, name: str) -> int:
+    """Return the side of a square that transformers writes as one number or as two."""
+    value = getattr(config, name, None)
+    if isinstance(value, (list, tuple)) and len(set(value)) == 1:
+        value = value[0]
+    if not isinstance(value, numbers.Integral):
+        raise PredictorError(
+            f"`{name}` of `vision_config` is {value!r}; give a tower for square images and patches"
+        )
+    return int(value)
 
 
 def _built(config: Any, kind: str) -> PreTrainedConfig:

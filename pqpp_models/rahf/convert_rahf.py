@@ -314,18 +314,25 @@ def main() -> None:
     """Convert a file and save the model with its processor."""
     from transformers import AutoTokenizer, ViTImageProcessor
 
+    from pqpp_models.rahf.pretrained import loading
     from pqpp_models.rahf.processing_rahf import RahfProcessor
-    from pqpp_models.rahf.publishing import render_card, save_whole
+    from pqpp_models.rahf.publishing import FILES, render_card, save_whole
+    from pqpp_models.rahf.whole_folder import refuse_foreign_files
 
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("checkpoint", help="the published file")
     parser.add_argument("output", help="a new folder")
     parser.add_argument("--tokenizer", default="google-t5/t5-base", help="the T5's tokenizer")
     options = parser.parse_args()
-    model = convert(read_weights(options.checkpoint))
+    name = options.tokenizer
+    refuse_foreign_files(options.output, FILES)
+    weights = read_weights(options.checkpoint)
+    with loading(f"{name} holds no usable tokenizer", "name the T5's by --tokenizer", name):
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    model = convert(weights)
     size = model.config.vision_config.image_size
     images = ViTImageProcessor(size={"height": size, "width": size})
-    processor = RahfProcessor(images, AutoTokenizer.from_pretrained(options.tokenizer))
+    processor = RahfProcessor(images, tokenizer)
     card = render_card({"variant": model.config.variant})
     save_whole(model, processor, card, Path(options.output))
 

@@ -14,6 +14,8 @@ from pqpp_models.clip.pairs import open_image
 from pqpp_models.errors import PredictorError
 from pqpp_models.rahf.augmentation import augment
 from pqpp_models.rahf.labels import HEATMAPS, KEYWORD_TASK, SCORES
+from pqpp_models.rahf.pretrained import why_not_loaded
+from pqpp_models.rahf.provenance import split_names
 from pqpp_models.rahf.words import split_words
 
 BLINDS = ("none", "image", "prompt")
@@ -37,17 +39,15 @@ def load_split(
         config: Its configuration.
 
     Raises:
-        PredictorError: There are no prompts or images to be had.
+        PredictorError: There is no such split, or there are no prompts or images to be had.
+        BenchmarkError: Its files are missing or damaged.
     """
     import datasets
 
-    import pqpp_datasets.registration
-
-    pqpp_datasets.registration.register()
     options = {"data_dir": None if data_dir is None else str(Path(data_dir).expanduser())}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
-    table = datasets.load_dataset(dataset, config, split=split, **options)
+    table = _loaded(split, dataset, config, options)
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
     if missing:
@@ -62,6 +62,30 @@ def load_split(
     if not whole.any():
         raise PredictorError(f"no row of {split} has a prompt and an image; check pickapic_dir")
     return table if whole.all() else table.select(np.flatnonzero(whole))
+
+
+def _loaded(split: str, dataset: str, config: str | None, options: Mapping[str, Any]) -> Any:
+    """Return what `load_dataset` does; what goes wrong is told in one line, without a token."""
+    import datasets
+
+    import pqpp_datasets.registration
+    from pqpp_datasets.errors import BenchmarkError
+    from pqpp_datasets.richhf import SPLITS
+
+    pqpp_datasets.registration.register()
+    wrong = [name for name in split_names(split) if name not in SPLITS]
+    if wrong and (dataset, config) == ("pqpp", "richhf"):
+        raise PredictorError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
+    try:
+        return datasets.load_dataset(dataset, config, split=split, **options)
+    except BenchmarkError:
+        raise
+    except Exception as error:
+        why = why_not_loaded(error, dataset)
+        raise PredictorError(
+            f"{dataset} (configuration {config}, split {split}) cannot be loaded ({why}); check "
+            "the names"
+        ) from None
 
 
 class Examples:

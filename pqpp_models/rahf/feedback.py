@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,8 +71,7 @@ class FeedbackModel:
         device: Any = None,
         threshold: float = 0.5,
     ) -> None:
-        if not 0 <= threshold <= 1:
-            raise PredictorError(f"`threshold` is {threshold}; it must be from 0 to 1")
+        check_threshold(threshold)
         self.model = model.eval() if device is None else model.eval().to(device)
         self.processor, self.threshold = processor, threshold
 
@@ -96,10 +96,12 @@ class FeedbackModel:
             token: An access token for a private repository, or `True` for the stored one.
 
         Raises:
+            PredictorError: The threshold is not from 0 to 1.
             CheckpointError: There is no usable model; the token is never in the message.
         """
         import torch
 
+        check_threshold(threshold)
         folder = Path(name_or_path).expanduser()
         if not folder.is_dir():
             folder = _fetched(str(name_or_path), revision, cache_dir, token)
@@ -168,8 +170,7 @@ class FeedbackModel:
             raise PredictorError(
                 f"{len(images)} image(s) and {len(prompts)} prompt(s); give one an image"
             )
-        if batch_size < 1:
-            raise PredictorError(f"`batch_size` is {batch_size}; it must be 1 or more")
+        check_batch_size(batch_size)
         slices = [slice(n, n + batch_size) for n in range(0, len(images), batch_size)]
         return [(images[some], prompts[some]) for some in slices]
 
@@ -206,6 +207,30 @@ class FeedbackModel:
                 probabilities=[*marked[row], *unseen],
                 threshold=self.threshold,
             )
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse what is no probability.
+
+    Example:
+        >>> check_threshold(5)
+        Traceback (most recent call last):
+        pqpp_models.errors.PredictorError: `threshold` is 5; it must be from 0 to 1
+    """
+    if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
+        raise PredictorError(f"`threshold` is {threshold!r}; it must be from 0 to 1")
+
+
+def check_batch_size(batch_size: int) -> None:
+    """Refuse what is no number of images.
+
+    Example:
+        >>> check_batch_size(0)
+        Traceback (most recent call last):
+        pqpp_models.errors.PredictorError: `batch_size` is 0; it must be 1 or more
+    """
+    if not isinstance(batch_size, numbers.Integral) or batch_size < 1:
+        raise PredictorError(f"`batch_size` is {batch_size!r}; it must be 1 or more")
 
 
 def _fetched(

@@ -9,13 +9,13 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pqpp_datasets.files import written_beside
 from pqpp_models.clip.pairs import open_image
 from pqpp_models.errors import PredictorError
-from pqpp_models.rahf.feedback import Feedback, FeedbackModel
+from pqpp_models.rahf.feedback import Feedback, FeedbackModel, check_batch_size
 from pqpp_models.rahf.labels import HEATMAPS, SCORES
 from pqpp_models.rahf.pictures import overlay
 
@@ -43,17 +43,18 @@ class Picture:
 
 
 def read_folder(folder: str | Path) -> list[Picture]:
-    """Find the images of a folder with their prompts.
+    """Find the images of a folder with their prompts; each image is opened once to check it.
 
     Prompts come from `metadata.jsonl` or `metadata.csv` (`file_name` and `prompt` or `text`, the
-    form of the imagefolder builder), or from a text file of the image's name beside it.
+    form of the imagefolder builder), or from a text file of the image's name beside it. All of
+    them are UTF-8, with or without a byte order mark.
 
     Args:
         folder: The folder.
 
     Raises:
         PredictorError: There is no such folder, no image, an image whose prompt is missing or
-            blank, or a file that cannot be read.
+            blank, a file that cannot be read, or one that is listed and not there.
     """
     root = Path(folder).expanduser()
     if not root.is_dir():
@@ -62,7 +63,10 @@ def read_folder(folder: str | Path) -> list[Picture]:
     if not images:
         raise PredictorError(f"{root} holds no image ({', '.join(ENDINGS)})")
     listed = _listed_prompts(root)
-    return [Picture(path, _prompt_of(path, listed)) for path in images]
+    pictures = [Picture(path, _prompt_of(path, listed)) for path in images]
+    for path in images:
+        open_image(path)  # a damaged one is told before hours of work, not after
+    return pictures
 
 
 def _listed_prompts(root: Path) -> dict[str, str]:
@@ -70,17 +74,25 @@ def _listed_prompts(root: Path) -> dict[str, str]:
     lines, table = root / "metadata.jsonl", root / "metadata.csv"
     try:
         if lines.is_file():
-            text = lines.read_text(encoding="utf-8")
+            text = lines.read_text(encoding="utf-8-sig")
             rows = [json.loads(line) for line in text.splitlines() if line.strip()]
         elif table.is_file():
-            with table.open(encoding="utf-8", newline="") as file:
+            with table.open(encoding="utf-8-sig", newline="") as file:
                 rows = list(csv.DictReader(file))
-        return {row["file_name"]: _first_text(row) for row in rows}
+        # A path, so that `./a.png` is a.png.
+        listed = {str(PurePosixPath(row["file_name"])): _first_text(row) for row in rows}
     except (ValueError, KeyError, TypeError, AttributeError, OSError, csv.Error) as error:
         raise PredictorError(
             f"the metadata in {root} are not readable ({type(error).__name__}); save them as "
             "UTF-8, each row with `file_name` and `prompt`"
         ) from None
+    absent = next((name for name in listed if not (root / name).is_file()), None)
+    if absent is not None:
+        raise PredictorError(
+            f"the metadata in {root} list {absent}, which is not there; add the file or take the "
+            "row out"
+        )
+    return listed
 
 
 def _first_text(row: Any) -> Any:
@@ -101,7 +113,7 @@ def _prompt_of(path: Path, listed: dict[str, Any]) -> str:
 
 def _text_of(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+        return path.read_text(encoding="utf-8-sig").strip() if path.is_file() else None
     except (UnicodeDecodeError, OSError) as error:
         raise PredictorError(
             f"{path} cannot be read as a prompt ({type(error).__name__}); save it as UTF-8 text"
@@ -116,8 +128,7 @@ def judge_folder(
     Raises:
         PredictorError: The batch size is not above 0.
     """
-    if batch_size < 1:
-        raise PredictorError(f"`batch_size` is {batch_size}; it must be 1 or more")
+    check_batch_size(batch_size)
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
         images = [open_image(picture.path) for picture in some]
@@ -164,8 +175,7 @@ def render_gallery(
     Raises:
         PredictorError: `sort_by` is no score.
     """
-    if sort_by is not None and sort_by not in SCORES:
-        raise PredictorError(f"`sort_by` is {sort_by!r}; choose among {', '.join(SCORES)}")
+    check_sort_by(sort_by)
     articles, sums = [], dict.fromkeys(SCORES, 0.0)
     for picture, one in zip(pictures, judged, strict=True):
         place = one.scores[sort_by] if sort_by else len(articles)
@@ -180,6 +190,18 @@ def render_gallery(
         f"<h1>{html.escape(title)}</h1>\n<p>{len(articles)} images. Mean {_listed(means)}.</p>\n"
         f"{body}\n</html>\n"
     )
+
+
+def check_sort_by(sort_by: str | None) -> None:
+    """Refuse what is no score; None stands for the folder's order.
+
+    Example:
+        >>> check_sort_by("beauty")
+        Traceback (most recent call last):
+        pqpp_models.errors.PredictorError: `sort_by` is 'beauty'; choose among plausibility, ...
+    """
+    if sort_by is not None and sort_by not in SCORES:
+        raise PredictorError(f"`sort_by` is {sort_by!r}; choose among {', '.join(SCORES)}")
 
 
 def _article(picture: Picture, judged: Feedback, side: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -47,7 +48,7 @@ def guided(
         The pipeline.
 
     Raises:
-        PredictorError: The score is unknown, or the scale is negative.
+        PredictorError: The score is unknown, or the scale is no number from 0 on.
 
     Example:
         >>> with guided(pipe, feedback, "a cat"):  # doctest: +SKIP
@@ -55,7 +56,7 @@ def guided(
     """
     if score not in SCORES:
         raise PredictorError(f"`score` is {score!r}; choose among {', '.join(SCORES)}")
-    if scale < 0:
+    if not 0 <= scale < math.inf:
         raise PredictorError(f"`scale` is {scale}; it must be 0 or more")
     judge = ScoreGradient(feedback, prompt, score, decode or functools.partial(decoded, pipe))
     scheduler, step = pipe.scheduler, pipe.scheduler.step
@@ -71,11 +72,15 @@ def guided(
         found.prev_sample = moved(found.prev_sample, direction, scale)
         return (found.prev_sample,) if as_tuple else found
 
+    # An outer guidance has put its own step there.
+    outer = vars(scheduler).get("step")
     scheduler.step = guided_step
     try:
         yield pipe
     finally:
         del scheduler.step
+        if outer is not None:
+            scheduler.step = outer
 
 
 class ScoreGradient:
@@ -96,7 +101,8 @@ class ScoreGradient:
     def score(self, samples: torch.Tensor) -> torch.Tensor:
         """Return the score of each sample; gradients flow through."""
         images = self.decode(samples).to(self.model.device, self.model.dtype)
-        pixels = prepared(images, self.processor.image_processor, self.model.config.vision_config)
+        size = self.model.config.image_size
+        pixels = prepared(images, self.processor.image_processor, size)
         tokens = {k: v.expand(len(pixels), *v.shape[1:]) for k, v in self.tokens.items()}
         return self.model(pixel_values=pixels, **tokens).scores[:, self.column]
 
@@ -128,9 +134,8 @@ def decoded(pipe: Any, samples: torch.Tensor) -> torch.Tensor:
     return ((samples.float() + 1) / 2).clamp(0, 1)
 
 
-def prepared(images: torch.Tensor, image_processor: Any, vision_config: Any) -> torch.Tensor:
+def prepared(images: torch.Tensor, image_processor: Any, size: int) -> torch.Tensor:
     """Return images in 0 .. 1 as `pixel_values`, as the image processor would; gradients flow."""
-    size = vision_config.image_size
     if images.shape[1] == 1:
         images = images.expand(-1, 3, -1, -1)
     if images.shape[-2:] != (size, size):

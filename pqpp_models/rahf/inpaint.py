@@ -13,6 +13,8 @@ from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import HEATMAPS, SCORES
 from pqpp_models.rahf.pictures import heatmap_to_mask
 
+_OWN_OPTIONS = {"generator": "give `seed` instead", "mask_image": "the heatmap becomes the mask"}
+
 
 @dataclass(frozen=True)
 class Inpainted:
@@ -66,9 +68,11 @@ def inpaint(
         **options: For the pipeline, like `num_inference_steps`.
 
     Raises:
-        PredictorError: A name is unknown or no candidate is asked for.
+        PredictorError: A name is unknown, no candidate is asked for, or an option for the
+            pipeline is set here or makes it return something else than images.
     """
     _check(candidates, heatmap, score)
+    _check_options(options)
     original = open_image(image)
     judged = feedback.judge([original], [prompt])[0]
     mask = heatmap_to_mask(judged.heatmaps[heatmap], original.size, threshold, dilation)
@@ -113,3 +117,14 @@ def _check(candidates: int, heatmap: str, score: str) -> None:
         raise PredictorError(f"`heatmap` is {heatmap!r}; choose among {', '.join(HEATMAPS)}")
     if score not in SCORES:
         raise PredictorError(f"`score` is {score!r}; choose among {', '.join(SCORES)}")
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    for name, remedy in _OWN_OPTIONS.items():
+        if name in options:
+            raise PredictorError(f"`{name}` is set by inpaint itself; leave it out ({remedy})")
+    for name, only in (("output_type", "pil"), ("return_dict", True)):
+        if options.get(name, only) != only:
+            raise PredictorError(
+                f"`{name}` is {options[name]!r}; only {only!r} gives images to choose among"
+            )

@@ -52,6 +52,13 @@ def load_pipeline(name_or_path: str) -> Any:
                 f"{name_or_path} is a {type(pipe).__name__} without {part}; give a pipeline of the "
                 "Stable Diffusion or Stable Diffusion XL kind"
             )
+    # A network that also takes a mask or an image has more channels than the latents.
+    taken, latents = pipe.unet.config.in_channels, pipe.vae.config.latent_channels
+    if taken != latents:
+        raise CheckpointError(
+            f"{name_or_path} is a {type(pipe).__name__} whose network takes {taken} channels, not "
+            f"the {latents} of the latents; give one that makes images from text alone"
+        )
     return pipe
 
 

@@ -5,7 +5,7 @@ Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, sec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.rahf.configuration_rahf import RahfConfig
 from pqpp_models.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
 from pqpp_models.rahf.labels import HEATMAPS, KEYWORD_TASK, SCORES, TASKS
+from pqpp_models.strict_loading import StrictLoading
 
 
 @dataclass
@@ -53,7 +54,7 @@ class ImageProjection(nn.Linear):
     """From the image tower's width to the T5's."""
 
 
-class RahfForRichFeedback(PreTrainedModel):
+class RahfForRichFeedback(StrictLoading, PreTrainedModel):
     """Predicts scores, heatmaps and misaligned words of a generated image and its prompt."""
 
     config_class = RahfConfig
@@ -119,7 +120,7 @@ class RahfForRichFeedback(PreTrainedModel):
         Raises:
             PredictorError: The images have another size than the tower's.
         """
-        size = self.config.vision_config.image_size
+        size = self.config.image_size
         if pixel_values.ndim != 4 or tuple(pixel_values.shape[-2:]) != (size, size):
             raise PredictorError(
                 f"`pixel_values` has shape {tuple(pixel_values.shape)}; give (batch, 3, {size}, "
@@ -165,7 +166,8 @@ class RahfForRichFeedback(PreTrainedModel):
         heatmap_labels: torch.Tensor | None = None,
         score_labels: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
-    ) -> RahfOutput:
+        return_dict: bool | None = None,
+    ) -> RahfOutput | tuple[torch.Tensor, ...]:
         """Predict all that was asked for, and the loss where labels are given.
 
         Args:
@@ -178,6 +180,11 @@ class RahfForRichFeedback(PreTrainedModel):
             heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN where there is none.
             score_labels: `(batch, 4)` in 0 .. 1, NaN where there is none.
             labels: `(batch, length)`, the rewritten prompt's tokens, -100 where nothing counts.
+            return_dict: False for a tuple of what there is; as the configuration says if left out.
+
+        Raises:
+            PredictorError: The images' size, or the form of `input_ids` or `task_ids`, does not fit
+                the model.
         """
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":
@@ -187,9 +194,19 @@ class RahfForRichFeedback(PreTrainedModel):
         if labels is not None and found.encoder_states is not None:
             found.logits = self.decode(found.encoder_states, found.encoder_mask, labels=labels)
         self._add_losses(found, heatmap_labels, score_labels, labels)
-        return found
+        as_dict = self.config.return_dict if return_dict is None else return_dict
+        if as_dict:
+            return found
+        # In the declared order, the loss first: `to_tuple` has what was set last at the end.
+        values = (getattr(found, field.name) for field in fields(found))
+        return tuple(value for value in values if value is not None)
 
     def _with_seven_heads(self, image_tokens, input_ids, attention_mask) -> RahfOutput:
+        if input_ids.ndim != 2:
+            raise PredictorError(
+                f"`input_ids` has shape {tuple(input_ids.shape)}; the multi-head variant takes "
+                "(batch, length), as a processor of its variant gives"
+            )
         states, mask = self.encode(image_tokens, input_ids, attention_mask)
         features = self.feature_map(states, image_tokens.shape[1])
         heatmaps = [self.heatmap_heads[name](features) for name in HEATMAPS]
@@ -268,13 +285,12 @@ def _without_pooling(config: Any) -> dict[str, Any]:
 def _checked_tasks(task_ids, batch: int, tasks: int, device) -> torch.Tensor:
     if task_ids is None and tasks == len(TASKS):
         return torch.arange(tasks, device=device).expand(batch, tasks)
-    task_ids = None if task_ids is None else task_ids.reshape(batch, -1)
-    if task_ids is None or task_ids.shape != (batch, tasks):
+    if task_ids is None or task_ids.numel() != batch * tasks:
         raise PredictorError(
             f"`input_ids` holds {tasks} task(s) an image and `task_ids` does not name them; give "
             f"all {len(TASKS)}, or `task_ids` of shape ({batch}, {tasks})"
         )
-    return task_ids
+    return task_ids.reshape(batch, tasks)
 
 
 def _scattered(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:

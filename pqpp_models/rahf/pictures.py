@@ -72,8 +72,11 @@ def heatmap_to_mask(
         raise PredictorError(f"`threshold` is {threshold}; it must be above 0 and at most 1")
     if not 0 <= dilation < 1:
         raise PredictorError(f"`dilation` is {dilation}; it must be from 0 up to 1")
-    grey = np.asarray(heatmap_image(heatmap, size))
-    mask = Image.fromarray(np.where(grey >= round(255 * threshold), 255, 0).astype(np.uint8))
+    values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
+    values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
+    # Resizing rounds in single precision: what is at the threshold stays at it.
+    marked = values >= threshold * (1 - 1e-6)
+    mask = Image.fromarray(np.where(marked, 255, 0).astype(np.uint8))
     rim = round(dilation * max(size))
     # A square of growing side, a few pixels at a time: large filters of PIL are slow.
     while rim > 0:

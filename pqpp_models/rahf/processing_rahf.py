@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import numbers
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,14 @@ from pqpp_models.clip.pairs import open_image
 from pqpp_models.errors import PredictorError
 from pqpp_models.rahf.labels import TASKS, VARIANTS
 from pqpp_models.rahf.words import SUFFIX, split_words
+
+# What each option of transformers' processors may be here.
+_OPTIONS: dict[str, tuple[Any, ...]] = {
+    "return_tensors": (None, "pt", "np"),
+    "padding": (None, True, "longest", "max_length"),
+    "truncation": (None, True, "longest_first"),
+    "max_length": (),
+}
 
 
 class RahfProcessor(ProcessorMixin):
@@ -78,12 +88,22 @@ class RahfProcessor(ProcessorMixin):
             found.append(self._known[word.text])
         return found
 
-    def kept_word_ids(self, prompt: str) -> list[list[int]]:
-        """Return the tokens of the words that fit into `max_length`, from the first on."""
+    def kept_word_ids(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
+        """Return the tokens of the words that fit, from the first on.
+
+        Args:
+            prompt: The prompt.
+            max_length: Tokens at most; the processor's own if left out.
+        """
         words = self.word_ids(prompt)
         ends = np.cumsum([len(word) for word in words])
-        room = self.max_length - 1 - max(len(self._encoded(task)) for task in TASKS)
+        room = (self.max_length if max_length is None else max_length) - self._beside
         return words[: int(np.searchsorted(ends, room, side="right"))]
+
+    @functools.cached_property
+    def _beside(self) -> int:
+        """Tokens that are kept free beside the words: the longest task string and the end."""
+        return 1 + max(len(self._encoded(task)) for task in TASKS)
 
     def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
         """Return the tokens of the rewritten prompt that the decoder is to write.
@@ -105,14 +125,17 @@ class RahfProcessor(ProcessorMixin):
             tokens += word if label else [*word, *self.suffix_ids]
         return [*tokens[: self.max_target_length - 1], self.tokenizer.eos_token_id]
 
-    def input_ids(self, prompt: str, task: int | None = None) -> list[int]:
+    def input_ids(
+        self, prompt: str, task: int | None = None, max_length: int | None = None
+    ) -> list[int]:
         """Return the encoder's tokens: the task string if there is one, the words, the end.
 
         Args:
             prompt: The prompt.
             task: An index of `labels.TASKS`.
+            max_length: As for `kept_word_ids`.
         """
-        words = [token for word in self.kept_word_ids(prompt) for token in word]
+        words = [token for word in self.kept_word_ids(prompt, max_length) for token in word]
         before = [] if task is None else self._encoded(TASKS[task])
         return [*before, *words, self.tokenizer.eos_token_id]
 
@@ -130,56 +153,84 @@ class RahfProcessor(ProcessorMixin):
             text: A prompt or a list.
             tasks: For the augmented-prompt variant, the tasks of each prompt as indices of
                 `labels.TASKS`, as many for each; all seven if left out.
-            **kwargs: `return_tensors` is accepted; tensors of torch are always returned.
+            **kwargs: What processors of transformers take: `return_tensors` (`pt` or `np`; torch
+                if left out), `padding` (`True` or `longest`, which is the default, or
+                `max_length`), `truncation` (`True`: prompts are always cut, behind a whole word)
+                and `max_length`, tokens of a prompt at most.
 
         Returns:
             `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` where tasks were named.
 
         Raises:
-            PredictorError: The numbers of images and prompts differ, or an option is unknown.
+            PredictorError: The numbers of images and prompts differ, a prompt is no text, a task is
+                unknown, or an option is unknown or has a value that is not allowed.
         """
-        unknown = set(kwargs) - {"return_tensors"}
-        if unknown:
-            raise PredictorError(f"the processor has no option {sorted(unknown)[0]!r}")
+        self._check_options(kwargs)
         found: dict[str, Any] = {}
         if images is not None:
             listed = images if isinstance(images, (list, tuple)) else [images]
             found["pixel_values"] = self.pixels(listed)
         if text is not None:
-            prompts = [text] if isinstance(text, str) else list(text)
+            prompts = _texts(text)
             if images is not None and len(prompts) != len(listed):
                 raise PredictorError(
                     f"{len(listed)} image(s) and {len(prompts)} prompt(s); give one an image"
                 )
-            found |= self._tokens(prompts, tasks)
+            found |= self._tokens(prompts, tasks, kwargs.get("max_length"), kwargs.get("padding"))
+        if kwargs.get("return_tensors") == "np":
+            found = {name: tensor.numpy() for name, tensor in found.items()}
         return BatchFeature(found)
+
+    def _check_options(self, given: dict[str, Any]) -> None:
+        for name, value in given.items():
+            if name not in _OPTIONS:
+                raise PredictorError(f"the processor has no option {name!r}")
+            if value not in _OPTIONS[name] and name != "max_length":
+                allowed = ", ".join(repr(one) for one in _OPTIONS[name] if one is not None)
+                raise PredictorError(f"`{name}` is {value!r}; {allowed} are allowed")
+        length, least = given.get("max_length"), self._beside + 1
+        if length is not None and not (isinstance(length, numbers.Integral) and length >= least):
+            raise PredictorError(
+                f"`max_length` is {length!r}; the task, a word and the end need {least} or more"
+            )
 
     def pixels(self, images: Sequence[Any]) -> Any:
         """Return images, whatever `open_image` takes, as `pixel_values`."""
         opened = [open_image(image) for image in images]
         return self.image_processor(opened, return_tensors="pt")["pixel_values"]
 
-    def _tokens(self, prompts: Sequence[str], tasks: Any) -> dict[str, Any]:
+    def _tokens(
+        self, prompts: Sequence[str], tasks: Any, max_length: int | None, padding: Any
+    ) -> dict[str, Any]:
         import torch
 
+        limit = self.max_length if max_length is None else max_length
+        length = limit if padding == "max_length" else None
         if self.variant == "multi_head":
-            return self.padded([self.input_ids(prompt) for prompt in prompts])
+            return self.padded([self.input_ids(one, None, limit) for one in prompts], length)
         asked = [list(range(len(TASKS)))] * len(prompts) if tasks is None else tasks
+        asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
+        _check_tasks(asked, len(prompts))
         rows = [
-            self.input_ids(prompt, task)
+            self.input_ids(prompt, task, limit)
             for prompt, some in zip(prompts, asked, strict=True)
             for task in some
         ]
-        found = self.padded(rows)
+        found = self.padded(rows, length)
         shape = (len(prompts), len(asked[0]) if len(prompts) else len(TASKS), -1)
         found = {name: tensor.reshape(shape) for name, tensor in found.items()}
         return found if tasks is None else {**found, "task_ids": torch.tensor(asked)}
 
-    def padded(self, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-        """Return rows of tokens as `input_ids` and `attention_mask`, padded at the end."""
+    def padded(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
+        """Return rows of tokens as `input_ids` and `attention_mask`, padded at the end.
+
+        Args:
+            rows: The tokens.
+            length: To how many at least; to the longest row if left out.
+        """
         import torch
 
-        length = max((len(row) for row in rows), default=1)
+        length = max([length or 1, *map(len, rows)])
         ids = torch.full((len(rows), length), self.tokenizer.pad_token_id)
         mask = torch.zeros((len(rows), length), dtype=torch.long)
         for number, row in enumerate(rows):
@@ -204,3 +255,30 @@ class RahfProcessor(ProcessorMixin):
     def model_input_names(self) -> list[str]:
         """Names of what the model takes."""
         return ["pixel_values", "input_ids", "attention_mask", "task_ids"]
+
+
+def _texts(text: Any) -> list[str]:
+    """Return one prompt or many as a list; each is a text."""
+    if isinstance(text, str):
+        return [text]
+    if not isinstance(text, Iterable):
+        raise PredictorError(f"`text` is {text!r:.40}; give a prompt or a list of them")
+    prompts = list(text)
+    for index, one in enumerate(prompts):
+        if not isinstance(one, str):
+            raise PredictorError(f"the text at index {index} is {one!r:.40}; give a prompt")
+    return prompts
+
+
+def _check_tasks(tasks: Any, prompts: int) -> None:
+    """Refuse tasks that are not some indices for each prompt, as many for each."""
+    if not isinstance(tasks, Sequence) or len(tasks) != prompts:
+        raise PredictorError(f"`tasks` is {tasks!r:.60}; give a list of tasks for each prompt")
+    for some in tasks:
+        whole = isinstance(some, Sequence) and len(some) == len(tasks[0]) > 0
+        known = whole and all(isinstance(one, numbers.Integral) for one in some)
+        if not known or not all(0 <= one < len(TASKS) for one in some):
+            raise PredictorError(
+                f"`tasks` holds {some!r:.60}; give as many for each prompt, each from 0 to "
+                f"{len(TASKS) - 1}"
+            )

@@ -9,6 +9,7 @@ from typing import Any
 
 from pqpp_models.checkpoint import CARD
 from pqpp_models.rahf.labels import SCORES
+from pqpp_models.rahf.provenance import counted
 from pqpp_models.rahf.whole_folder import whole_folder
 
 FILES = (
@@ -48,7 +49,8 @@ def render_card(details: Mapping[str, Any]) -> str:
 
     Args:
         details: `variant`, and from a training `recipe`, `data`, `epochs`, `steps`, `seconds`,
-            `processes`, `validation` and `versions`.
+            `processes`, `validation` and `versions`; `published` is False where the validation
+            split is not RichHF's published one.
     """
     from huggingface_hub import ModelCardData
 
@@ -93,21 +95,28 @@ def _training(details: Mapping[str, Any]) -> str:
 
 def _figures(details: Mapping[str, Any]) -> str:
     lines = [f"| {name} | {value:.4g} |" for name, value in details["validation"].items()]
-    note = "On the validation split, which also chose the epoch: other images will score lower."
+    images = counted(details["data"]["validation"], details.get("published", True))
+    note = (
+        f"On the validation split ({images}), which also chose the epoch: other images will score "
+        "lower."
+    )
     return "\n".join(["## What it scores", "", note, "", "| metric | value |", "|---|---|", *lines])
 
 
 def _results(details: Mapping[str, Any]) -> list[Any]:
     from huggingface_hub import EvalResult
 
-    recipe = details.get("recipe", {})
+    recipe, data = details.get("recipe", {}), details.get("data", {})
+    dataset = recipe.get("dataset", "pqpp")
+    other = "" if details.get("published", True) else " (not the published files)"
     return [
         EvalResult(
             task_type="rich-human-feedback",
-            dataset_type=recipe.get("dataset", "pqpp"),
-            dataset_name=recipe.get("dataset", "pqpp"),
+            dataset_type=dataset,
+            dataset_name=f"{dataset}{other}",
             dataset_config=recipe.get("dataset_config"),
             dataset_split=recipe.get("validation_split"),
+            dataset_args={"images": data["validation"]} if "validation" in data else None,
             metric_type=name,
             metric_name=name,
             metric_value=value,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pqpp_models.clip.pairs import open_image
 from pqpp_models.errors import PredictorError
 from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import SCORES
@@ -22,7 +23,7 @@ class Selected:
 
     Attributes:
         prompt: The prompt.
-        image: The image.
+        image: The image, as it came.
         scores: Its predicted scores.
         candidates: Among how many it is the best.
     """
@@ -62,7 +63,7 @@ def select_best(
 
     Args:
         feedback: Predicts the scores.
-        candidates: Prompts with their images.
+        candidates: Prompts with their images, of any form that `open_image` takes.
         score: The score that chooses.
         threshold: An image is kept from this score on.
 
@@ -94,7 +95,7 @@ def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Pa
         The folder, with a PNG file an image and `metadata.jsonl` (`file_name`, `prompt`, scores).
 
     Raises:
-        PredictorError: The folder exists, or nothing was selected.
+        PredictorError: The folder exists, nothing was selected, or an image cannot be read.
     """
     folder = Path(folder)
     if folder.exists():
@@ -103,7 +104,8 @@ def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Pa
         lines = []
         for number, one in enumerate(selected):
             name = f"{number:06d}.png"
-            one.image.save(beside / name)
+            # Whatever form it came in, and in RGB: PNG knows no CMYK.
+            open_image(one.image).save(beside / name)
             lines.append(json.dumps({"file_name": name, "prompt": one.prompt, **one.scores}))
         if not lines:
             raise PredictorError("no image reaches the threshold; lower it, or generate more")

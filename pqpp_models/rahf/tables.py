@@ -27,17 +27,20 @@ def published() -> dict[str, Any]:
 
 
 def tables(
-    found: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
+    found: Mapping[str, Mapping[str, Mapping[str, float]]],
+    with_published: bool = True,
+    data: str | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Put measured figures beside the published ones.
 
     Args:
         found: Name of a model to what `evaluation.evaluate` returned for it.
         with_published: Whether the published rows are wanted.
+        data: What the figures were measured on.
 
     Returns:
         A table by its name in `TABLES`: `title`, `columns`, and `rows`, each with `name`,
-        `published` and `values` (None where there is no figure).
+        `published` and `values` (None where there is no figure); also `data` where it is told.
     """
     known = published()["tables"]
     result = {}
@@ -58,6 +61,8 @@ def tables(
             if name in figures
         ]
         result[name] = {"title": known[name]["title"], "columns": columns, "rows": rows}
+        if data is not None:
+            result[name]["data"] = data
     return result
 
 

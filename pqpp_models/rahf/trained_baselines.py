@@ -87,6 +87,7 @@ class TrainedBaseline:
         with loading(what, remedy, name_or_path):
             backbone = AutoModel.from_pretrained(name_or_path, use_safetensors=True)
             processor = reader.from_pretrained(name_or_path)
+            _check_backbone(kind, backbone)
             if kind == "clip":
                 inputs = BaselineInputs(processor, backbone.config)
                 return cls(kind, ClipBaseline(backbone), inputs, heatmap_size)
@@ -199,6 +200,15 @@ class TrainedBaseline:
         size = (self.heatmap_size,) * 2
         scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
         return scores, scaled.float().cpu().numpy()
+
+
+def _check_backbone(kind: str, backbone: Any) -> None:
+    fits = hasattr(backbone, "get_image_features") and hasattr(backbone, "get_text_features")
+    wanted = "model like CLIP"
+    if kind == "resnet":
+        fits, wanted = hasattr(backbone.config, "hidden_sizes"), "network of stages like ResNet"
+    if not fits:
+        raise CheckpointError(f"{type(backbone).__name__} is no {wanted}")
 
 
 def _batches(examples: Examples, batch_size: int) -> list[tuple[Examples, range]]:

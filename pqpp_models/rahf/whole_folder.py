@@ -10,7 +10,52 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pqpp_models.errors import CheckpointError
+from pqpp_models.errors import CheckpointError, PredictorError
+
+
+def refuse_unwritable_file(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that could not be written; nothing is created.
+
+    A command asks at its beginning, so that it does not fail at its end.
+
+    Args:
+        path: The file; neither it nor its folder need be there.
+
+    Raises:
+        PredictorError: It is a folder, or its folder cannot be one or be written to.
+
+    Example:
+        >>> refuse_unwritable_file("/")
+        Traceback (most recent call last):
+        pqpp_models.errors.PredictorError: / is a folder; name a file
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise PredictorError(f"{place} is a folder; name a file")
+    if not place.exists() or place.is_file():  # a pipe or a device is not replaced
+        refuse_unwritable_folder(place.resolve().parent)
+
+
+def refuse_unwritable_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder in which no file could be written; nothing is created.
+
+    Args:
+        folder: The folder; it need not be there.
+
+    Raises:
+        PredictorError: It or what it shall lie in is a file, or cannot be written to.
+
+    Example:
+        >>> refuse_unwritable_folder(__file__)
+        Traceback (most recent call last):
+        pqpp_models.errors.PredictorError: ...whole_folder.py is a file; name a folder
+    """
+    place = Path(folder).absolute()
+    nearest = next(one for one in (place, *place.parents) if one.exists())
+    if not nearest.is_dir():
+        raise PredictorError(f"{nearest} is a file; name a folder")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise PredictorError(f"{nearest} cannot be written to; name another folder")
 
 
 def refuse_foreign_files(folder: str | os.PathLike[str], patterns: Sequence[str]) -> None:

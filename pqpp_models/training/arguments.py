@@ -75,7 +75,7 @@ class Recipe:
     resume: bool = option(False, "go on from the newest checkpoint in output_dir, if there is one")
     data_workers: int = option(0, "processes that prepare batches, for each training process")
     log_steps: int = option(20, "steps between two values of the loss for the trackers")
-    report_to: list[str] = option([], "trackers of Accelerate: tensorboard, trackio, wandb, ...")
+    report_to: list[str] = option([], "trackers: tensorboard (pqpp[trackers]), trackio, wandb, ...")
 
     grid: bool = option(False, "search the grid of learning rates and weight decays")
     grid_learning_rates: list[float] = option([1e-5, 5e-5, 1e-4], "the grid's learning rates")
@@ -196,6 +196,28 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise RecipeError(f"{path} holds no `name: value` lines; see training/recipes")
     return content
+
+
+def require_names(recipe: Mapping[str, Any], names: Sequence[str], path: str | Path) -> None:
+    """Check that a recipe's file has every name that a script needs.
+
+    Args:
+        recipe: What `read_yaml` returned.
+        names: The names.
+        path: The file, for the message.
+
+    Raises:
+        RecipeError: One is missing.
+
+    Example:
+        >>> require_names({"model": "x"}, ["model", "seed"], "my.yaml")
+        Traceback (most recent call last):
+            ...
+        pqpp_models.training.arguments.RecipeError: my.yaml has no `seed`; see training/recipes
+    """
+    lacking = [name for name in names if name not in recipe]
+    if lacking:
+        raise RecipeError(f"{path} has no `{lacking[0]}`; see training/recipes")
 
 
 def _defaults(kind: type[Recipe]) -> dict[str, Any]:

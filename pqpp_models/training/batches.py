@@ -5,6 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
+
+def in_order(n: int, batch_size: int) -> list[NDArray[np.int64]]:
+    """Cut the numbers from 0 to n into batches, in their order.
+
+    Args:
+        n: How many rows there are.
+        batch_size: Rows a batch.
+
+    Example:
+        >>> [batch.tolist() for batch in in_order(3, 2)]
+        [[0, 1], [2]]
+    """
+    return [np.arange(start, min(start + batch_size, n)) for start in range(0, n, batch_size)]
 
 
 class LengthSortedBatches:

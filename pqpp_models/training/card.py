@@ -48,7 +48,9 @@ def describe(
         settings["model"] = Path(recipe.model).resolve().name
     if Path(recipe.dataset).exists():
         settings["dataset"] = Path(recipe.dataset).resolve().name
+    repository = {"repository": recipe.hub_model_id} if recipe.hub_model_id else {}
     return {
+        **repository,
         "recipe": settings,
         "data": {
             "train_rows": len(train),
@@ -108,6 +110,9 @@ def render_card(predictor: Any) -> str:
 
 
 def _usage(predictor: Any) -> str:
+    # What is converted for onnxruntime is not what the training pushed.
+    trained = predictor.name != "bert_onnx"
+    repository = predictor.details.get("repository") if trained else None
     ranges = ", ".join(
         f"`{name}` ({target_range(name)[0]:g} to {target_range(name)[1]:g})"
         for name in predictor.targets
@@ -115,7 +120,8 @@ def _usage(predictor: Any) -> str:
     return (
         f"It predicts {ranges}; higher is better.\n\n```python\n"
         "from pqpp_models import Predictor\n\n"
-        'predictor = Predictor.from_pretrained("OWNER/REPOSITORY")  # or a folder\n'
+        f'predictor = Predictor.from_pretrained("{repository or "OWNER/REPOSITORY"}")'
+        "  # or a folder\n"
         f"{_USE[predictor.inputs]}\n```"
     )
 

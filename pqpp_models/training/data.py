@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_datasets.errors import BenchmarkError
+from pqpp_hub.reasons import reason_behind
+from pqpp_models.errors import PredictorError
 from pqpp_models.targets import target_limits
 from pqpp_models.training.arguments import Recipe, RecipeError
 
@@ -42,8 +46,10 @@ def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
         **options: Further options of `load_dataset`, like `image_dir`.
 
     Raises:
-        RecipeError: A column is missing, a value is out of its target's range, or no row has one;
-            or no row is of the recipe's source.
+        RecipeError: The dataset cannot be loaded; a column is missing, a prompt is no text, a
+            value is out of its target's range, or no row has one; or no row is of the recipe's
+            source.
+        BenchmarkError: The benchmark's files are missing or damaged.
     """
     import datasets
 
@@ -52,7 +58,9 @@ def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
     pqpp_datasets.registration.register()
     if recipe.data_dir is not None:
         options["data_dir"] = str(Path(recipe.data_dir).expanduser())
-    table = datasets.load_dataset(recipe.dataset, recipe.dataset_config, split=split, **options)
+    field = "train_split" if split == recipe.train_split else "validation_split"
+    with reading(recipe.dataset, f"check `dataset`, `dataset_config` and `{field}`"):
+        table = datasets.load_dataset(recipe.dataset, recipe.dataset_config, split=split, **options)
     if recipe.source is not None:
         table = _of_source(table, recipe.source, split)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -63,7 +71,63 @@ def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
             f"{recipe.dataset} ({split}) has no column {', '.join(missing)}; it has "
             f"{', '.join(table.column_names)}"
         )
-    return Rows(list(table["prompt"]), _targets(table, recipe.targets, split), table)
+    return Rows(_prompts(table, split), _targets(table, recipe.targets, split), table)
+
+
+@contextlib.contextmanager
+def reading(dataset: str, remedy: str) -> Iterator[None]:
+    """Say in one line why the block's dataset cannot be loaded; errors of ours pass as they are.
+
+    Args:
+        dataset: Its name or folder.
+        remedy: What to do.
+
+    Raises:
+        RecipeError: It cannot be loaded.
+
+    Example:
+        >>> with reading("poems", "check `dataset`"):
+        ...     raise FileNotFoundError("no data")
+        Traceback (most recent call last):
+            ...
+        pqpp_models.training.arguments.RecipeError: poems cannot be loaded (no data); check ...
+    """
+    from datasets.exceptions import DatasetGenerationError, DatasetsError
+
+    try:
+        yield
+    except (BenchmarkError, PredictorError):
+        raise
+    except (OSError, ValueError, KeyError, DatasetsError) as error:
+        if isinstance(error.__cause__, BenchmarkError):
+            raise error.__cause__ from None
+        if dataset == "pqpp" and isinstance(error, DatasetGenerationError):
+            raise  # a defect of our own reader, which must be seen
+        if (Path(dataset) / "state.json").is_file():
+            raise RecipeError(
+                f"{dataset} was written by Dataset.save_to_disk; give a folder with one file a "
+                "split, like train.parquet, written by Dataset.to_parquet"
+            ) from None
+        # The texts of the Hub's client may hold request headers, and with them a token.
+        refused = reason_behind(error)
+        if refused is not None:
+            raise RecipeError(f"the dataset {dataset} {refused}") from None
+        inner = error.__cause__ if isinstance(error, DatasetGenerationError) else error
+        # A KeyError's text is its key in quotes.
+        said = " ".join(str(inner.args[0] if isinstance(inner, KeyError) else inner).split())
+        reason = said.rstrip(".")[:300] or type(inner).__name__
+        raise RecipeError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None
+
+
+def _prompts(table: Any, split: str) -> list[str]:
+    prompts = list(table["prompt"])
+    for index, prompt in enumerate(prompts):
+        if not isinstance(prompt, str):
+            raise RecipeError(
+                f"the prompt at index {index} of {split} is {prompt!r:.60}, not a text; correct "
+                "the row or leave it out"
+            )
+    return prompts
 
 
 def _of_source(table: Any, source: str, split: str) -> Any:
@@ -79,8 +143,7 @@ def _of_source(table: Any, source: str, split: str) -> Any:
 
 
 def _targets(table: Any, names: Sequence[str], split: str) -> NDArray[np.float64]:
-    columns = [np.array(table[name], dtype=np.float64) for name in names]
-    values = np.column_stack(columns) if len(table) else np.empty((0, len(names)))
+    values = np.column_stack([_numbers(table, name, split) for name in names])
     low, high = target_limits(names)
     for column, name in enumerate(names):
         one = values[:, column]
@@ -92,6 +155,19 @@ def _targets(table: Any, names: Sequence[str], split: str) -> NDArray[np.float64
                 f"{low[column]:g} .. {high[column]:g}"
             )
     return values
+
+
+def _numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
+    try:
+        column = np.array(table[name], dtype=np.float64)
+    except (TypeError, ValueError):
+        column = np.empty(0)
+    if column.shape != (len(table),):
+        feature = getattr(table.features[name], "dtype", table.features[name])
+        raise RecipeError(
+            f"the column {name} of {split} holds {feature}; give one number a row, or none"
+        )
+    return column
 
 
 def fingerprint(rows: Rows) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_models.training.arguments import AnyRecipe
-from pqpp_models.training.publish import push_if_wanted
+from pqpp_models.training.publish import check_push, push_if_wanted
 from pqpp_models.training.state import Progress, write_atomically
 
 RESULT = "result.json"
@@ -34,6 +34,8 @@ def grid_search(
     from accelerate import PartialState
 
     state, folder = PartialState(), Path(recipe.output_dir)
+    if state.is_main_process:
+        check_push(recipe)  # the cells' own recipes push nothing
     cells = itertools.product(recipe.grid_learning_rates, recipe.grid_weight_decays)
     found = [_cell(recipe, folder, rate, decay, train_one, state) for rate, decay in cells]
     found.sort(key=lambda cell: -cell["kendall"])

@@ -30,7 +30,9 @@ from tqdm.auto import tqdm
 
 from pqpp_models.training.arguments import Recipe
 from pqpp_models.training.batches import LengthSortedBatches
+from pqpp_models.training.publish import check_push
 from pqpp_models.training.state import Checkpoints, Progress, write_atomically
+from pqpp_models.training.trackers import check_trackers
 
 BEST = "best.safetensors"
 _SHARDED = (DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM)
@@ -67,7 +69,13 @@ class Task:
 
 
 def make_accelerator(recipe: Recipe) -> Accelerator:
-    """Return the accelerator that a recipe asks for, with the random numbers seeded."""
+    """Return the accelerator that a recipe asks for, with the random numbers seeded.
+
+    Raises:
+        RecipeError: The recipe names an unknown tracker.
+        MissingResourceError: A tracker's package is not installed.
+    """
+    check_trackers(recipe.report_to)
     accelerator = Accelerator(
         mixed_precision=recipe.mixed_precision,
         gradient_accumulation_steps=recipe.gradient_accumulation_steps,
@@ -106,6 +114,9 @@ def train(task: Task, recipe: Recipe, accelerator: Accelerator) -> Progress:
 
     Returns:
         How the training went; `best` has the validation's metrics.
+
+    Raises:
+        HubError: The predictor is to be pushed, and the Hub would refuse it.
     """
     run = _Run(task, recipe, accelerator)
     run.start()
@@ -146,7 +157,9 @@ class _Run:
         self.progress = Progress()
 
     def start(self) -> None:
-        """Open the trackers and go on from a checkpoint if that is wanted."""
+        """Ask the Hub, open the trackers and go on from a checkpoint, if that is wanted."""
+        if self.accelerator.is_main_process:
+            check_push(self.recipe)
         if self.recipe.resume:
             self.progress = self.checkpoints.load(self.accelerator)
         if self.recipe.report_to:
@@ -308,26 +321,35 @@ def rate_factor(step: int, total: int, recipe: Recipe) -> float:
 
 
 def predict_in_parts(
-    accelerator: Accelerator, n: int, predict: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+    accelerator: Accelerator,
+    batches: Sequence[NDArray[np.int64]],
+    predict: Callable[[NDArray[np.int64]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Let each process predict its part of the rows, and return all of it in every process.
+    """Let each process predict some of the batches, and return all rows in every process.
 
-    Each has the same number of rows, the first ones serving twice where it doesn't come out even.
-    The processes of a sharded model call each other, so no one may do a batch more than another:
-    there, each predicts all rows.
+    What a row is batched with changes the last digits of its score, and with them the order of near
+    ties. So the batches are the same for any number of processes. Each has the same number of
+    them, the first one serving again where it doesn't come out even. The processes of a sharded
+    model call each other, so no one may do a batch more than another: there, each predicts all.
 
     Args:
         accelerator: The processes.
-        n: How many rows there are.
-        predict: Takes indices of rows, returns `(indices, targets)`.
+        batches: Indices of rows, each row once, as `predict` itself would cut all rows, in order.
+            All but the last are full.
+        predict: Takes the indices of some batches in one array, returns `(indices, targets)`.
     """
-    if is_sharded(accelerator):
-        return predict(np.arange(n))
     world, rank = accelerator.num_processes, accelerator.process_index
-    mine = np.arange(-(-n // world)) * world + rank
-    mine = mine % n
-    parts = gather_object([(mine, predict(mine))])
-    found = np.empty((n, parts[0][1].shape[1]))
+    mine = list(batches)
+    if not is_sharded(accelerator):
+        mine = mine[rank::world]
+        if len(mine) < -(-len(batches) // world):
+            mine.insert(0, batches[0])  # where `predict` would put it
+    rows = np.concatenate(mine)
+    if is_sharded(accelerator):
+        parts = [(rows, predict(rows))]
+    else:
+        parts = gather_object([(rows, predict(rows))])
+    found = np.empty((sum(map(len, batches)), parts[0][1].shape[1]))
     for indices, values in parts:
         found[indices] = values
     return found

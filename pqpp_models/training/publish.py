@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pqpp_models.errors import PredictorError
+from pqpp_models.errors import HubError, PredictorError
 from pqpp_models.training.arguments import Recipe
+
+Returned = TypeVar("Returned")
 
 
 def save_and_publish(predictor: Any, recipe: Recipe) -> Path:
@@ -27,23 +29,67 @@ def save_and_publish(predictor: Any, recipe: Recipe) -> Path:
     return folder
 
 
+def check_push(recipe: Recipe) -> None:
+    """Ask the Hub whether it will take the predictor, before the training; nothing is written.
+
+    Args:
+        recipe: Says whether to push, and where to.
+
+    Raises:
+        HubError: The Hub cannot be reached, or the token may not write there.
+
+    Example:
+        >>> check_push(Recipe(push_to_hub=False))
+    """
+    if recipe.push_to_hub:
+        import pqpp_hub
+
+        pqpp_hub.push_files(
+            {},
+            recipe.hub_model_id,
+            "model",
+            lambda _: False,
+            "",
+            private=recipe.hub_private,
+            dry_run=True,
+            error=HubError,
+        )
+
+
 def push_if_wanted(folder: Path, recipe: Recipe) -> None:
-    """Push a saved predictor to the Hub if the recipe says so."""
+    """Push a saved predictor to the Hub if the recipe says so, and print where it is."""
     if recipe.push_to_hub:
         from pqpp_models.hub import push_to_hub
 
-        push_to_hub(folder, recipe.hub_model_id, private=recipe.hub_private)
+        report = push_to_hub(folder, recipe.hub_model_id, private=recipe.hub_private)
+        print(f"pushed to {recipe.hub_model_id}: {report.lines()[-1]}")  # noqa: T201
 
 
 def run_script(main: Callable[[], None]) -> None:
-    """Run a script; bad input ends it with one line and exit code 2, without a traceback."""
+    """Run a script that Accelerate may have started; bad input ends it as in `or_exit`."""
     from accelerate import PartialState
 
+    or_exit(main)
+    PartialState().destroy_process_group()
+
+
+def or_exit(main: Callable[[], Returned]) -> Returned:
+    """Call a script's main; bad input ends it with one line and exit code 2, without a traceback.
+
+    Args:
+        main: What to call.
+
+    Returns:
+        What it returns.
+
+    Example:
+        >>> or_exit(lambda: 0)
+        0
+    """
     from pqpp_datasets.errors import BenchmarkError
 
     try:
-        main()
+        return main()
     except (PredictorError, BenchmarkError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         sys.exit(2)
-    PartialState().destroy_process_group()

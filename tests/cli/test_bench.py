@@ -326,3 +326,21 @@ def test_easiest_and_hardest_prompts():
     found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), count=2)
     assert found["easiest"] == [("b", "0.900", "1.000"), ("d", "0.700", "0.400")]
     assert found["hardest"] == [("a", "0.100", "0.200"), ("d", "0.700", "0.400")]
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--models", "runs/rahf"], "--models"),
+        (["--limit", "3"], "--limit"),
+        (["--benchmark", "richhf", "--models", "m", "--report", "r.html"], "--report"),
+        (["--benchmark", "richhf", "--models", "m", "--predictors", "lexical"], "--predictors"),
+        (["--benchmark", "richhf", "--models", "m", "--table", "by-source"], "--table"),
+    ],
+)
+def test_options_of_the_other_benchmark_are_refused(words, option, capsys):
+    from pqpp_cli.main import main
+
+    assert main(["bench", *words]) == 2
+    error = capsys.readouterr().err
+    assert f"{option}: --benchmark" in error and error.count("\n") == 1

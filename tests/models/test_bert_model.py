@@ -9,12 +9,13 @@ torch = pytest.importorskip("torch", reason="the text predictor needs torch")
 pytest.importorskip("transformers", reason="the text predictor needs transformers")
 
 from support.processes import run_python  # noqa: E402
-from support.tiny_models import REPOSITORY, save_text_encoder  # noqa: E402
+from support.tiny_models import REPOSITORY, save_clip, save_text_encoder  # noqa: E402
 
 from pqpp_models import (  # noqa: E402
     TARGETS,
     CheckpointError,
     Predictor,
+    PredictorError,
     UnknownPredictorError,
     list_predictors,
 )
@@ -22,6 +23,7 @@ from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig  #
 from pqpp_models.bert.encoding import pad  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
     BertForPerformancePrediction,
+    longest_input,
 )
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
 from pqpp_models.bert.tokens import length_sorted  # noqa: E402
@@ -128,6 +130,7 @@ def test_what_transformers_saves_is_loaded_too(encoder, tmp_path):
         ({"model_type": "bert"}, "is of model_type 'bert'"),
         ({"backbone_config": {"model_type": "no_such_model"}}, "is not usable"),
         ({"weights_sha256": "0" * 64}, "damaged or belongs to another"),
+        ({"max_length": 512}, "`max_length` is 512, but the encoder takes 128 tokens"),
     ],
 )
 def test_checkpoints_that_do_not_fit_are_refused(encoder, tmp_path, change, message):
@@ -177,3 +180,66 @@ print(type(config).__name__, type(model).__name__, type(AutoModel.from_config(co
         "BertPredictorConfig",
         *["BertForPerformancePrediction"] * 2,
     ], result.stderr
+
+
+SMALL = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+SMALL["intermediate_size"] = 8
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "longest"),
+    [
+        ("bert", {"max_position_embeddings": 40}, 40),
+        # Positions count from behind the padding's number 1: 40 is the number of the 39th token.
+        ("roberta", {"max_position_embeddings": 41, "pad_token_id": 1}, 39),
+        ("mpnet", {"max_position_embeddings": 41, "pad_token_id": 1}, 39),
+        ("distilbert", {"dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 8}, 40),
+        ("modernbert", {"max_position_embeddings": 40, "pad_token_id": 0}, None),
+    ],
+)
+def test_the_longest_input_is_what_the_encoder_really_takes(kind, fields, longest):
+    from transformers import AutoConfig, AutoModel
+
+    own = {"max_position_embeddings": 40} if kind == "distilbert" else SMALL
+    special = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+    config = AutoConfig.for_model(kind, **{"vocab_size": 30, **own, **special, **fields})
+    encoder = AutoModel.from_config(config).eval()
+    assert longest_input(encoder) == longest
+    tokens = torch.full((1, longest or 50), 5)
+    assert encoder(tokens).last_hidden_state.shape[1] == (longest or 50)
+    if longest is not None:
+        with pytest.raises((IndexError, RuntimeError)):
+            encoder(torch.full((1, longest + 1), 5))
+
+
+def test_a_default_length_is_lowered_and_one_asked_for_is_refused(tmp_path):
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(**SMALL, max_position_embeddings=40)
+    BertModel(config).save_pretrained(tmp_path / "short")
+    made = BertForPerformancePrediction.from_backbone(str(tmp_path / "short"))
+    assert made.config.max_length == 40
+    built = BertForPerformancePrediction(BertPredictorConfig(backbone_config=config))
+    assert built.config.max_length == 40
+    kept = BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=40)
+    assert kept.config.max_length == 40
+    for length in (41, 128):
+        with pytest.raises(PredictorError, match=f"`max_length` is {length}, .* takes 40 tokens"):
+            BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=length)
+
+
+def test_what_is_no_text_encoder_is_told(encoder, tmp_path):
+    from transformers import T5Config, T5Model
+
+    from pqpp_models.encoded_captions import load_encoder
+
+    model, tokenizer = load_encoder(encoder)
+    assert not model.training and tokenizer("a")["input_ids"][0] == 2
+    T5Model(T5Config(d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)).save_pretrained(
+        tmp_path / "t5"
+    )
+    for folder in (save_clip(tmp_path / "clip"), tmp_path / "t5"):
+        with pytest.raises(CheckpointError, match=f"of type '{folder.name}', which is no text enc"):
+            load_encoder(str(folder))
+    with pytest.raises(CheckpointError, match="is no text encoder that transformers can load"):
+        load_encoder(str(tmp_path))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from models.made_up import made_up
 from safetensors.numpy import load_file, save_file
 
 from pqpp_models import CheckpointError, Predictor, PredictorError
@@ -75,10 +76,32 @@ def test_files_are_readable_as_the_umask_says(saved):
 
 
 def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
-    LinguisticPredictor("n_words").save_pretrained(saved)
-    assert Predictor.from_pretrained(saved).name == "n_words"
-    assert not (saved / "model.safetensors").exists()
+    before = fitted.predict(PROMPTS)
+    LexicalPredictor.fit(*made_up(90)).save_pretrained(saved)
+    assert np.abs(Predictor.from_pretrained(saved).predict(PROMPTS) - before).max() > 1e-6
     assert [p.name for p in saved.parent.iterdir()] == ["saved"]
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"predictor_type": "text_ensemble", "format_version": 1}, "holds a 'text_ensemble'"),
+        ({"predictor_type": "collection", "format_version": 1}, "holds a 'collection'"),
+        ({"model_type": "bert"}, "holds files of something else"),
+        (None, "holds files of something else"),
+    ],
+)
+def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, said):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(b"mine")
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    with pytest.raises(CheckpointError) as caught:
+        fitted.save_pretrained(folder)
+    assert said in str(caught.value) and "an older 'lexical'" in str(caught.value)
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("fails", ["write_text", "rename"])
@@ -93,7 +116,7 @@ def test_failure_leaves_the_old_one(fitted, saved, fails, monkeypatch):
 
     monkeypatch.setattr(Path, fails, break_off)
     with pytest.raises(KeyboardInterrupt):
-        LinguisticPredictor("n_words").save_pretrained(saved)
+        fitted.save_pretrained(saved)
     monkeypatch.undo()
     assert {p.name: p.read_bytes() for p in saved.iterdir()} == before
     assert [p.name for p in saved.parent.iterdir()] == ["saved"]

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="the CLIP predictor needs torch")
 pytest.importorskip("transformers", reason="the CLIP predictor needs transformers")
 Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow")
 
-from support.tiny_models import load_script, save_clip  # noqa: E402
+from support.tiny_models import load_script, save_clip, save_text_encoder  # noqa: E402
 
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.clip.pairs import performance, read_pairs  # noqa: E402
@@ -206,3 +206,13 @@ def test_siglip_is_taken_too(tmp_path):
         input_ids=torch.ones(2, 8, dtype=torch.long), pixel_values=torch.zeros(2, 3, 16, 16)
     )
     assert output.scores.shape == (2, 1)
+
+
+def test_a_model_of_another_kind_is_told(tmp_path):
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+
+    bert = save_text_encoder(tmp_path / "bert")
+    with pytest.raises(CheckpointError, match=r"bert holds a model of type 'bert', which does not"):
+        ClipForPerformancePrediction.from_backbone(str(bert))
+    with pytest.raises(CheckpointError, match=r"is no CLIP-like model that transformers can load"):
+        ClipForPerformancePrediction.from_backbone(str(tmp_path))

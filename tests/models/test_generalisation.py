@@ -94,3 +94,66 @@ def test_word_count_on_gimbrr_as_known(real_data, cache):
     words, ours = evaluate_generalisation({**count, **lexical}, [rates])
     assert words.n == 1602 and words.spearman == pytest.approx(0.63, abs=0.01)
     assert ours.groups == 11 and ours.spearman > 0.4
+
+
+@pytest.fixture
+def table(capsys, cache, monkeypatch, tmp_path):
+    """Run the command: its status, what it printed and what it said."""
+    from pqpp_cli.main import main
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        table = ("bench", "--table", "generalisation", "--predictors", "static")
+        status = main((*table, "--format", "json", *arguments))
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+@pytest.mark.parametrize("below", ["", "pqpp/v1.1"])
+def test_the_folder_that_is_named_is_read(table, tmp_path, below):
+    from support.pqpp_folders import write_v1_1
+
+    from pqpp_models import Predictor
+
+    write_v1_1(tmp_path / "root" / below)
+    status, out, err = table("--data-dir", "root", "--split", "validation")
+    assert (status, err) == (0, "")
+    rows = {row["prompts"]: row for row in json.loads(out)["rows"]}
+    # Three prompts of MS COCO a split, and one of DrawBench in each of two.
+    assert {name: row["n"] for name, row in rows.items()} == {
+        "mscoco (validation)": 3,
+        "drawbench": 2,
+    }
+    said = Predictor.from_pretrained("static").predict(["A cat.", "Two dogs\n", "No match"])
+    expected = stats.spearmanr(said[:, 2], [1.0, 1.5, 2.0]).statistic
+    assert rows["mscoco (validation)"]["spearman"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--data-dir", "nowhere"), "--data-dir nowhere: no such folder"),
+        (("--data-dir", "."), "no set of prompts could be read"),
+        ((), "no set of prompts could be read"),
+        (("--report", "gen.html"), "--report: --table generalisation has none"),
+        (("--baseline", "foo"), "--baseline: --table generalisation has none"),
+        (("--image-dir", "x"), "--image-dir: --table generalisation has none"),
+        (("--split", "dev"), "pqpp has train, validation, test"),
+        (("--predictors", "nqc"), "nqc needs text+scores, these sets have prompts only"),
+    ],
+)
+def test_what_it_cannot_heed_is_refused(table, arguments, expected):
+    status, out, err = table(*arguments)
+    assert status == 2 and out == "" and expected in err.splitlines()[-1]
+
+
+def test_a_split_that_the_copy_lacks_is_refused(table, tmp_path):
+    from support.pqpp_folders import write_v1_1
+
+    write_v1_1(tmp_path / "root")
+    status, _, err = table("--data-dir", "root", "--split", "test")
+    assert status == 2 and "this copy of pqpp has train, validation" in err

@@ -13,7 +13,7 @@ from pqpp_models import CheckpointError, Predictor  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
     BertForPerformancePrediction,
 )
-from pqpp_models.bert.onnx_predictor import OnnxBertPredictor  # noqa: E402
+from pqpp_models.bert.onnx_predictor import OnnxBertPredictor, quantize_graph  # noqa: E402
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
 
 PROMPTS = ["a cat", "", "a man riding a wave on a surfboard", "zebra " * 90]
@@ -39,6 +39,8 @@ def test_it_predicts_the_same(predictor, tmp_path):
     small = OnnxBertPredictor.from_torch(predictor)
     assert len(small.graph) < len(exact.graph)
     assert np.allclose(small.predict(PROMPTS), expected, atol=2e-2)
+    alone = np.concatenate([small.predict([prompt]) for prompt in PROMPTS])
+    assert np.allclose(small.predict(PROMPTS), alone, atol=1e-6)
     assert predictor.model.config._attn_implementation == "sdpa"
 
     folder = small.save_pretrained(tmp_path / "saved")
@@ -52,3 +54,76 @@ def test_it_predicts_the_same(predictor, tmp_path):
     (folder / "model.onnx").unlink()
     with pytest.raises(CheckpointError, match="is missing"):
         Predictor.from_pretrained(folder)
+
+
+def by_hand(rows, weights, bias):
+    """Eight bits by numpy: a scale a row of the inputs, one a column of the weights."""
+    steps = np.maximum(np.abs(rows).max(axis=-1, keepdims=True), 1e-12) / 127
+    scales = np.abs(weights).max(axis=0) / 127
+    products = np.round(rows / steps) @ np.round(weights / scales)
+    return products * steps * scales + bias
+
+
+def test_each_row_has_its_own_scale():
+    import onnxruntime
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    random = np.random.default_rng(0)
+    weights = random.normal(size=(64, 48)).astype(np.float32)
+    bias = random.normal(size=48).astype(np.float32)
+    names = [
+        helper.make_tensor_value_info(n, TensorProto.FLOAT, ["b", "l", s])
+        for n, s in (("x", 64), ("y", 48))
+    ]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["xw"]),
+        helper.make_node("Add", ["xw", "b"], ["y"]),
+    ]
+    constants = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(bias, "b")]
+    graph = helper.make_graph(nodes, "g", names[:1], names[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    checker.check_model(model)
+    session = onnxruntime.InferenceSession(quantize_graph(model.SerializeToString()))
+
+    rows = random.normal(size=(5, 3, 64)).astype(np.float32)
+    rows[1] *= 1000  # a neighbour that would take the scale of all
+    rows[2, 0] = 0
+    found = session.run(None, {"x": rows})[0]
+    expected = by_hand(rows, weights, bias)
+    size = np.abs(rows).max(axis=-1, keepdims=True)
+    assert (np.abs(found - expected) <= 0.02 * size + 1e-5).all()
+    assert np.allclose(found[2, 0], bias)
+    alone = np.concatenate([session.run(None, {"x": rows[i : i + 1]})[0] for i in range(5)])
+    np.testing.assert_array_equal(found, alone)
+
+
+@pytest.mark.slow
+def test_export_by_the_command_line(predictor, tmp_path, monkeypatch, capsys):
+    from pqpp_cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    predictor.save_pretrained("text")
+    assert main(("models", "export", "text", "--onnx", "--output", "made")) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("0.") and "saved in" in said.out and said.err == ""
+    made = Predictor.from_pretrained("./made")
+    assert isinstance(made, OnnxBertPredictor)
+    assert np.allclose(made.predict(PROMPTS), predictor.predict(PROMPTS), atol=2e-2)
+    assert main(("models", "export", "made", "--onnx", "--output", "again")) == 2
+    assert "made is a bert_onnx; only" in capsys.readouterr().err
+
+
+def test_what_cannot_be_exported_is_refused(predictor, tmp_path, monkeypatch, capsys):
+    from pqpp_cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    predictor.save_pretrained("text")
+    for arguments, expected in (
+        (("text", "--output", "text"), "holds a 'bert', which a 'bert_onnx' does not replace"),
+        (("static", "--output", "x"), "static is a static; only a fine-tuned text encoder"),
+    ):
+        assert main(("models", "export", "--onnx", *arguments)) == 2
+        said = capsys.readouterr()
+        assert expected in said.err and said.err.count("\n") == 1
+    assert Predictor.from_pretrained("./text").targets == predictor.targets
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]

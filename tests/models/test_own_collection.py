@@ -226,3 +226,25 @@ def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
     done = run_pqpp("collection", *arguments, cwd=tmp_path, HF_HUB_OFFLINE="1")
     assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_no_other_model_is_lost_to_an_output(ensemble, captions, tmp_path, monkeypatch, capsys):
+    from pqpp_cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    ensemble.save_pretrained(tmp_path / "te")
+    captions.save_pretrained(tmp_path / "mine")
+    (tmp_path / "c.txt").write_text("a cat\n")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    # None of the long work may be done for nothing.
+    for work in ("EncodedCaptions.build", "EncodedCaptions.from_pretrained", "load_encoder"):
+        monkeypatch.setattr(f"pqpp_models.encoded_captions.{work}", None)
+    for arguments, held in (
+        (("build", "c.txt", "--predictor", "te", "--output", "te"), "a 'text_ensemble'"),
+        (("build", "c.txt", "--model", "te", "--output", "te"), "a 'text_ensemble'"),
+        (("attach", "mine", "--predictor", "te", "--output", "mine"), "a 'collection'"),
+    ):
+        assert main(("collection", *arguments)) == 2
+        said = capsys.readouterr()
+        assert f"{arguments[-1]} holds {held}, which a" in said.err and said.out == ""
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before

@@ -92,21 +92,27 @@ def test_the_tables_stand_beside_the_published_ones(scenes, tmp_path):
 
 
 def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
+    from transformers.utils import logging
+
     from pqpp_cli.main import main
 
     saved = tiny_feedback().save_pretrained(tmp_path / "mine")
     words = ["bench", "--benchmark", "richhf", "--models", str(saved)]
     words += ["--data-dir", str(scenes / "richhf")]
     words += ["--pickapic-dir", str(scenes / "pickapic"), "--limit", "3", "--split", "test"]
+    logging.enable_progress_bar()
     assert main(words) == 0
+    assert not logging.is_progress_bar_enabled()  # standard error is no terminal here
     text = capsys.readouterr().out
     for title in ("Scores:", "Implausibility heatmap:", "Misalignment heatmap:", "Misaligned key"):
         assert title in text
     assert "RAHF (multi-head) (published)" in text and str(saved) in text
-    assert "richhf, test split" in text and "CVPR 2024" in text
+    rows = "this project's rows: richhf, test split, 3 images, not the published files\n"
+    assert rows in text and "CVPR 2024" in text
     assert main([*words, "--format", "json", "--no-published"]) == 0
     found = json.loads(capsys.readouterr().out)["tables"]
     assert [len(found[name]["rows"]) for name in TABLES] == [1, 1, 1, 1]
+    assert {found[name]["data"] for name in TABLES} == {rows.split(": ")[1].strip()}
     assert main([*words, "--split", "dev"]) == 2
     assert "--split dev: richhf has train, validation, test" in capsys.readouterr().err
 
@@ -127,6 +133,24 @@ def test_a_broken_baseline_is_refused(tmp_path):
     assert (saved / "notes.txt").read_text() == "mine" and TrainedBaseline.is_saved_in(saved)
     with pytest.raises(CheckpointError, match="holds no usable backbone"):
         TrainedBaseline.from_backbone("clip", str(tmp_path / "none"))
+    clip = save_clip(tmp_path / "clip")
+    with pytest.raises(CheckpointError, match="CLIPModel is no network of stages like ResNet"):
+        TrainedBaseline.from_backbone("resnet", str(clip))
+    with pytest.raises(CheckpointError, match="ResNetModel is no model like CLIP"):
+        TrainedBaseline.from_backbone("clip", str(tmp_path / "resnet"))
+
+
+def test_the_output_is_checked_before_the_work(tmp_path, capsys):
+    from pqpp_cli.main import main
+
+    # There is neither the model nor the data, which would be told otherwise.
+    words = ["bench", "--benchmark", "richhf", "--models", str(tmp_path / "none")]
+    words += ["--split", "test", "--data-dir", str(tmp_path / "none")]
+    assert main([*words, "--format", "csv", "--output", str(tmp_path)]) == 2
+    assert "is a folder; name a file" in capsys.readouterr().err
+    assert main([*words, "--output", str(tmp_path / "b.parquet")]) == 2
+    assert ".parquet is no known format" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_saved_baseline_says_the_same(tmp_path):

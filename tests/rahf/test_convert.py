@@ -244,3 +244,28 @@ def test_wrong_files_are_refused(towers, tmp_path):
     weights["extra.weight"] = weights["t5.extra"] = torch.zeros(2)
     with pytest.raises(CheckpointError, match=r"text_model\.extra"):
         convert(weights, vision_heads=HEADS)
+
+
+def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
+    towers, tmp_path, monkeypatch, capsys
+):
+    from safetensors.torch import save_file
+
+    from pqpp_models.training.publish import run_script
+
+    weights = {name: value.clone() for name, value in random_weights(towers).items()}
+    save_file(weights, tmp_path / "w.safetensors")
+    (tmp_path / "nothing").mkdir()
+
+    def said(output, tokenizer):
+        words = [str(tmp_path / "w.safetensors"), str(tmp_path / output)]
+        words += ["--tokenizer", str(tmp_path / tokenizer)]
+        monkeypatch.setattr("sys.argv", ["convert_rahf", *words])
+        with pytest.raises(SystemExit) as left:
+            run_script(convert_rahf.main)
+        assert left.value.code == 2
+        return capsys.readouterr().err.splitlines()[-1]
+
+    assert "nothing holds no usable tokenizer" in said("out", "nothing")
+    assert not (tmp_path / "out").exists()
+    assert "w.safetensors is a file; name a folder" in said("w.safetensors", "nothing")

@@ -175,7 +175,7 @@ def test_weights_that_lack_a_tensor_are_refused(tmp_path):
     weights = load_file(folder / "model.safetensors")
     del weights["projection.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(CheckpointError, match=r"lack 1 tensors, as projection\.weight"):
+    with pytest.raises(CheckpointError, match=r"lacks? .*projection\.weight"):
         FeedbackModel.from_pretrained(folder)
 
 
@@ -292,3 +292,118 @@ def test_a_decoder_that_learned_a_rewriting_writes_it():
     assert feedback.rewrite([IMAGE], [prompt]) == ["a red_0 cat on a mat_0"]
     (judged,) = feedback.judge([IMAGE], [prompt])
     assert judged.misaligned == [not label for label in labels]
+
+
+class TestProcessorOptions:
+    def test_the_usual_call_is_taken(self):
+        processor = tiny_processor()
+        plain = processor(images=IMAGE, text=list(PROMPTS[:2])[:1])
+        usual = {"padding": True, "truncation": True, "return_tensors": "pt"}
+        found = processor(images=IMAGE, text=PROMPTS[0], **usual)
+        assert all(torch.equal(found[name], plain[name]) for name in plain)
+        found = processor(images=IMAGE, text=PROMPTS[0], return_tensors="np")
+        assert all(type(found[name]) is np.ndarray for name in plain)
+        assert all(np.array_equal(found[name], plain[name]) for name in plain)
+        wide = processor(text=PROMPTS[0], padding="max_length")["attention_mask"]
+        assert wide.shape == (1, 128) and wide.sum() == plain["attention_mask"].sum()
+
+    def test_a_length_keeps_whole_words(self):
+        processor = tiny_processor()
+        words = [len(one) for one in processor.word_ids(PROMPTS[2])]
+        longest = max(len(processor.tokenizer.encode(task)) for task in TASKS)
+        for kept in range(1, len(words)):
+            limit = longest + 1 + sum(words[:kept])
+            found = processor(text=PROMPTS[2], max_length=limit)["input_ids"]
+            assert found.shape == (1, sum(words[:kept]) + 1)
+        with pytest.raises(PredictorError, match="`max_length` is 3; the task, a word and the end"):
+            processor(text="a", max_length=3)
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({"text": [None]}, "the text at index 0 is None"),
+            ({"text": 5}, "`text` is 5; give a prompt"),
+            ({"text": "a", "padding": False}, "`padding` is False; True, 'longest', 'max_length'"),
+            ({"text": "a", "truncation": False}, "`truncation` is False"),
+            ({"text": "a", "return_tensors": "tf"}, "`return_tensors` is 'tf'; 'pt', 'np'"),
+            ({"text": "a", "max_length": "9"}, "`max_length` is '9'"),
+            ({"text": "a", "paddin": True}, "no option 'paddin'"),
+        ],
+    )
+    def test_other_values_are_refused(self, given, said):
+        with pytest.raises(PredictorError, match=said):
+            tiny_processor()(**given)
+
+    @pytest.mark.parametrize(
+        "tasks", [[[9]], [[-1]], [[]], [], [[0], [1]], [["a"]], [[0.5]], 5, [0]]
+    )
+    def test_unknown_tasks_are_refused(self, tasks):
+        with pytest.raises(PredictorError, match="`tasks` "):
+            tiny_processor("augmented_prompt")(text="a", tasks=tasks)
+
+    def test_tasks_of_other_numbers_are_refused(self):
+        processor = tiny_processor("augmented_prompt")
+        with pytest.raises(PredictorError, match=r"`tasks` holds \[2\]; give as many for each"):
+            processor(text=["a", "b"], tasks=[[0, 1], [2]])
+        found = processor(text=["a", "b"], tasks=np.array([[0, 6], [1, 6]]))
+        assert found["task_ids"].tolist() == [[0, 6], [1, 6]]
+
+
+def test_a_processor_of_the_other_variant_is_refused():
+    many, one = tiny_feedback("augmented_prompt"), tiny_feedback()
+    batch = many.processor(images=IMAGE, text="a")
+    with pytest.raises(PredictorError, match=r"has shape \(1, 7, .*the multi-head variant takes"):
+        one.model(**batch)
+    with pytest.raises(PredictorError, match="`task_ids` does not name them"):
+        many.model(**one.processor(images=IMAGE, text="a"))
+    with pytest.raises(PredictorError, match="`task_ids` does not name them"):
+        many.model(**{**batch, "task_ids": torch.zeros(2, 3, dtype=torch.long)})
+
+
+@torch.no_grad()
+def test_a_tuple_has_the_loss_first():
+    feedback = tiny_feedback()
+    batch = dict(feedback.processor(images=IMAGE, text="a"))
+    batch["score_labels"] = torch.zeros(1, 4)
+    whole = feedback.model(**batch)
+    found = feedback.model(**batch, return_dict=False)
+    assert type(found) is tuple and len(found) == 6
+    assert found[0] == whole.loss and torch.equal(found[2], whole.scores)
+    feedback.model.config.return_dict = False
+    assert type(feedback.model(**batch)) is tuple
+    assert torch.equal(feedback.model(**batch, return_dict=True).scores, whole.scores)
+
+
+class TestTowers:
+    def test_squares_may_be_written_as_pairs(self):
+        from transformers import T5Config, ViTConfig
+
+        plain = RahfConfig.tiny()
+        vision, text = plain.vision_config.to_dict(), plain.text_config.to_dict()
+        del text["decoder_start_token_id"]
+        vision |= {"image_size": (32, 32), "patch_size": [8, 8]}
+        fields = ("heatmap_conv_sizes", "heatmap_deconv_sizes")
+        fields += ("score_conv_sizes", "score_dense_sizes")
+        config = RahfConfig(
+            vision_config=ViTConfig(**vision),
+            text_config=T5Config(**text),
+            **{name: getattr(plain, name) for name in fields},
+        )
+        assert (config.grid_size, config.image_size, config.heatmap_size) == (4, 32, 32)
+        assert config.text_config.decoder_start_token_id == T5Config().pad_token_id == 0
+        model = RahfForRichFeedback(config).eval()
+        processor = tiny_processor()
+        batch = processor(images=IMAGE, text="a")
+        batch["input_ids"] %= config.text_config.vocab_size
+        found = model(**batch, labels=torch.tensor([[5, 1]]))
+        assert found.heatmaps.shape == (1, 2, 32, 32) and found.loss.isfinite()
+
+    def test_towers_without_a_square_of_patches_are_refused(self):
+        from transformers import SwinConfig, T5Config, ViTConfig
+
+        with pytest.raises(PredictorError, match="a SwinConfig, whose stages merge patches"):
+            RahfConfig(vision_config=SwinConfig())
+        with pytest.raises(PredictorError, match=r"`image_size` of .* is \(32, 64\)"):
+            RahfConfig(vision_config=ViTConfig(image_size=(32, 64)))
+        with pytest.raises(PredictorError, match=r"`image_size` of .* is None"):
+            RahfConfig(vision_config=T5Config())

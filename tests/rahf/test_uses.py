@@ -84,6 +84,30 @@ print(json.dumps([found["scores"], len(found["misaligned_words"]), loaded]))
     assert n_words == 3 and loaded == "RahfForRichFeedback"
 
 
+def test_the_pipelines_options_are_checked_and_kept(feedback, tmp_path):
+    from transformers import pipeline
+
+    registration.register()
+    saved = str(feedback.save_pretrained(tmp_path / "saved"))
+    row = {"image": picture(0), "prompt": PROMPTS[0]}
+    pipe = pipeline("rich-human-feedback", model=saved, threshold=0.0, overlays=True, batch_size=2)
+    found = pipe(row)
+    assert len(found["misaligned_words"]) == len(PROMPTS[0].split()) and "overlays" in found
+    one = pipe(row, threshold=1.0, overlays=False)
+    assert one["misaligned_words"] == [] and "overlays" not in one
+    assert len(pipe(row)["misaligned_words"]) == len(PROMPTS[0].split())
+    for name, value in (
+        *(("threshold", wrong) for wrong in (5, float("nan"), "x")),
+        *(("batch_size", wrong) for wrong in (0, -1, "x")),
+    ):
+        with pytest.raises(PredictorError, match=f"`{name}` is "):
+            pipe(row, **{name: value})
+        with pytest.raises(PredictorError, match=f"`{name}` is "):
+            pipeline("rich-human-feedback", model=saved, **{name: value})
+    with pytest.raises(PredictorError, match="the input is a Image; give a mapping"):
+        pipe(picture(0))
+
+
 def test_an_overlay_tints_where_the_heatmap_is_high():
     heatmap = np.zeros((4, 4))
     heatmap[0, 0] = 1
@@ -102,6 +126,19 @@ def test_a_mask_has_the_threshold_and_the_rim():
     assert (grown > 0).sum() == 13 * 13 and set(np.unique(grown)) == {0, 255}
     with pytest.raises(PredictorError, match="`threshold` is 0"):
         heatmap_to_mask(heatmap, (20, 20), 0)
+
+
+def test_a_mask_has_what_is_at_the_threshold_and_nothing_below():
+    def marked(value, threshold, size=(16, 16), dtype=np.float32):
+        mask = heatmap_to_mask(np.full((8, 8), value, dtype), size, threshold, 0)
+        return np.asarray(mask).mean() / 255
+
+    assert marked(0, 0.001) == 0
+    assert marked(0.2985, 0.3) == marked(0.2999, 0.3) == 0
+    for value in (0.001, 0.3, 0.45, 0.7, 1.0):
+        for size in ((8, 8), (16, 16), (37, 53), (3, 5)):
+            for dtype in (np.float32, np.float64):
+                assert marked(value, value, size, dtype) == 1
 
 
 def test_a_gallery_shows_images_and_marks_words(feedback, folder):
@@ -138,6 +175,8 @@ def test_a_folder_without_prompts_is_refused(tmp_path):
 def test_the_command_writes_a_gallery(feedback, folder, tmp_path):
     import argparse
 
+    from transformers.utils import logging
+
     from pqpp_cli import feedback as command
 
     parser = argparse.ArgumentParser()
@@ -147,7 +186,9 @@ def test_the_command_writes_a_gallery(feedback, folder, tmp_path):
     words = ["feedback", str(folder), "--model", str(saved), "--output", str(page)]
     words += ["--json", str(table), "--threshold", "0", "--overlays", str(tmp_path / "tinted")]
     options = parser.parse_args(words)
+    logging.enable_progress_bar()
     options.run(options)
+    assert not logging.is_progress_bar_enabled()  # standard error is no terminal here
     assert "<mark>red</mark>" in page.read_text()
     tinted = sorted((tmp_path / "tinted").iterdir())
     kinds = ("implausibility", "misalignment")
@@ -194,6 +235,22 @@ def test_nothing_is_painted_where_nothing_is_marked(feedback):
     assert found.best == -1 and found.candidates == [] and not np.asarray(found.mask).any()
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"output_type": "np"}, "`output_type` is 'np'; only 'pil'"),
+        ({"return_dict": False}, "`return_dict` is False; only True"),
+        ({"generator": None}, "`generator` is set by inpaint itself; leave it out .give `seed`"),
+        ({"mask_image": None}, "`mask_image` is set by inpaint itself"),
+    ],
+)
+def test_options_that_painting_cannot_use_are_refused(feedback, option, said):
+    from pqpp_models.rahf.inpaint import inpaint
+
+    with pytest.raises(PredictorError, match=said):
+        inpaint(None, feedback, picture(3), "a cat", threshold=0.01, **option)
+
+
 def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
     from pqpp_models.rahf.select import select_best, write_finetuning_set
 
@@ -212,6 +269,21 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
         write_finetuning_set(every, tmp_path / "chosen")
     with pytest.raises(PredictorError, match="no image reaches the threshold"):
         write_finetuning_set([], tmp_path / "none")
+
+
+def test_selected_images_of_every_form_are_written(feedback, tmp_path):
+    from pqpp_models.rahf.select import select_best, write_finetuning_set
+
+    picture(0).save(tmp_path / "a.png")
+    flat = Image.new("CMYK", (32, 32), (0, 255, 255, 0))
+    forms = [str(tmp_path / "a.png"), tmp_path / "a.png", np.asarray(picture(0)), flat]
+    selected = select_best(feedback, [(PROMPTS[0], [one]) for one in forms], threshold=0)
+    written = write_finetuning_set(selected, tmp_path / "chosen")
+    images = [Image.open(one.path) for one in read_folder(written)]
+    assert {one.mode for one in images} == {"RGB"}
+    for one in images[:3]:
+        assert np.array_equal(np.asarray(one), np.asarray(picture(0)))
+    assert images[3].getpixel((0, 0)) == (255, 0, 0)
 
 
 @pytest.mark.slow
@@ -310,6 +382,9 @@ def test_pipelines_of_another_kind_are_refused(tmp_path):
     tiny_unet(cross_attention_dim=16).save_pretrained(tmp_path / "none")
     with pytest.raises(CheckpointError, match="holds no usable pipeline"):
         load_pipeline(str(tmp_path / "none"))
+    diffusion(inpainting=True).save_pretrained(tmp_path / "inpainting")
+    with pytest.raises(CheckpointError, match="takes 9 channels, not the 4 of the latents"):
+        load_pipeline(str(tmp_path / "inpainting"))
 
 
 @pytest.mark.slow
@@ -335,6 +410,44 @@ def test_guidance_raises_the_score_over_20_seeds(feedback):
     assert np.mean(scores(better)) > np.mean(scores(plain)) + 1e-4
     again = images()
     assert all(np.array_equal(a, b) for a, b in zip(plain, again, strict=True))
+
+
+class Scheduler:
+    """Takes a step of its own, which is the instance's, or its class's."""
+
+    def step(self, sample, return_dict=True):
+        from types import SimpleNamespace
+
+        return SimpleNamespace(prev_sample=sample, pred_original_sample=sample)
+
+
+def test_guidance_inside_guidance_leaves_the_outer_one(feedback):
+    from types import SimpleNamespace
+
+    from pqpp_models.rahf.guide import guided
+
+    pipe = SimpleNamespace(scheduler=Scheduler())
+    sample = torch.rand(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+
+    def length():
+        move = pipe.scheduler.step(sample).prev_sample - sample
+        return float(move.norm() / sample.norm())
+
+    with guided(pipe, feedback, "a", "overall", scale=0.1):
+        outer = pipe.scheduler.step
+        assert length() == pytest.approx(0.1, rel=1e-3)
+        with pytest.raises(KeyError), guided(pipe, feedback, "a", "alignment", scale=0.5):
+            assert length() > 0.2
+            raise KeyError
+        assert pipe.scheduler.step is outer
+        assert length() == pytest.approx(0.1, rel=1e-3)
+    assert "step" not in vars(pipe.scheduler) and length() == 0
+    for wrong in (-1, float("nan"), float("inf")):
+        with (
+            pytest.raises(PredictorError, match="`scale` is "),
+            guided(pipe, feedback, "a", scale=wrong),
+        ):
+            pass
 
 
 def test_guidance_works_on_a_pipeline_in_pixel_space(feedback):

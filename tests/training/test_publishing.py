@@ -90,6 +90,7 @@ def launch(script, recipe, folder, *flags, **environment):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    (folder / "said.txt").write_text(done.stdout)
     return folder / "run"
 
 
@@ -102,6 +103,9 @@ def test_what_is_pushed_predicts_the_same_when_pulled(make, hub, tmp_path):
     run = launch(script, recipe, tmp_path, **here)
     repository = hub.hub.store.repositories["model", "pqpp/made"]
     assert repository.private
+    said = (tmp_path / "said.txt").read_text()
+    assert "pushed to pqpp/made: commit " in said and f"at {hub.url}/pqpp/made\n" in said
+    assert 'from_pretrained("pqpp/made")' in (run / "model" / "README.md").read_text()
     expected = Predictor.from_pretrained(run / "model").predict(rows)
     # Another home: nothing is in its cache.
     there = {**hub.environment(tmp_path / "elsewhere"), "PYTHONPATH": str(REPOSITORY)}
@@ -132,3 +136,21 @@ def test_the_grid_by_its_flag(hub, tmp_path):
     repository = hub.hub.store.repositories["model", "pqpp/made"]
     files = repository.commits[repository.branches["main"]].files
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(files)
+
+
+def test_a_token_that_may_only_read_is_told_before_the_training(hub, tmp_path):
+    script, recipe, _ = text(tmp_path)
+    recipe |= {"push_to_hub": True, "hub_model_id": "pqpp/made", "epochs": 1}
+    (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
+    here = hub.environment(tmp_path / "home", "hf_reader")
+    done = subprocess.run(
+        [sys.executable, str(REPOSITORY / "training" / f"{script}.py"), "--config", "recipe.yaml"],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "ACCELERATE_USE_CPU": "true", **here},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 2
+    assert "error: the Hub model 'pqpp/made'" in done.stderr and "may only read" in done.stderr
+    assert "Traceback" not in done.stderr and not (tmp_path / "runs").exists()

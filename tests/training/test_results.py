@@ -1,18 +1,31 @@
 """What a training leaves behind: card, trackers, grid, early stopping, publishing."""
 
 import json
+import runpy
 import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
-from support.tiny_models import load_script, save_text_encoder  # noqa: E402
+from support.tiny_models import (  # noqa: E402
+    REPOSITORY,
+    load_script,
+    save_clip,
+    save_text_encoder,
+)
 
-from pqpp_models import Predictor  # noqa: E402
+import pqpp_hub  # noqa: E402
+from pqpp_models import CheckpointError, MissingResourceError, Predictor  # noqa: E402
+from pqpp_models.bert.tokens import length_sorted  # noqa: E402
+from pqpp_models.errors import HubError  # noqa: E402
+from pqpp_models.training import loop  # noqa: E402
+from pqpp_models.training.arguments import RecipeError  # noqa: E402
+from pqpp_models.training.batches import in_order  # noqa: E402
 from pqpp_models.training.grid import grid_search  # noqa: E402
 
 
@@ -65,6 +78,24 @@ def test_trackers_get_the_loss_and_the_metrics(script, recipe):
     assert list((Path(recipe.output_dir) / "logs").rglob("events*"))
 
 
+def test_trackers_that_are_not_there_are_told_before_the_training(script, recipe, monkeypatch):
+    from accelerate.utils import LoggerType
+
+    monkeypatch.setattr("accelerate.tracking.get_available_trackers", lambda: [LoggerType.WANDB])
+    for names, kind, message in (
+        (["wandb", "tensorboard"], MissingResourceError, r"'tensorboard'.* pqpp\[trackers\]"),
+        (["all", "trackio"], MissingResourceError, "'trackio'.* the package of trackio"),
+        (["nope"], RecipeError, "names 'nope'; choose among all, .*tensorboard"),
+    ):
+        recipe.report_to = names
+        with pytest.raises(kind, match=message) as caught:
+            run(script, recipe)
+        assert "\n" not in str(caught.value)
+    assert not Path(recipe.output_dir).exists()
+    recipe.report_to = ["all", "wandb"]
+    loop.check_trackers(recipe.report_to)
+
+
 def test_early_stopping_keeps_the_best_epoch(script, recipe):
     recipe.epochs, recipe.early_stopping_patience = 30, 2
     scores = iter([0.1, 0.3, 0.2, 0.25, 0.4])
@@ -92,14 +123,42 @@ def test_the_grid_publishes_the_best_cell_and_does_no_cell_twice(script, recipe)
     assert isinstance(Predictor.from_pretrained(folder / "model"), script.BertPredictor)
 
 
-def test_it_is_pushed_when_that_is_wanted(script, recipe, monkeypatch):
-    pushed = []
+def test_it_is_pushed_when_that_is_wanted(script, recipe, monkeypatch, capsys):
+    pushed, asked = [], []
+
+    def push(folder, name, private):
+        pushed.append((folder.name, name, private))
+        there = ("https://hub/me/mine", True, False, ("x",), (), (), ())
+        return pqpp_hub.PushReport(name, "main", *there, "c0ffee", False)
+
     hub = types.ModuleType("pqpp_models.hub")
-    hub.push_to_hub = lambda folder, name, private: pushed.append((folder.name, name, private))
+    hub.push_to_hub = push
     monkeypatch.setitem(sys.modules, "pqpp_models.hub", hub)
+    monkeypatch.setattr(pqpp_hub, "push_files", lambda *a, **k: asked.append((a, k, list(pushed))))
     recipe.push_to_hub, recipe.hub_model_id, recipe.hub_private = True, "me/mine", True
     run(script, recipe)
     assert pushed == [("model", "me/mine", True)]
+    ((files, name, kind, *_), options, before) = asked[0]
+    assert (files, name, kind, before) == ({}, "me/mine", "model", [])
+    assert options["dry_run"] and options["private"]
+    assert "pushed to me/mine: commit c0ffee at https://hub/me/mine\n" in capsys.readouterr().out
+    card = (Path(recipe.output_dir) / "model" / "README.md").read_text()
+    assert 'Predictor.from_pretrained("me/mine")' in card and "OWNER" not in card
+
+
+def test_a_push_that_the_hub_would_refuse_is_told_before_the_training(script, recipe, monkeypatch):
+    def refuse(*_, error, **__):
+        raise error("the Hub model 'me/mine' may not be written")
+
+    monkeypatch.setattr(pqpp_hub, "push_files", refuse)
+    recipe.push_to_hub, recipe.hub_model_id = True, "me/mine"
+    with pytest.raises(HubError, match="may not be written"):
+        run(script, recipe)
+    with pytest.raises(HubError, match="may not be written"):
+        grid_search(recipe, lambda one: pytest.fail("a cell was trained"))
+    assert not Path(recipe.output_dir).exists()
+    recipe.push_to_hub = False
+    run(script, recipe)  # nobody is asked
 
 
 def test_accumulation_counts_steps_of_the_optimizer(script, recipe):
@@ -148,3 +207,190 @@ def test_one_source_only(script, recipe, tmp_path):
     recipe.dataset = str(tmp_path / "without")
     with pytest.raises(ValueError, match="train has no column source"):
         script.load_rows(recipe, "train")
+
+
+GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "message"),
+    [
+        (
+            {},
+            {"dataset_config": "nope"},
+            r"cannot be loaded \(BuilderConfig 'nope' not found",
+        ),
+        ({}, {"train_split": "foo"}, 'Unknown split "foo".*check .*and `train_split`'),
+        ({}, {"train_split": "train[:0]"}, r'"train\[:0\]" corresponds to no data.*`train_split`'),
+        ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 of train is None, not a text"),
+        ({"prompt": [3, 4]}, {}, "the prompt at index 0 of train is 3, not a text"),
+        ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train holds string; give one number"),
+        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "mean_hbpp of train holds .*; give one number"),
+    ],
+)
+def test_datasets_that_cannot_be_learned_from(script, recipe, tmp_path, rows, more, message):
+    datasets = pytest.importorskip("datasets")
+    datasets.Dataset.from_dict({**GOOD, **rows}).to_parquet(tmp_path / "d" / "train.parquet")
+    recipe.dataset, recipe.dataset_config = str(tmp_path / "d"), None
+    for name, value in more.items():
+        setattr(recipe, name, value)
+    with pytest.raises(RecipeError, match=message) as caught:
+        script.load_rows(recipe, recipe.train_split)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_split_that_is_not_there_is_told_by_its_option(script, recipe, tmp_path):
+    datasets = pytest.importorskip("datasets")
+    datasets.Dataset.from_dict(GOOD).to_parquet(tmp_path / "d" / "train.parquet")
+    recipe.dataset, recipe.dataset_config = str(tmp_path / "d"), None
+    assert len(script.load_rows(recipe, "train")) == 2
+    with pytest.raises(RecipeError, match=r"one of \['train'\]\); check .* `validation_split`"):
+        script.load_rows(recipe, "validation")
+    datasets.Dataset.from_dict(GOOD).save_to_disk(tmp_path / "saved")
+    recipe.dataset = str(tmp_path / "saved")
+    with pytest.raises(RecipeError, match=r"was written by Dataset\.save_to_disk; give a folder"):
+        script.load_rows(recipe, "train")
+    empty = datasets.Dataset.from_dict(GOOD).select([])
+    empty.to_parquet(tmp_path / "e" / "train.parquet")
+    recipe.dataset = str(tmp_path / "e")
+    with pytest.raises(RecipeError, match="no data"):
+        script.load_rows(recipe, "train")
+
+
+def test_a_defect_of_a_benchmarks_reader_stays_visible():
+    from datasets.exceptions import DatasetGenerationError
+
+    from pqpp_datasets.errors import OptionError
+    from pqpp_models.training.data import reading
+
+    with pytest.raises(DatasetGenerationError), reading("pqpp", "look"):
+        raise DatasetGenerationError("ours") from IndexError("of ours")
+    said = r"^theirs cannot be loaded \(a line\); look$"
+    with pytest.raises(RecipeError, match=said), reading("theirs", "look"):
+        raise DatasetGenerationError("theirs") from TypeError("a\nline.")
+    with pytest.raises(OptionError, match="ours"), reading("pqpp", "look"):
+        raise ValueError("the split names could not be parsed") from OptionError("ours")
+    with pytest.raises(AttributeError), reading("theirs", "look"):
+        raise AttributeError("a defect")
+
+
+def run_in_main(script, *flags):
+    """Run a script as `python script` does, in this process."""
+    path = REPOSITORY / "training" / f"{script}.py"
+    old, sys.argv = sys.argv, [str(path), *map(str, flags)]
+    try:
+        with pytest.raises(SystemExit) as caught:
+            runpy.run_path(str(path), run_name="__main__")
+    finally:
+        sys.argv = old
+    return caught.value.code
+
+
+@pytest.mark.parametrize("script_name", ["train_text_ensemble", "train_static"])
+@pytest.mark.parametrize(
+    ("recipe_text", "message"),
+    [
+        (None, "cannot be read (No such file or directory); check the path"),
+        ("model: [", "is no YAML (ParserError); check its form"),
+        ("model: 3", "has no `config`; see training/recipes"),
+    ],
+)
+def test_a_recipe_that_cannot_be_used_ends_a_script(
+    script_name, recipe_text, message, tmp_path, capsys
+):
+    path = tmp_path / "recipe.yaml"
+    if recipe_text is not None:
+        path.write_text(recipe_text)
+    flags = ["--recipe", path, "--captions", tmp_path / "no.txt", "--output", tmp_path / "out"]
+    assert run_in_main(script_name, *flags, *(["--geneval", "x"] * ("static" in script_name))) == 2
+    assert capsys.readouterr().err == f"error: {path} {message}\n"
+
+
+def test_a_benchmark_that_is_not_there_ends_a_script(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run_in_main("train_lexical", "--config", "nope", "--output", out) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("error: pqpp cannot be loaded (BuilderConfig 'nope' not found")
+    assert run_in_main("train_lexical", "--data-dir", tmp_path / "no", "--output", out) == 2
+    assert "no such folder" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys, monkeypatch):
+    def benchmark(*_):
+        from pqpp_models.collection_data import Benchmark
+
+        none = np.zeros((1, 9))
+        return Benchmark(["a cat"], none, ["a dog"], none, np.ones(1, int))
+
+    monkeypatch.setattr("pqpp_models.collection_data.load_benchmark", benchmark)
+    captions = tmp_path / "captions.txt"
+    flags = ["--captions", captions, "--output", tmp_path / "out"]
+    flags += ["--recipe", REPOSITORY / "training" / "recipes" / "text_ensemble.yaml"]
+    assert run_in_main("train_text_ensemble", *flags) == 2
+    assert capsys.readouterr().err.startswith(f"error: {captions} cannot be read")
+    captions.write_text("two red birds\n")
+    clip = save_clip(tmp_path / "clip")
+    assert run_in_main("train_text_ensemble", *flags, "--model", clip) == 2
+    assert f"{clip} holds a model of type 'clip', which is no text enc" in capsys.readouterr().err
+    small = save_text_encoder(tmp_path / "small")  # the recipe wants layer 6
+    assert run_in_main("train_text_ensemble", *flags, "--model", small) == 2
+    assert "error: layer 6 was asked for; the encoder has 0 to 2\n" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_of_another_kind_is_refused(script, recipe, tmp_path):
+    recipe.model = str(save_clip(tmp_path / "clip"))
+    with pytest.raises(CheckpointError, match="holds a model of type 'clip', which is no text enc"):
+        run(script, recipe)
+    recipe.model = str(tmp_path)
+    with pytest.raises(CheckpointError, match="is no text encoder that transformers can load"):
+        run(script, recipe)
+    assert not Path(recipe.output_dir).exists()
+
+
+def test_an_encoder_with_a_damaged_tokenizer_is_refused(script, recipe):
+    (Path(recipe.model) / "tokenizer.json").write_text("{")
+    with pytest.raises(CheckpointError, match="encoder holds no usable tokenizer"):
+        run(script, recipe)
+
+
+def test_the_length_of_prompts_fits_the_encoder(script, recipe):
+    recipe.max_length = 129  # the tiny encoder has 128 positions
+    with pytest.raises(ValueError, match="`max_length` is 129, but the encoder takes 128 tokens"):
+        run(script, recipe)
+    assert not Path(recipe.output_dir).exists()
+    recipe.max_length = None
+    run(script, recipe)
+    config = json.loads((Path(recipe.output_dir) / "model" / "config.json").read_text())
+    assert config["max_length"] == config["training"]["recipe"]["max_length"] == 128
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 5, 16])
+def test_an_evaluation_has_the_same_batches_in_any_number_of_processes(world, monkeypatch):
+    lengths = [(i * 37) % 11 + 1 for i in range(77)]
+    whole = {tuple(batch) for batch in length_sorted(lengths, 8)}
+    monkeypatch.setattr(loop, "is_sharded", lambda _: False)
+    counts, found = set(), []
+    for rank in range(world):
+        processes = types.SimpleNamespace(num_processes=world, process_index=rank)
+
+        def predict(rows):
+            cut = [tuple(rows[i]) for i in length_sorted([lengths[r] for r in rows], 8)]
+            assert set(cut) <= whole
+            counts.add(len(cut))
+            found.extend(cut)
+            return np.array(rows)[:, None] * 10.0
+
+        def gather(mine):
+            everyone = np.arange(77)
+            return [*mine, (everyone, everyone[:, None] * 10.0)]
+
+        monkeypatch.setattr(loop, "gather_object", gather)
+        scores = loop.predict_in_parts(processes, length_sorted(lengths, 8), predict)
+        assert scores[:, 0].tolist() == [10.0 * i for i in range(77)]
+    assert set(found) == whole and len(counts) == 1
+
+
+def test_batches_in_order():
+    assert [b.tolist() for b in in_order(5, 2)] == [[0, 1], [2, 3], [4]]

@@ -1,0 +1,169 @@
+"""Predictors that look at more than the prompt, and `pqpp predict --dataset`."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+from support.pqpp_folders import V1_0_ROWS, write_v1_0
+
+from pqpp_cli.main import main
+from pqpp_models import TARGETS, Predictor, PredictorError
+from pqpp_models.row_needs import needed_columns, require_columns
+
+NUMBERS = {"sdxl_images": (4, 5), "glide_images": (7, 8)}
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return cache
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    """A tiny CLIP with the paper's head, saved."""
+    pytest.importorskip("transformers", reason="CLIP needs transformers")
+    from support.tiny_models import save_clip
+    from transformers import AutoProcessor
+
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+    from pqpp_models.clip.predictor import ClipPredictor
+
+    folder = tmp_path_factory.mktemp("clip")
+    backbone = str(save_clip(folder / "backbone"))
+    model = ClipForPerformancePrediction.from_backbone(backbone)
+    return ClipPredictor(model, AutoProcessor.from_pretrained(backbone)).save_pretrained(
+        folder / "saved"
+    )
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """Images of the three prompts of `write_v1_0`, and the rows that they make by hand."""
+    from PIL import Image
+
+    random = np.random.default_rng(0)
+    rows = []
+    for _, image_id, prompt, *_ in V1_0_ROWS:
+        folder = tmp_path / "archive" / str(image_id)
+        folder.mkdir(parents=True)
+        for number in range(4, 9):
+            pixels = random.integers(0, 255, (16, 16, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(folder / f"image_{number}.png")
+        paths = {
+            column: [str(folder / f"image_{number}.png") for number in numbers]
+            for column, numbers in NUMBERS.items()
+        }
+        rows.append({"prompt": prompt, **paths})
+    return str(tmp_path / "archive"), rows
+
+
+def refused(capsys, *arguments) -> str:
+    """Return the one line that a command says when it ends with 2."""
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert said.out == ""
+    return line
+
+
+def test_bench_gives_images_to_those_that_need_them(clip, archive, tmp_path, capsys):
+    folder, rows = archive
+    data = ("--data-dir", str(write_v1_0(tmp_path / "data")), "--predictors", f"{clip},static")
+    arguments = ("bench", *data, "--targets", "mean_hbpp", "--format", "json")
+    assert main((*arguments, "--image-dir", folder)) == 0
+    found = json.loads(capsys.readouterr().out)["rows"]
+    said = Predictor.from_pretrained(clip).predict(rows, "mean_hbpp")[:, 0]
+    expected = stats.pearsonr(said, [row[-1] for row in V1_0_ROWS]).statistic
+    assert [row["n"] for row in found] == [3, 3]
+    assert found[0]["pearson"] == pytest.approx(expected, abs=1e-6)
+    line = refused(capsys, *arguments)
+    assert "clip needs a column glide_images or sdxl_images or images" in line
+    assert "--image-dir" in line
+
+
+@pytest.mark.parametrize("command", ["bench", "predict"])
+def test_what_no_dataset_of_ours_has_is_named(command, capsys):
+    start = ("bench",) if command == "bench" else ("predict", "--dataset", "pqpp")
+    line = refused(capsys, *start, "--config", "sample", "--split", "test", "--predictor", "nqc")
+    assert "nqc needs a column scores, which " in line and "in Python" in line
+
+
+def test_columns_of_each_kind():
+    class Images:
+        name, inputs = "clip", "text+images"
+
+    class Matrices:
+        name, inputs = "correlation_cnn", "text+scores"
+
+    require_columns(Images, ["prompt", "sdxl_images"], "x")
+    require_columns(Matrices, ["blip2_embeddings"], "x")
+    with pytest.raises(PredictorError, match="a column similarities or embeddings or"):
+        require_columns(Matrices, ["prompt"], "x")
+    drift = Predictor.from_pretrained("query_drift")
+    assert needed_columns(drift) == (("prompt",), ("results",), ("perturbed",))
+    assert needed_columns(Predictor.from_pretrained("static")) == (("prompt",),)
+
+
+def test_prompts_of_a_dataset_with_images(clip, archive, tmp_path, capsys):
+    folder, rows = archive
+    dataset = ("--dataset", "pqpp", "--config", "pqpp-v1.0", "--split", "train")
+    dataset += ("--data-dir", str(write_v1_0(tmp_path / "data")), "--image-dir", folder)
+    assert main(("predict", *dataset, "--predictor", str(clip), "--format", "json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["prompt"] for row in found] == [row["prompt"] for row in rows]
+    expected = Predictor.from_pretrained(clip).predict(rows, "mean_hbpp")[:, 0]
+    assert [row["mean_hbpp"] for row in found] == pytest.approx(expected.tolist(), abs=1e-6)
+
+
+def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
+    import datasets
+
+    texts = ["a red cat", "two dogs", "three\nbirds"]
+    made = datasets.Dataset.from_dict({"caption": texts, "prompt": ["x", "y", "z"]})
+    (tmp_path / "files").mkdir()
+    made.to_parquet(tmp_path / "files" / "train.parquet")
+    made.save_to_disk(tmp_path / "plain")
+    datasets.DatasetDict({"a": made, "b": made.select([1])}).save_to_disk(tmp_path / "splits")
+    expected = Predictor.from_pretrained("static").predict(texts)
+    for name, split, kept in (
+        ("files", (), [0, 1, 2]),
+        ("plain", (), [0, 1, 2]),
+        ("splits", ("--split", "b"), [1]),
+    ):
+        arguments = ("predict", "--dataset", str(tmp_path / name), "--column", "caption", *split)
+        assert main((*arguments, "--format", "json")) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [row["prompt"] for row in found] == [texts[i] for i in kept]
+        values = [[row[target] for target in TARGETS] for row in found]
+        np.testing.assert_allclose(values, expected[kept], atol=1e-9)
+    line = refused(capsys, "predict", "--dataset", str(tmp_path / "splits"), "--column", "caption")
+    assert "--split is needed" in line and "has a, b; use one of them" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("a cat", "--dataset", "pqpp"), "give one of the two"),
+        (("--file", "p.txt", "--dataset", "pqpp"), "give one of the two"),
+        (("a cat", "--split", "test"), "--split: it is about a dataset; name one by --dataset"),
+        (("a cat", "--image-dir", "x"), "--image-dir: it is about a dataset"),
+        (("--dataset", "pqpp", "--config", "sample"), "has train, validation, test"),
+        (("--dataset", "pqpp", "--config", "nope"), "BuilderConfig 'nope' not found"),
+        (("--dataset", "./absent"), "--dataset ./absent: "),
+        (
+            ("--dataset", "pqpp", "--config", "sample", "--split", "test", "--column", "text"),
+            "no column 'text' among",
+        ),
+        (("--dataset", "nulls"), "--dataset nulls, row 2: prompt is None, a text is needed"),
+        (("a cat", "--predictor", "nqc"), "nqc needs text+scores, these are texts; name a --dat"),
+    ],
+)
+def test_bad_datasets_are_one_line_and_two(arguments, expected, tmp_path, monkeypatch, capsys):
+    import datasets
+
+    monkeypatch.chdir(tmp_path)
+    datasets.Dataset.from_dict({"prompt": ["a", None]}).save_to_disk("nulls")
+    capsys.readouterr()
+    assert expected in refused(capsys, "predict", *arguments)

@@ -1,0 +1,146 @@
+"""transformers' own loading of our models is as strict as ours."""
+
+import json
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the models need torch")
+pytest.importorskip("transformers", reason="the models need transformers")
+
+from safetensors.torch import load_file, save_file  # noqa: E402
+from support.tiny_models import save_clip, save_text_encoder  # noqa: E402
+
+from pqpp_models import CheckpointError, PredictorError, registration  # noqa: E402
+from pqpp_models.strict_loading import StrictLoading  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    from transformers import AutoTokenizer
+
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.bert.predictor import BertPredictor
+
+    registration.register()
+    folder = tmp_path_factory.mktemp("text")
+    encoder = str(save_text_encoder(folder / "encoder"))
+    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr", "mean_hbpp"])
+    return BertPredictor(model, AutoTokenizer.from_pretrained(encoder)).save_pretrained(
+        folder / "saved"
+    )
+
+
+def as_pickle(folder):
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def change_weights(change):
+    def apply(folder):
+        tensors = load_file(folder / "model.safetensors")
+        change(tensors)
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return apply
+
+
+def change_version(version):
+    def apply(folder):
+        config = json.loads((folder / "config.json").read_text())
+        config["format_version"] = version
+        (folder / "config.json").write_text(json.dumps(config))
+
+    return apply
+
+
+def cut(folder):
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[:100])
+
+
+WRONG = [
+    (as_pickle, "has no model.safetensors; weights in other formats"),
+    (change_weights(lambda t: t.pop("head.output.weight")), "it lacks 'head.output.weight'"),
+    (change_weights(lambda t: t.update({"head.output.bias": torch.zeros(3)})), "other shapes"),
+    (change_version(99), "has format_version 99"),
+    (change_version(0), "has format_version 0"),
+    (cut, "model.safetensors is not readable"),
+]
+
+
+@pytest.mark.parametrize(("damage", "said"), WRONG)
+def test_what_is_not_whole_is_refused(saved, tmp_path, damage, said):
+    from transformers import AutoModel, pipeline
+
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+
+    folder = shutil.copytree(saved, tmp_path / "broken")
+    damage(folder)
+    for load in (AutoModel.from_pretrained, BertForPerformancePrediction.from_pretrained):
+        with pytest.raises(CheckpointError) as caught:
+            load(folder)
+        assert said in str(caught.value) and "\n" not in str(caught.value)
+        assert str(folder) in str(caught.value)
+    with pytest.raises(CheckpointError):
+        AutoModel.from_pretrained(folder, use_safetensors=False)
+    with pytest.raises(ValueError) as caught:  # transformers' own, with ours in it
+        pipeline(registration.TASK, model=str(folder))
+    assert said in str(caught.value)
+
+
+def test_the_options_of_transformers_stay(saved, tmp_path):
+    from transformers import AutoModel
+
+    model, found = AutoModel.from_pretrained(saved, output_loading_info=True)
+    assert not found["missing_keys"]
+    for name, tensor in load_file(saved / "model.safetensors").items():
+        assert torch.equal(model.state_dict()[name], tensor)
+    assert AutoModel.from_pretrained(saved, dtype=torch.bfloat16).dtype == torch.bfloat16
+    other = shutil.copytree(saved, tmp_path / "other")
+    change_weights(lambda t: t.update({"head.output.bias": torch.zeros(3)}))(other)
+    model = AutoModel.from_pretrained(other, ignore_mismatched_sizes=True)
+    assert model.head.output.bias.shape == (2,)
+
+
+def test_every_model_of_ours_is_strict():
+    for _, path in registration.MODELS.values():
+        assert issubclass(registration._load(path), StrictLoading)
+
+
+def test_a_pipeline_without_its_tokenizer_says_so(saved, tmp_path):
+    from transformers import AutoTokenizer, pipeline
+
+    folder = shutil.copytree(saved, tmp_path / "bare")
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+    with pytest.raises(CheckpointError, match="bare has no tokenizer beside it"):
+        pipeline(registration.TASK, model=str(folder))
+    own = AutoTokenizer.from_pretrained(saved)
+    given = pipeline(registration.TASK, model=str(folder), tokenizer=own)("a cat")
+    assert given == pytest.approx(pipeline(registration.TASK, model=str(saved))("a cat"))
+
+
+def test_a_pipeline_without_its_image_processor_says_so(tmp_path):
+    from transformers import AutoProcessor, pipeline
+
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+    from pqpp_models.clip.predictor import ClipPredictor
+
+    backbone = str(save_clip(tmp_path / "clip"))
+    model = ClipForPerformancePrediction.from_backbone(backbone)
+    predictor = ClipPredictor(model, AutoProcessor.from_pretrained(backbone))
+    folder = predictor.save_pretrained(tmp_path / "saved")
+    for path in folder.glob("*processor_config.json"):
+        path.unlink()
+    with pytest.raises(CheckpointError, match="saved has no processor beside it"):
+        pipeline(registration.TASK, model=str(folder))
+
+
+@pytest.mark.parametrize("task", [registration.TASK, registration.FEEDBACK_TASK])
+def test_a_pipeline_without_a_model_says_what_to_give(task):
+    from transformers import pipeline
+
+    registration.register()
+    with pytest.raises(PredictorError, match="has no default model; give model=, a folder"):
+        pipeline(task)
