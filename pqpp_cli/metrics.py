@@ -19,11 +19,17 @@ _EPILOG = """examples:
 """
 
 _ALL = "all"
+_COLUMNS = "name one column as FILE:COLUMN, or several as FILE:COLUMN,COLUMN"
 
 _FILES = """A file is CSV, TSV, JSON, JSONL or Parquet, and FILE:COLUMN names the column; without it
-the column called like the input is taken, or the only one. A cell may hold a list (JSONL, Parquet);
-a CSV file of several numeric columns and no fitting name is one list a row. For ranking metrics a
-TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as well."""
+the column called like the input is taken, or the only one beside ids. A cell may hold a list
+(JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row, and so is a CSV file without a fitting
+name whose columns beside ids are all numbers or all text. For ranking metrics a TREC run (.run,
+.trec, .txt) and qrels (.qrels, .trec, .txt) are taken as well. A column of mann_whitney is a group.
+
+Rows of several files go together by the first column of id, query_id, prompt_id, prompt that all
+of them have and that is no input, in the order of the first file; without one, by their place. An
+id twice is refused, unless all files have the same ids in the same order. Ids in CSV are text."""
 
 
 def add_parser(subparsers) -> None:
@@ -50,12 +56,12 @@ def add_parser(subparsers) -> None:
     )
     _add_name(compute)
     for name in ("predictions", "references"):
-        compute.add_argument(f"--{name}", metavar="FILE[:COLUMN]", help=f"the file of {name}")
+        compute.add_argument(f"--{name}", metavar="FILE[:COLUMNS]", help=f"the file of {name}")
     compute.add_argument(
         "--input",
         action="append",
         default=[],
-        metavar="NAME=FILE[:COLUMN]",
+        metavar="NAME=FILE[:COLUMNS]",
         help="the file of another input; may be repeated",
     )
     compute.add_argument(
@@ -69,7 +75,8 @@ def add_parser(subparsers) -> None:
         "--missing",
         choices=("error", "zero", "drop"),
         default="error",
-        help="what a query does that only the run or only the qrels have (default: %(default)s)",
+        help="what a query does that only the run or only the qrels have, or an id that only some "
+        "tables have (there zero is none) (default: %(default)s)",
     )
     add_output(compute, ("table", "json"))
     compute.set_defaults(run=_compute)
@@ -132,29 +139,47 @@ def _compute(options: argparse.Namespace) -> None:
     name = _known(options.name)
     files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
     files |= dict(_pair(text, "--input") for text in options.input)
+    _refuse_to_overwrite(files, options.output)
     chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
     import inspect
 
     import evaluate
 
     import pqpp_metrics  # noqa: F401 (registers, also where the start-up files are switched off)
+    from pqpp_metrics.errors import InputFormError
 
     metric = evaluate.load(f"pqpp/{name}")
-    inputs = read_inputs(name, _input_names(metric), files, options.missing)
+    names = _input_names(metric)
+    inputs = read_inputs(name, names, files, options.missing, metric.takes_groups)
     if "unretrieved" not in inspect.signature(metric._compute).parameters:
         inputs.pop("unretrieved", None)  # what the run misses does not matter to every metric
     try:
         result = metric.compute(**inputs, **chosen)
     except ValueError as error:
+        if isinstance(error, InputFormError):
+            raise CommandError(f"{name}: {error}; {_COLUMNS}") from None
         # evaluate's own message quotes the data over many lines; ours are one line.
         if "must be of the following format" in str(error) or "\n" in str(error):
             wanted = ", ".join(f"{key} from {value}" for key, value in files.items())
             raise CommandError(
-                f"{name} cannot use {wanted}; name one column as FILE:COLUMN (see pqpp metrics "
-                f"show {name})"
+                f"{name} cannot use {wanted}; {_COLUMNS} (see pqpp metrics show {name})"
             ) from None
         raise
     emit(_formatted(options.format, result), options.output)
+
+
+def _refuse_to_overwrite(files: dict[str, str], output: str | None) -> None:
+    """Raise where the result would replace an input, also by way of a link."""
+    from pathlib import Path
+
+    from pqpp_cli.metric_files import split_columns
+
+    if output is None or not Path(output).exists():
+        return
+    for text in files.values():
+        path = Path(split_columns(text)[0])
+        if path.exists() and path.samefile(output):
+            raise CommandError(f"--output {output} is the input {text}; name another file")
 
 
 def _push(options: argparse.Namespace) -> None:
@@ -210,10 +235,22 @@ def _formatted(style: str, results: dict) -> str:
         return json.dumps(_without_nan(results), indent=1, default=float)
     from tabulate import tabulate
 
-    single = [(key, value) for key, value in results.items() if not isinstance(value, list | dict)]
+    rows = _flat(results)
     lists = [
         f"{key}: {len(value)} values (--format json shows them)"
-        for key, value in results.items()
-        if isinstance(value, list | dict)
+        for key, value in rows.items()
+        if isinstance(value, list)
     ]
+    single = [(key, value) for key, value in rows.items() if not isinstance(value, list)]
     return "\n".join([tabulate(single, ("result", "value"), floatfmt=".6g"), *lists])
+
+
+def _flat(results: dict) -> dict:
+    """Put what a result holds by name beside it: `smare.n`, and `smare` for its value."""
+    rows = {}
+    for key, value in results.items():
+        if not isinstance(value, dict):
+            rows[key] = value
+            continue
+        rows |= {key if own == key else f"{key}.{own}": one for own, one in value.items()}
+    return rows

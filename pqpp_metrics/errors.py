@@ -5,5 +5,9 @@ class MetricInputError(ValueError):
     """An input or an option that a metric cannot score: its value, shape or type is not allowed."""
 
 
+class InputFormError(MetricInputError):
+    """An input is nested otherwise than the metric takes it: a number for a list, say."""
+
+
 class UnknownMetricError(FileNotFoundError):
     """`evaluate.load("pqpp/<name>")` was asked for a name that this package does not have."""

@@ -2,7 +2,9 @@
 
 import contextlib
 import inspect
+import itertools
 import numbers
+import reprlib
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,12 +12,21 @@ import datasets
 import evaluate
 import numpy as np
 
-from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.errors import InputFormError, MetricInputError
 
 _NUMBER = datasets.Value("float64")
 _TEXT = datasets.Value("string")
 _NUMBERS = datasets.Sequence(_NUMBER)
 _TABLE = datasets.Sequence(_NUMBERS)
+
+
+# What stands for "no misfit", and what each type of value may be given as.
+_NONE = object()
+_ALLOWED = {
+    "string": {"text"},
+    "int64": {"whole"},
+    "float64": {"whole", "fraction"},
+}
 
 
 def _features(**inputs):
@@ -53,6 +64,8 @@ LABELS_BY_PROMPT = [
 MATCHES = [
     _features(matches=_NUMBER, groups=datasets.Sequence(_TEXT)),
     _features(matches=_NUMBER, groups=_NUMBERS),
+    _features(matches=_NUMBER, groups=_TEXT),
+    _features(matches=_NUMBER, groups=_NUMBER),
 ]
 KEYWORDS = [TEXTS, _features(predictions=_NUMBERS, references=_NUMBERS)]
 RATINGS = [_features(ratings=datasets.Sequence(_TEXT)), _features(ratings=_NUMBERS)]
@@ -124,6 +137,10 @@ class Metric(evaluate.Metric):
 
     # What the function calls an input, where the module calls it differently.
     input_names: ClassVar[dict[str, str]] = {}
+    # What one entry of the inputs is.
+    item: ClassVar[str] = "item"
+    # Whether a file's whole column of numbers is one entry, a group, whose length is its own.
+    takes_groups: ClassVar[bool] = False
 
     def add(self, *, prediction=None, reference=None, **others):
         """Add one item; as `evaluate.Metric.add`."""
@@ -147,37 +164,60 @@ class Metric(evaluate.Metric):
             return super().compute(**inputs_and_options)
         except MetricInputError as error:
             self._discard()
-            raise MetricInputError(self._in_own_words(str(error))) from None
+            raise type(error)(self._in_own_words(str(error))) from None
         except Exception:
             self._discard()
             raise
 
     def _check_batch(self, batch):
-        """Raise for missing, empty and unequally long inputs, and for text where numbers belong.
+        """Raise for missing, empty and unequally long inputs, other nesting, and text for numbers.
 
-        evaluate would say less about the first three, and turn "0.5" into 0.5.
+        evaluate would say less about most of them, fail itself over nesting where there are
+        alternatives, and turn "0.5" into 0.5.
         """
-        lengths = {}
+        alternatives = self._alternatives()
+        lengths, depths, kinds = {}, {}, {}
         for name in self._feature_names():
             column = batch.get(name)
             if column is None:
                 raise MetricInputError(
                     f"`{name}` is missing; give {' and '.join(self._feature_names())}"
                 )
-            lengths[name] = len(column)
-            self._check_kinds(name, _kinds(column))
+            depths[name] = self._fitting_depths(name, column, alternatives)
+            lengths[name], kinds[name] = len(column), _kinds(column)
+            self._check_kinds(name, kinds[name], alternatives)
         if not all(lengths.values()):
             empty = next(name for name, length in lengths.items() if not length)
             raise MetricInputError(f"`{empty}` is empty; nothing to score")
         if len(set(lengths.values())) > 1:
             came = " and ".join(f"{n} `{name}`" for name, n in lengths.items())
             raise MetricInputError(f"{came} were given; give as many of each")
+        if not any(_fits(features, depths, kinds) for features in alternatives):
+            forms = ", or ".join(_described(features) for features in alternatives)
+            raise InputFormError(f"the inputs are of different forms; give {forms}")
 
-    def _check_kinds(self, name, kinds):
+    def _alternatives(self):
+        """The features that an input may have: those of the first batch, once there was one."""
+        if self.selected_feature_format:
+            return [self.selected_feature_format]
+        return self.features if isinstance(self.features, list) else [self.features]
+
+    def _fitting_depths(self, name, column, alternatives):
+        """Return the depths of lists that an input may and does have; raise where there is none."""
+        forms = {_form(features[name]): _depth(features[name]) for features in alternatives}
+        misfits = {d: next(_misfits(column, d + 1), _NONE) for d in forms.values()}
+        fitting = {depth for depth, misfit in misfits.items() if misfit is _NONE}
+        if fitting:
+            return fitting
+        came = " ".join(reprlib.repr(plain(next(iter(misfits.values())))).split())
+        examples = " or ".join(f"{name}=[{'[' * d}...{']' * d}, ...]" for d in misfits)
+        raise InputFormError(
+            f"`{name}` holds {came}; give a {' or a '.join(forms)} for each {self.item}: {examples}"
+        )
+
+    def _check_kinds(self, name, kinds, alternatives):
         """Raise for text where numbers belong, fractions where whole numbers do, and a mixture."""
-        chosen = self.selected_feature_format
-        alternatives = self.features if isinstance(self.features, list) else [self.features]
-        allowed = {_leaf(features[name]) for features in ([chosen] if chosen else alternatives)}
+        allowed = {_leaf(features[name]) for features in alternatives}
         if "text" in kinds and "string" not in allowed:
             raise MetricInputError(f"`{name}` holds text; it must hold numbers: convert it")
         if kinds - {"text"} and allowed == {"string"}:
@@ -231,6 +271,65 @@ def _leaf(feature):
     while not isinstance(feature, datasets.Value):
         feature = feature.feature
     return feature.dtype
+
+
+def _depth(feature):
+    """How many lists stand around a value."""
+    depth = 0
+    while not isinstance(feature, datasets.Value):
+        feature, depth = feature.feature, depth + 1
+    return depth
+
+
+def _form(feature):
+    """What one entry of an input is, in words: "text", "list of numbers"."""
+    word = {"string": "text", "int64": "whole number"}.get(_leaf(feature), "number")
+    depth = _depth(feature)
+    plural = word if word == "text" or not depth else word + "s"
+    return "list of " * bool(depth) + "lists of " * (depth - 1) + plural
+
+
+def _described(features):
+    """What one entry of every input is, in words."""
+    return " and ".join(f"a {_form(feature)} for `{name}`" for name, feature in features.items())
+
+
+def _fits(features, depths, kinds):
+    """Whether inputs, nested so and of these kinds, together are what one alternative says."""
+    return all(
+        _depth(feature) in depths[name] and kinds[name] <= _ALLOWED[_leaf(feature)]
+        for name, feature in features.items()
+    )
+
+
+def _misfits(values, depth):
+    """The parts of nested sequences that do not stand `depth` lists deep; None fits anywhere."""
+    level = [values]
+    for left in range(depth, -1, -1):
+        one_of = {type(part): part for part in level}
+        if left == 0:
+            level = list(one_of.values())  # of plain values one of a type is enough
+        if left == 0 or not one_of.keys() <= {list, tuple}:
+            wrong, level = _sorted_out(level, left)
+            yield from wrong
+        if left:
+            level = list(itertools.chain.from_iterable(level))
+
+
+def _sorted_out(parts, depth):
+    """Which parts are not nested so deep, and which must be looked into to know."""
+    wrong, unknown = [], []
+    for part in parts:
+        dimensions = getattr(part, "ndim", None)
+        if part is None:
+            continue
+        if dimensions is not None and getattr(part.dtype, "kind", "") != "O":
+            if dimensions != depth:
+                wrong.append(part)
+            continue
+        is_list = hasattr(part, "__len__") and not isinstance(part, (str, bytes))
+        (unknown if is_list == (depth > 0) else wrong).append(part)
+    return wrong, unknown
 
 
 def _kinds(values):

@@ -226,7 +226,9 @@ def _refuse_one_sided(in_run, judged):
     ):
         if only:
             first = ", ".join(sorted(only)[:3])
+            queries = "query" if len(only) == 1 else "queries"
+            verb = "is" if len(only) == 1 else "are"
             raise MetricInputError(
-                f"{len(only)} queries of the {side} are not in the {other} ({first}); "
+                f"{len(only)} {queries} of the {side} {verb} not in the {other} ({first}); "
                 "complete the file, or choose missing='zero' or missing='drop'"
             )

@@ -246,6 +246,27 @@ def require_positive_int(name, value):
     return int(value)
 
 
+def require_seed(name, value):
+    """Return a seed as int, or raise unless it is an integer of at least 0.
+
+    None is refused too: without a seed two calls would give two results.
+
+    Args:
+        name: The option's name.
+        value: What came.
+
+    Returns:
+        The value as int.
+
+    Raises:
+        MetricInputError: with what came.
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    if not whole or value < 0:
+        raise MetricInputError(f"`{name}` is {value!r}; it must be an integer of at least 0")
+    return int(value)
+
+
 def require_between(name, value, low, high):
     """Return an option as float, or raise unless it lies strictly between two bounds.
 

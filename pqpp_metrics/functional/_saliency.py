@@ -64,14 +64,19 @@ def kld_of(maps, convention):
 
 def _kld_with_floor(maps):
     """KLD with 1e-20 added to every pixel, negative predictions moved up before."""
-    xp, lift = maps.xp, _PYSALIENCY_FLOOR - min(maps.p_low, 0.0)
-    p_sum = maps.p_sum + lift * maps.pixels
-    q_sum = maps.q_sum + _PYSALIENCY_FLOOR * maps.pixels
+    xp, low = maps.xp, min(maps.p_low, 0.0)
+
+    def raised(p):
+        # In two steps: the floor is lost in a sum with the lowest value, whose pixel would be 0.
+        return (p - low if low else p) + _PYSALIENCY_FLOOR
 
     def part(p, q):
         q = q + _PYSALIENCY_FLOOR
-        return q, xp.log(q / (p + lift))
+        return q, xp.log(q / raised(p))
 
+    p_sum = maps.sum(lambda p, q: p - low) if low else maps.p_sum
+    p_sum += _PYSALIENCY_FLOOR * maps.pixels
+    q_sum = maps.q_sum + _PYSALIENCY_FLOOR * maps.pixels
     return maps.dot(part) / q_sum + math.log(p_sum / q_sum)
 
 

@@ -7,7 +7,12 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._categories import as_labels
 from pqpp_metrics.functional._groups import group_codes
-from pqpp_metrics.functional._inputs import as_numbers, require_between, to_numpy
+from pqpp_metrics.functional._inputs import (
+    as_array,
+    as_numbers,
+    require_between,
+    to_numpy,
+)
 
 
 def match_rate(matches, groups=None, group_names=None, confidence=0.95):
@@ -19,7 +24,8 @@ def match_rate(matches, groups=None, group_names=None, confidence=0.95):
     Args:
         matches: Whether each image matches, bool or 0 and 1, shape (images,).
         groups: What to group by: shape (images, columns), text or whole numbers, one column for
-            each grouping (task, model, ...); None (default): only over all.
+            each grouping (task, model, ...), or shape (images,) for a single one; None
+            (default): only over all.
         group_names: What the columns are called, for the rows of the result; None: "group_0",
             "group_1", ...
         confidence: Level of Wilson's interval, between 0 and 1.
@@ -35,7 +41,7 @@ def match_rate(matches, groups=None, group_names=None, confidence=0.95):
             or images, missing groups.
 
     Example:
-        >>> result = match_rate([1, 0, 1], [["counting"], ["counting"], ["negation"]], ["task"])
+        >>> result = match_rate([1, 0, 1], ["counting", "counting", "negation"], ["task"])
         >>> [(row["task"], row["match_rate"]) for row in result["groups"]]
         [('counting', 0.5), ('negation', 1.0)]
     """
@@ -65,7 +71,10 @@ def match_rate(matches, groups=None, group_names=None, confidence=0.95):
 
 def _columns(groups, images):
     """The grouping columns as lists of Python values."""
-    table = as_labels("groups", groups, ndim=2)
+    flat = as_array("groups", groups).ndim == 1
+    table = as_labels("groups", groups, ndim=1 if flat else 2)
+    if flat:
+        table = table[:, None]
     if len(table) != images:
         raise MetricInputError(
             f"`matches` has {images} images and `groups` {len(table)}; give a row for each image"

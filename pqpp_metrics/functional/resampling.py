@@ -1,6 +1,7 @@
 """Whether one performance predictor is better than another on the same queries.
 
-Both tests resample the queries with a seeded generator: the same seed gives the same result.
+Both tests resample the queries with a seeded generator: the same seed gives the same result, in
+whatever order the queries come.
 """
 
 import math
@@ -14,6 +15,7 @@ from pqpp_metrics.functional._inputs import (
     require_choice,
     require_positive_int,
     require_same_shape,
+    require_seed,
     to_numpy,
 )
 from pqpp_metrics.functional.correlation import (
@@ -59,7 +61,7 @@ def paired_bootstrap(
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         resamples: How many resamples to draw.
         confidence: Level of the percentile interval, between 0 and 1.
-        seed: Seed of the generator, an integer.
+        seed: Seed of the generator, an integer of at least 0.
 
     Returns:
         dict: "paired_bootstrap", the difference of the statistic (first minus second);
@@ -69,7 +71,8 @@ def paired_bootstrap(
         correlation). NaN where a correlation of the whole is undefined.
 
     Raises:
-        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown statistic.
+        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown statistic, a seed
+            that is no integer of at least 0.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -81,6 +84,7 @@ def paired_bootstrap(
     require_choice("statistic", statistic, tuple(STATISTICS))
     resamples = require_positive_int("resamples", resamples)
     confidence = require_between("confidence", confidence, 0, 1)
+    seed = require_seed("seed", seed)
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     measure = getattr(_resampled, statistic)
     differences = []
@@ -142,7 +146,7 @@ def paired_permutation(
         references: True performance, shape (n,).
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         permutations: How many swaps to draw.
-        seed: Seed of the generator, an integer.
+        seed: Seed of the generator, an integer of at least 0.
 
     Returns:
         dict: "paired_permutation", the difference of the statistic (first minus second);
@@ -151,7 +155,8 @@ def paired_permutation(
         where a correlation of the whole is undefined.
 
     Raises:
-        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown statistic.
+        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown statistic, a seed
+            that is no integer of at least 0.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -162,6 +167,7 @@ def paired_permutation(
     x, other, y = _three(predictions, other_predictions, references)
     require_choice("statistic", statistic, tuple(STATISTICS))
     permutations = require_positive_int("permutations", permutations)
+    seed = require_seed("seed", seed)
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     p = math.nan
     if not math.isnan(value - other_value):
@@ -199,12 +205,17 @@ def _rows_at_once(n, statistic):
 
 
 def _three(predictions, other_predictions, references):
-    """Check the predictions of both predictors and the references."""
+    """Check the predictions of both predictors and the references; put the queries in order.
+
+    The generator draws places. Only with an order of their own do queries that come shuffled, or
+    from several processes, get the same draws.
+    """
     other = as_finite("other_predictions", other_predictions, ndim=1)
     other = to_numpy(other).astype(np.float64, copy=False)
     x, y = paired_values(predictions, references)
     require_same_shape(predictions=x, other_predictions=other)
-    return x, other, y
+    order = np.lexsort((other, x, y))
+    return x[order], other[order], y[order]
 
 
 def _value(statistic, x, y):

@@ -7,6 +7,9 @@ from pqpp_metrics.functional import mann_whitney
 class MannWhitney(evaluate_module.Metric):
     """Mann-Whitney U and relative improvement of each comparison; the main value is the mean U."""
 
+    item = "comparison"
+    takes_groups = True
+
     def _info(self):
         return evaluate_module.info(mann_whitney, evaluate_module.TWO_GROUPS, citations.CONQA)
 

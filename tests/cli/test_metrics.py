@@ -104,6 +104,7 @@ def test_query_on_one_side(tmp_path, compute, pqpp):
     files = ("--predictions", "run.trec", "--references", "qrels.trec")
     done = pqpp("compute", "reciprocal_rank", *files)
     assert done.value == 2 and "q3" in done.stderr and done.stderr.count("\n") == 1
+    assert "1 query of" in done.stderr and "--missing zero or --missing drop" in done.stderr
     assert compute("reciprocal_rank", *files, "--missing", "zero")["scores"] == [0.5, 1.0, 0.0]
     assert compute("reciprocal_rank", *files, "--missing", "drop")["scores"] == [0.5, 1.0]
 
@@ -159,3 +160,158 @@ def test_undefined_values_are_null_in_json(compute, tmp_path):
         compute("pearson_qpp", "--predictions", "p.csv", "--references", "r.csv")["pearson_qpp"]
         is None
     )
+
+
+def test_the_output_never_replaces_an_input(tmp_path, pqpp):
+    pd.DataFrame({"predicted": PREDICTED, "true": TRUE}).to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    before = (tmp_path / "a.csv").read_bytes()
+    files = ("--predictions", "a.csv:predicted", "--references", "a.csv:true")
+    for output in ("a.csv", "./a.csv", "link.csv"):
+        done = pqpp("compute", "kendall_qpp", *files, "--output", output)
+        assert done.value == 2 and f"--output {output} is the input a.csv" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert (tmp_path / "a.csv").read_bytes() == before and (tmp_path / "link.csv").is_symlink()
+    (tmp_path / "old.txt").write_text("old")
+    assert pqpp("compute", "kendall_qpp", *files, "--output", "old.txt").value == 0
+    assert "kendall_qpp" in (tmp_path / "old.txt").read_text()
+
+
+@pytest.mark.parametrize("key", ["id", "query_id", "prompt_id", "prompt"])
+def test_files_with_ids_are_joined_by_them(tmp_path, compute, key):
+    """1, 2, 3, 4 in both files, the second one upside down: by id tau is 1, by place -1."""
+    (tmp_path / "p.csv").write_text(f"{key},p\n01,1\nb,2\nc,3\nd,5\n")
+    (tmp_path / "r.csv").write_text(f"{key},r\nd,4\nc,3\nb,2\n01,1\n")
+    (tmp_path / "s.csv").write_text("r\n4\n3\n2\n1\n")
+    joined = compute("rmse_qpp", "--predictions", "p.csv:p", "--references", "r.csv:r")
+    assert joined["n"] == 4 and joined["rmse_qpp"] == pytest.approx(0.5, abs=1e-12)
+    # Without ids on both sides the place decides.
+    placed = compute("rmse_qpp", "--predictions", "p.csv", "--references", "s.csv")
+    assert placed["rmse_qpp"] == pytest.approx((27 / 4) ** 0.5, abs=1e-12)
+    texts = ("--predictions", f"p.csv:{key}", "--references", f"r.csv:{key}")
+    assert compute("cohen_kappa", *texts)["cohen_kappa"] < 0  # what is scored joins nothing
+
+
+def test_ids_of_a_number_join_those_of_text(tmp_path, compute):
+    (tmp_path / "p.csv").write_text("id,p\n1,1\n2,2\n3,3\n")
+    records = [{"id": 3, "r": 3.0}, {"id": 2, "r": 2.0}, {"id": 1, "r": 1.0}]
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, records)))
+    found = compute("rmse_qpp", "--predictions", "p.csv", "--references", "r.jsonl:r")
+    assert found["rmse_qpp"] == 0
+
+
+def test_the_same_ids_in_the_same_order_may_repeat(tmp_path, compute):
+    (tmp_path / "p.csv").write_text("prompt,p\na,1\na,2\nb,3\n")
+    (tmp_path / "r.csv").write_text("prompt,r\na,1\na,2\nb,5\n")
+    found = compute("rmse_qpp", "--predictions", "p.csv:p", "--references", "r.csv:r")
+    assert found["rmse_qpp"] == pytest.approx((4 / 3) ** 0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("references", "words"),
+    [
+        ("id,r\nb,1\na,2\na,3\n", "r.csv: id 'a' is there twice"),
+        ("id,r\nb,1\na,2\nx,3\n", "p.csv: 1 id not in every file (c)"),
+        ("id,r\nb,1\na,2\n", "choose --missing drop"),
+        ("id,r\nb,1\n,2\nc,3\n", "r.csv: row 2 has no 'id'"),
+    ],
+)
+def test_ids_that_do_not_fit_are_refused(tmp_path, pqpp, references, words):
+    (tmp_path / "p.csv").write_text("id,p\na,1\nb,2\nc,3\n")
+    (tmp_path / "r.csv").write_text(references)
+    files = ("--predictions", "p.csv:p", "--references", "r.csv:r")
+    for missing in ("error", "zero"):
+        done = pqpp("compute", "rmse_qpp", *files, "--missing", missing)
+        assert done.value == 2 and words in done.stderr, done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_ids_of_one_side_can_be_dropped(tmp_path, compute, pqpp):
+    (tmp_path / "p.csv").write_text("id,p\na,1\nb,2\nc,3\n")
+    (tmp_path / "r.csv").write_text("id,r\nx,9\nc,4\nb,2\n")
+    (tmp_path / "z.csv").write_text("id,r\nx,9\ny,4\n")
+    files = ("--predictions", "p.csv:p", "--references")
+    found = compute("rmse_qpp", *files, "r.csv:r", "--missing", "drop")
+    assert found["n"] == 2 and found["rmse_qpp"] == pytest.approx(0.5**0.5, abs=1e-12)
+    done = pqpp("compute", "rmse_qpp", *files, "z.csv:r", "--missing", "drop")
+    assert done.value == 2 and "have no id in common" in done.stderr
+
+
+def test_ids_that_one_of_three_files_lacks(tmp_path, pqpp):
+    (tmp_path / "p.csv").write_text("id,p\na,1\nb,2\nc,3\n")
+    (tmp_path / "o.csv").write_text("o\n1\n3\n2\n")
+    (tmp_path / "r.csv").write_text("id,r\nc,1\nb,2\na,3\n")
+    files = ("--predictions", "p.csv:p", "--references", "r.csv:r")
+    done = pqpp("compute", "dependent_correlations", *files, "--input", "other_predictions=o.csv")
+    assert done.value == 2 and "differ in 'id', which o.csv does not have" in done.stderr
+
+
+def test_columns_of_unequal_length_are_two_groups(tmp_path, compute):
+    """ConQA's question of two files: 1 of the 3 x 2 pairs has the higher x."""
+    (tmp_path / "x.csv").write_text("id,v\na,1\nb,2\nc,5\n")
+    (tmp_path / "y.csv").write_text("id,v\nd,3\ne,6\n")
+    found = compute("mann_whitney", "--input", "x=x.csv", "--input", "y=y.csv:v")
+    assert found["mann_whitney"] == 1.0 and (found["n_x"], found["n_y"]) == ([3], [2])
+    assert found["p_value"] == [pytest.approx(0.2)]  # 2 of the 10 ways to choose have U <= 1
+
+
+def test_several_columns_are_one_list_a_row(tmp_path, compute, pqpp):
+    """Three raters, worked by hand: P = (1 + 1/3) / 2, Pe = (4/6)^2 + (2/6)^2, kappa = .25."""
+    (tmp_path / "r.csv").write_text("prompt,r1,r2,r3\na,yes,yes,yes\nb,yes,no,no\n")
+    named = compute("fleiss_kappa", "--input", "ratings=r.csv:r1,r2,r3")
+    assert named["fleiss_kappa"] == pytest.approx(0.25, abs=1e-12)
+    assert compute("fleiss_kappa", "--input", "ratings=r.csv") == named
+    done = pqpp("compute", "fleiss_kappa", "--input", "ratings=r.csv:r1,r9")
+    assert done.value == 2 and "no column 'r9' among prompt, r1" in done.stderr
+    (tmp_path / "m.csv").write_text("match,task,model\n1,a,x\n0,a,y\n1,a,x\n")
+    matches = ("--input", "matches=m.csv:match", "--input")
+    rows = compute("match_rate", *matches, "groups=m.csv:task,model")["groups"]
+    assert [(row["group_0"], row["group_1"], row["n"]) for row in rows] == [
+        ("a", "x", 2),
+        ("a", "y", 1),
+    ]
+    assert [row["n"] for row in compute("match_rate", *matches, "groups=m.csv:task")["groups"]] == [
+        3
+    ]
+
+
+@pytest.mark.parametrize("column", ["prompt_id", "asked"])
+def test_ids_beside_the_votes_stay_text(tmp_path, compute, column):
+    (tmp_path / "v.csv").write_text(f"{column},a,b,c\n007,2,2,1\n007,0,0,0\n7,1,1,1\n")
+    ids = f"prompt_ids=v.csv:{column}"
+    votes = "labels=v.csv" if column == "prompt_id" else "labels=v.csv:a,b,c"
+    found = compute("hbpp", "--input", votes, "--input", ids)
+    assert found["prompt_ids"] == ["007", "7"]
+    assert found["scores"] == pytest.approx([5 / 6, 1.0], abs=1e-12)
+
+
+def test_other_nesting_is_refused_in_one_line(tmp_path, pqpp):
+    (tmp_path / "v.csv").write_text("vote,prompt_id\n2,a\n1,b\n")
+    votes = ("--input", "labels=v.csv:vote", "--input", "prompt_ids=v.csv:prompt_id")
+    done = pqpp("compute", "hbpp", *votes)
+    assert done.value == 2 and done.stderr.count("\n") == 1
+    assert "`labels` holds 2; give a list of numbers" in done.stderr
+    assert "several as FILE:COLUMN,COLUMN" in done.stderr
+
+
+def test_a_report_is_a_row_for_each_value(tmp_path, pqpp):
+    pd.DataFrame({"predicted": PREDICTED, "true": TRUE}).to_csv(tmp_path / "a.csv", index=False)
+    files = ("--predictions", "a.csv:predicted", "--references", "a.csv:true")
+    lines = pqpp("compute", "qpp_report", *files).stdout.splitlines()
+    rows = dict(line.split() for line in lines[2:])
+    assert float(rows["pearson_qpp"]) == pytest.approx(
+        stats.pearsonr(PREDICTED, TRUE).statistic, rel=1e-5
+    )
+    assert float(rows["kendall_qpp.p_value"]) == pytest.approx(
+        stats.kendalltau(PREDICTED, TRUE).pvalue, rel=1e-5
+    )
+
+
+def test_a_wrong_seed_is_one_line(tmp_path, pqpp):
+    pd.DataFrame({"p": PREDICTED, "o": TRUE[::-1], "r": TRUE}).to_csv(tmp_path / "a.csv")
+    files = ("--predictions", "a.csv:p", "--references", "a.csv:r")
+    other = ("--input", "other_predictions=a.csv:o")
+    for seed in ("-1", "1.5", "x", "true", "null"):
+        done = pqpp("compute", "paired_bootstrap", *files, *other, "--option", f"seed={seed}")
+        assert done.value == 2 and "an integer of at least 0" in done.stderr
+        assert done.stderr.count("\n") == 1

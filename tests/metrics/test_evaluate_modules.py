@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from metrics.module_cases import CASES
 
 from pqpp_metrics import registration
-from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.errors import InputFormError, MetricInputError
 
 NAMES = registration.list_metrics()
 
@@ -195,6 +196,55 @@ def test_text_and_numbers_in_one_input_are_refused():
     metric.add_batch(labels=[[1]], prompt_ids=[7])
     with pytest.raises(MetricInputError, match="holds text"):
         metric.add_batch(labels=[[1]], prompt_ids=["7"])
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "words"),
+    [
+        ("fleiss_kappa", {"ratings": [1, 2]}, "`ratings` holds 1; give a list of text or a list "),
+        ("hbpp", {"labels": [2, 1], "prompt_ids": ["a", "b"]}, "`labels` holds 2; give a list of"),
+        ("reciprocal_rank", {"predictions": [1, 2], "references": [0, 1]}, "predictions=[[...], "),
+        ("kendall_qpp", {"predictions": [[1, 2]], "references": [[1, 2]]}, "holds [1, 2]; give a"),
+        ("kendall_qpp", {"predictions": np.ones((2, 2)), "references": [1, 2]}, "give a number"),
+        ("kendall_qpp", {"predictions": "12", "references": [1, 2]}, "holds '12'; give a number"),
+        ("conqa_relevance", {"votes": [3, 0, 0]}, "`votes` holds 3; give a list of numbers"),
+        ("match_rate", {"matches": [1], "groups": [[["a"]]]}, "groups=[[...], ...] or groups=[..."),
+        ("hwpq", {key: [1] for key in CASES["hwpq"].inputs}, "positive=[[[...]], ...]"),
+        ("mann_whitney", {"x": [1, 2, 3], "y": [1, 2]}, "for each comparison: x=[[...], ...]"),
+        ("cohen_kappa", {"predictions": ["a"], "references": [1]}, "a text for `predictions` and"),
+        ("keyword_f1", {"predictions": [1], "references": [2]}, "or a list of numbers for `pred"),
+    ],
+)
+def test_other_nesting_is_one_line_that_says_the_form(name, inputs, words):
+    metric = evaluate.load(f"pqpp/{name}")
+    with pytest.raises(MetricInputError, match=re.escape(words)) as caught:
+        metric.compute(**inputs)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(InputFormError, match=re.escape(words)):
+        metric.add_batch(**inputs)
+    case = CASES[name]
+    assert math.isfinite(metric.compute(**case.inputs, **case.options)[name])
+
+
+@pytest.mark.parametrize("groups", [["a", "b", "a"], [7, 8, 7], np.array([7, 8, 7])])
+def test_one_flat_grouping_is_a_column(groups):
+    metric = evaluate.load("pqpp/match_rate")
+    rows = metric.compute(matches=[1, 0, 1], groups=groups, group_names=["task"])["groups"]
+    assert [(row["task"], row["match_rate"], row["n"]) for row in rows] == [
+        (groups[0], 1.0, 2),
+        (groups[1], 0.0, 1),
+    ]
+
+
+@pytest.mark.parametrize("name", ["paired_bootstrap", "paired_permutation"])
+def test_rows_dealt_out_in_turn_give_the_same(name):
+    """As where each of three processes takes every third row."""
+    case = CASES[name]
+    whole = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
+    metric = evaluate.load(f"pqpp/{name}")
+    for rank in (2, 0, 1):
+        metric.add_batch(**{key: column[rank::3] for key, column in case.inputs.items()})
+    assert same(metric.compute(**case.options), whole)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if CASES[n].kind == "rankings"])

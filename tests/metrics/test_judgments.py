@@ -118,6 +118,9 @@ def test_match_rates_by_group():
     assert rows == [("a", "1", 1.0, 2), ("a", "2", 0.0, 1), ("b", "1", 0.5, 2)]
     numbered = match_rate(matches, [[7], [7], [9], [7], [9]])
     assert [row["group_0"] for row in numbered["groups"]] == [7, 9]
+    flat = match_rate(matches, ["a", "a", "b", "a", "b"], ["task"])
+    rows = [(row["task"], row["match_rate"], row["n"]) for row in flat["groups"]]
+    assert rows == [("a", pytest.approx(2 / 3), 3), ("b", 0.5, 2)]
 
 
 @given(st.integers(0, 30), st.integers(1, 30))

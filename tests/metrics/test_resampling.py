@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -49,6 +50,33 @@ def test_every_swap_has_the_measure_of_its_predictions(name, ties):
     ]
     found = getattr(_swapped, name)(swaps, a, b, y)
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_bootstrap_by_hand():
+    """The same draws, each query repeated as often as drawn, measured by scipy one by one."""
+    x, other, y = three(n=30, ties=True)
+    order = sorted(range(30), key=lambda row: (y[row], x[row], other[row]))
+    x, other, y = x[order], other[order], y[order]
+    drawn = np.concatenate(list(_draws(30, 200, 5, "pearson"))).astype(int)
+    rows = [np.repeat(np.arange(30), counts) for counts in drawn]
+    measure = MEASURES["pearson"]
+    differences = np.array([measure(x[row], y[row]) - measure(other[row], y[row]) for row in rows])
+    expected = 2 * (min((differences <= 0).sum(), (differences >= 0).sum()) + 1) / 201
+    shuffled = np.random.default_rng(1).permutation(30)
+    found = paired_bootstrap(*(v[shuffled] for v in (x, other, y)), "pearson", 200, 0.9, seed=5)
+    assert found["p_value"] == pytest.approx(min(1, expected), abs=1e-12)
+    assert found["ci_low"] == pytest.approx(np.quantile(differences, 0.05), abs=1e-12)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_order_of_the_queries_does_not_matter(test, name, ties):
+    values = three(n=35, ties=ties)
+    expected = test(*values, name, 150)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(35)
+        assert test(*(one[order] for one in values), name, 150) == expected
 
 
 def test_more_queries_than_a_block():
@@ -130,3 +158,13 @@ def test_resamples_that_are_constant_do_not_count():
 def test_bad_input_is_one_typed_error(test, arguments, words):
     with pytest.raises(MetricInputError, match=words):
         test(*arguments)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", True, None, np.bool_(True)])
+def test_a_seed_is_an_integer_from_0_on(test, seed):
+    words = re.escape(f"`seed` is {seed!r}; it must be an integer of at least 0")
+    with pytest.raises(MetricInputError, match=words):
+        test([1, 2, 3], [2, 1, 3], [1, 2, 3], "kendall", 20, seed=seed)
+    numpys = test(*three(), "kendall", 20, seed=np.int64(7))
+    assert numpys == test(*three(), "kendall", 20, seed=7)

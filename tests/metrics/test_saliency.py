@@ -1,6 +1,7 @@
 import json
 import math
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -240,6 +241,14 @@ def test_values_that_no_square_holds():
 def test_negative_predictions():
     p, q = np.array([[-1.0, 2.0]]), np.array([[0.0, 1.0]])
     assert F.sim(p, q) == F.sim(p + 1, q)
+    # Moved up they are 0 and 3, and 1e-20 more: densities of 1e-20 / 3 and 1.
+    truth = np.array([[1.0, 3.0]])
+    expected = 0.25 * math.log(0.25 / (1e-20 / 3)) + 0.75 * math.log(0.75)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert F.kld(p, truth) == pytest.approx(expected, abs=1e-12)
+        # A constant is uniform, whatever its sign and digits.
+        assert F.kld(np.full((1, 3), -0.1), [[0, 0, 1]]) == pytest.approx(math.log(3), abs=1e-12)
     for metric in (F.kld, F.sim):
         with pytest.raises(MetricInputError, match="never negative"):
             metric(p, q, convention="richhf")

@@ -120,7 +120,7 @@ def test_bad_judgments_name_file_and_line(tmp_path, text, words):
 def test_a_query_on_one_side_only(tmp_path):
     run = trec.read_run(write(tmp_path, "run", RUN + "q3 Q0 d1 1 1 t\n"))
     qrels = trec.read_qrels(write(tmp_path, "qrels", QRELS + "q4 0 d1 1\n"))
-    with pytest.raises(MetricInputError, match=r"1 queries of the judgments .* \(q4\)"):
+    with pytest.raises(MetricInputError, match=r"1 query of the judgments is .* \(q4\)"):
         trec.rankings(run, qrels)
     dropped = trec.rankings(run, qrels, missing="drop")
     assert dropped.query_ids == ["q1", "q2"]
