@@ -150,6 +150,7 @@ def run(options: argparse.Namespace) -> None:
     if options.report and options.projection not in (None, "none"):
         require_method(options.projection)  # before the scoring
     targets = resolve_targets(options.targets)
+    _refuse_options_of_other_tables(options)
     if options.table == "generalisation":
         generalisation.check_options(options)
     predictors = load_predictors(names_of(options.predictors), options.split)
@@ -189,6 +190,18 @@ def _refuse_options_of_the_other(options: argparse.Namespace) -> None:
                 f"--{name.replace('_', '-')}: --benchmark {options.benchmark} has none; leave it "
                 f"out, or take --benchmark {other}"
             )
+
+
+def _refuse_options_of_other_tables(options: argparse.Namespace) -> None:
+    from pqpp_cli.errors import CommandError
+
+    tables = {
+        "dataset": "generalisation",
+        **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
+    }
+    for name, table in tables.items():
+        if getattr(options, name) and options.table not in (table, "generalisation"):
+            raise CommandError(f"--{name}: only --table {table} has it; leave it out, or take that")
 
 
 def load_rows(config: str, split: str, data_dir: str | None, image_dir: str | None = None):

@@ -24,7 +24,7 @@ def check_options(options: argparse.Namespace) -> None:
     from pqpp_cli.errors import CommandError
     from pqpp_datasets.benchmarks import BENCHMARKS
 
-    for name in ("report", "baseline", "image_dir"):
+    for name in ("report", "baseline", "image_dir", "metrics", "metric"):
         if getattr(options, name):
             raise CommandError(
                 f"--{name.replace('_', '-')}: --table generalisation has none; leave it out, or "

@@ -51,7 +51,7 @@ def read_inputs(
     if suffixes & set(_TREC):
         return _read_trec(metric, files, suffixes, missing)
     ids = [split_columns(files[name])[1] for name in names if name in _IDS]
-    frames = {path: _known_table(path, ids) for path in paths.values()}
+    frames = {path: _known_table(path, ids) for path in dict.fromkeys(paths.values())}
     taken = {name: _columns_of(name, files[name], frames[paths[name]]) for name in names}
     values = {name: _rows(frames[paths[name]], taken[name]) for name in names}
     if groups and not any(isinstance(column[0], list) for column in values.values() if column):
@@ -194,7 +194,7 @@ def _rows_by_id(frames: Mapping, used: Mapping[str, set], missing: str) -> dict[
         holders = [path for path in frames if key in frames[path] and key not in used[path]]
         if len(holders) < 2:
             continue
-        ids = {path: _ids(path, key, frames[path][key]) for path in holders}
+        ids = {path: _ids(frames[path][key]) for path in holders}
         alike = len({tuple(own) for own in ids.values()}) == 1
         if len(holders) == len(frames):
             return None if alike else _joined(key, ids, missing)
@@ -207,20 +207,23 @@ def _rows_by_id(frames: Mapping, used: Mapping[str, set], missing: str) -> dict[
     return None
 
 
-def _ids(path: str, key: str, column) -> list[str]:
+def _ids(column) -> list[str]:
+    """Return a column's ids as text; the empty text where there is none."""
     import pandas as pd
 
-    if column.isna().any():
-        row = int(column.isna().to_numpy().argmax()) + 1
-        raise CommandError(f"{path}: row {row} has no {key!r}; give every row one")
-    whole = pd.api.types.is_float_dtype(column) and (column % 1 == 0).all()
-    return [str(value) for value in (column.astype(int) if whole else column)]
+    known = column.dropna()
+    whole = pd.api.types.is_float_dtype(column) and (known % 1 == 0).all()
+    texts = (str(int(value) if whole else value) for value in known)
+    return ["" if empty else next(texts) for empty in column.isna()]
 
 
 def _joined(key: str, ids: Mapping[str, list[str]], missing: str) -> dict[str, list[int]]:
     """Return the rows of each file, brought into the order of the first by their ids."""
     places = {path: dict(zip(own, range(len(own)), strict=True)) for path, own in ids.items()}
     for path, own in ids.items():
+        if "" in places[path]:
+            row = own.index("") + 1
+            raise CommandError(f"{path}: row {row} has no {key!r}; give every row one")
         if len(places[path]) < len(own):
             again = next(one for row, one in enumerate(own) if places[path][one] != row)
             raise CommandError(
@@ -265,7 +268,10 @@ def read_table(path: str, ids: Sequence[str | None] = ()):
             header = pd.read_csv(path, nrows=0, **table).columns
             # As a number the id 007 would become 7.
             texts = {*_IDS, *ids}
-            return pd.read_csv(path, dtype={name: str for name in header if name in texts}, **table)
+            held = [name for name in header if name in texts]
+            # And the prompt "None" would be none; only an empty cell is.
+            found = pd.read_csv(path, converters=dict.fromkeys(held, str), **table)
+            return found.assign(**{name: found[name].replace("", None) for name in held})
         if suffix == ".parquet":
             return pd.read_parquet(path)
         text = Path(path).read_text("utf-8-sig")

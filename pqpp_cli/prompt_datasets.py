@@ -39,16 +39,24 @@ def load_rows(options: argparse.Namespace):
             text.
     """
     import datasets
+    from datasets.exceptions import DatasetGenerationError
 
     import pqpp_datasets  # noqa: F401 (registers, also where the start-up files are switched off)
     from pqpp_cli.errors import is_typed
+    from pqpp_hub.reasons import reason_behind
 
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
     try:
         rows = _split_of(_loaded(options), options)
-    except (ValueError, OSError, datasets.exceptions.DatasetGenerationError) as error:
+    except Exception as error:
         if is_typed(error):
+            raise
+        # The texts of the Hub's client may hold request headers, and with them a token.
+        refused = reason_behind(error)
+        if refused is not None:
+            raise CommandError(f"--dataset {options.dataset}: it {refused}") from None
+        if not isinstance(error, (ValueError, OSError, DatasetGenerationError)):
             raise
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise CommandError(f"--dataset {options.dataset}: {reason}") from None
@@ -61,6 +69,12 @@ def _loaded(options: argparse.Namespace):
     if (Path(options.dataset) / "dataset_dict.json").is_file() or (
         Path(options.dataset) / "dataset_info.json"
     ).is_file():
+        for name in ("config", "data_dir", "image_dir"):
+            if getattr(options, name) is not None:
+                raise CommandError(
+                    f"--{name.replace('_', '-')}: {options.dataset} was saved by save_to_disk and "
+                    "takes none; leave it out"
+                )
         return datasets.load_from_disk(options.dataset)
     images = {} if options.image_dir is None else {"image_dir": options.image_dir}
     return datasets.load_dataset(
@@ -77,6 +91,14 @@ def _split_of(found, options: argparse.Namespace):
     splits = list(found)
     if options.split is None and len(splits) == 1:
         return found[splits[0]]
+    if options.dataset == "pqpp" and options.split in ("train", "validation", "test"):
+        import datasets
+
+        # A copy may lack one of its splits; the benchmark says which file is missing.
+        if options.split not in splits:
+            return datasets.load_dataset(
+                "pqpp", options.config, data_dir=options.data_dir, split=options.split
+            )
     if options.split not in splits:
         asked = "--split is needed" if options.split is None else f"--split {options.split}"
         raise CommandError(f"{asked}: {options.dataset} has {', '.join(splits)}; use one of them")

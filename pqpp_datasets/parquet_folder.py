@@ -49,8 +49,14 @@ def folder_written_beside(folder: Path, inputs: Iterable[Path] = ()) -> Iterator
         (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_files_in(new))), "utf-8")
         if folder.exists():
             _refuse_files_of_others(folder)  # again: it may have taken long
-            folder.rename(old)
-        new.rename(folder)
+        try:
+            if folder.exists():
+                folder.rename(old)
+            new.rename(folder)
+        except BaseException:
+            if old.exists() and not folder.exists():
+                old.rename(folder)
+            raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

@@ -17,7 +17,7 @@ from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
 from pqpp_models.training.pretrained import load_tokenizer
-from pqpp_models.training.publish import run_script, save_and_publish
+from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\
   accelerate launch training/train_bert.py --config training/recipes/bert.yaml
@@ -96,6 +96,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
 def main() -> None:
     """Read the recipe and the data, train once or over the grid."""
     recipe = parse_recipe(BertRecipe, __doc__, EXAMPLES)
+    check_output(recipe, BertPredictor.name)
     training = load_rows(recipe, recipe.train_split)
     validation = load_rows(recipe, recipe.validation_split)
     if recipe.grid:

@@ -26,7 +26,7 @@ from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, is_sharded, make_accelerator, predict_in_parts, train
 from pqpp_models.training.pretrained import load_processor
-from pqpp_models.training.publish import run_script, save_and_publish
+from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\
   accelerate launch training/train_clip.py --config training/recipes/clip_generation.yaml \\
@@ -164,6 +164,7 @@ def train_clip(recipe: ClipRecipe, training, validation):
 def main() -> None:
     """Read the recipe and the data, train once or over the grid."""
     recipe = parse_recipe(ClipRecipe, __doc__, EXAMPLES)
+    check_output(recipe, ClipPredictor.name)
     training = read_split(recipe, recipe.train_split)
     validation = read_split(recipe, recipe.validation_split)
     if recipe.grid:

@@ -24,7 +24,7 @@ from pqpp_models.training.data import correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
 from pqpp_models.training.pretrained import load_processor
-from pqpp_models.training.publish import run_script, save_and_publish
+from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\
   accelerate launch training/train_correlation_cnn.py --image_dir pqpp_images \\
@@ -124,6 +124,7 @@ def train_cnn(recipe: CnnRecipe, training, validation):
 def main() -> None:
     """Read the recipe and the data, train once or over the grid."""
     recipe = parse_recipe(CnnRecipe, __doc__, EXAMPLES)
+    check_output(recipe, CorrelationCnnPredictor.name)
     training = read_split(recipe, recipe.train_split)
     validation = read_split(recipe, recipe.validation_split)
     if recipe.grid:

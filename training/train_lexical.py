@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import pqpp_datasets  # noqa: F401 -- lets load_dataset("pqpp") find the benchmarks
 from pqpp_metrics.functional import kendall_qpp, pearson_qpp
 from pqpp_models import TARGETS, Predictor
+from pqpp_models.checkpoint import check_place
 from pqpp_models.lexical import LexicalPredictor
 from pqpp_models.lexical_features import DENSE, dense_features
 from pqpp_models.training.data import reading
@@ -32,6 +33,7 @@ Rows = list[dict[str, Any]]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the training that the command line asks for."""
     options = parse(arguments)
+    check_place(options.output, LexicalPredictor.name)
     splits, version = load_splits(options.config, options.data_dir)
     prompts, scores = columns(splits["train"])
     data = f"{options.config} {version}, split train"

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from pqpp_models import TARGETS, PredictorError
 from pqpp_models.calibrated import NEAREST
+from pqpp_models.checkpoint import check_place
 from pqpp_models.collection import Collection, Floats, similarities
 from pqpp_models.collection_data import (
     Benchmark,
@@ -98,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recipe["encoder"] = recipe["model"]
     recipe |= {name: value for name, value in vars(options).items() if value is not None}
     require_names(recipe, NEEDED, options.recipe)
+    check_place(recipe["output"], StaticPredictor.name)
     torch.use_deterministic_algorithms(True)
     with reading("pqpp", "check --config and --data-dir"):
         benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))

@@ -31,6 +31,7 @@ from pqpp_models.bert.modeling_bert_predictor import (
 )
 from pqpp_models.bert.tokens import encode
 from pqpp_models.calibrated import NEAREST
+from pqpp_models.checkpoint import check_place
 from pqpp_models.collection import Collection, Floats, similarities
 from pqpp_models.collection_data import (
     Benchmark,
@@ -69,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recipe["encoder"] = recipe["model"]
     recipe |= {name: value for name, value in vars(options).items() if value is not None}
     require_names(recipe, NEEDED, options.recipe)
+    if not recipe["folds"]:
+        check_place(recipe["output"], TextEnsemblePredictor.name)
     with reading("pqpp", "check --config and --data-dir"):
         benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
     captions = read_captions(recipe["captions"], [*benchmark.train, *benchmark.validation])

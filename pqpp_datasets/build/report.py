@@ -41,12 +41,17 @@ def render_card(built: Built, name: str) -> str:
         built: The benchmark.
         name: Its name.
     """
+    generation = built.generation
     return _template("card.md").render(
         name=name,
         splits={split: table.num_rows for split, table in built.splits.items()},
         targets=_targets(built),
         options=built.options,
-        has_generation=built.generation is not None,
+        has_generation=generation is not None,
+        has_control=bool(generation and generation.control_group),
+        has_reference=bool(
+            generation and any(a.reference_share is not None for a in generation.annotators)
+        ),
         has_retrieval=built.retrieval is not None,
     )
 

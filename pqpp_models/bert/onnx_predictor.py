@@ -124,7 +124,7 @@ class OnnxBertPredictor(Predictor):
         """Say where such a predictor comes from: none is in the package."""
         raise UnknownPredictorError(
             f"no weights of {name!r} come with the package; convert a text predictor by "
-            "`pqpp models export FOLDER --onnx`, or give a folder or OWNER/REPOSITORY"
+            f"`pqpp models export FOLDER --onnx`, or give a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod

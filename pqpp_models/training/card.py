@@ -48,7 +48,7 @@ def describe(
         settings["model"] = Path(recipe.model).resolve().name
     if Path(recipe.dataset).exists():
         settings["dataset"] = Path(recipe.dataset).resolve().name
-    repository = {"repository": recipe.hub_model_id} if recipe.hub_model_id else {}
+    repository = {"repository": recipe.hub_model_id} if recipe.push_to_hub else {}
     return {
         **repository,
         "recipe": settings,

@@ -98,7 +98,7 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
         yield
     except (BenchmarkError, PredictorError):
         raise
-    except (OSError, ValueError, KeyError, DatasetsError) as error:
+    except Exception as error:
         if isinstance(error.__cause__, BenchmarkError):
             raise error.__cause__ from None
         if dataset == "pqpp" and isinstance(error, DatasetGenerationError):
@@ -112,6 +112,8 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
         refused = reason_behind(error)
         if refused is not None:
             raise RecipeError(f"the dataset {dataset} {refused}") from None
+        if not isinstance(error, (OSError, ValueError, KeyError, DatasetsError)):
+            raise
         inner = error.__cause__ if isinstance(error, DatasetGenerationError) else error
         # A KeyError's text is its key in quotes.
         said = " ".join(str(inner.args[0] if isinstance(inner, KeyError) else inner).split())

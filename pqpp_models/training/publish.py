@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pqpp_models.checkpoint import check_place
 from pqpp_models.errors import HubError, PredictorError
 from pqpp_models.training.arguments import Recipe
 
@@ -23,10 +24,30 @@ def save_and_publish(predictor: Any, recipe: Recipe) -> Path:
     Returns:
         The predictor's folder.
     """
-    folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
+    folder = predictor.save_pretrained(_folder_of(recipe))
     print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")  # noqa: T201
     push_if_wanted(folder, recipe)
     return folder
+
+
+def _folder_of(recipe: Recipe) -> Path:
+    return Path(recipe.output_dir) / "model"
+
+
+def check_output(recipe: Recipe, kind: str) -> None:
+    """Check, before the training, that the predictor may be saved where the recipe says.
+
+    Args:
+        recipe: Names the folder.
+        kind: The predictor's name.
+
+    Raises:
+        CheckpointError: There is something else than an older predictor of this kind.
+
+    Example:
+        >>> check_output(Recipe(output_dir="nowhere-yet"), "bert")
+    """
+    check_place(_folder_of(recipe), kind)
 
 
 def check_push(recipe: Recipe) -> None:

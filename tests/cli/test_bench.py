@@ -344,3 +344,19 @@ def test_options_of_the_other_benchmark_are_refused(words, option, capsys):
     assert main(["bench", *words]) == 2
     error = capsys.readouterr().err
     assert f"{option}: --benchmark" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--table", "generalisation", "--metrics", "m.csv"], "--metrics"),
+        (["--dataset", "a.csv:score"], "--dataset"),
+        (["--table", "by-source", "--metrics", "m.csv"], "--metrics"),
+    ],
+)
+def test_options_of_another_table_are_refused(words, option, capsys):
+    from pqpp_cli.main import main
+
+    assert main(["bench", *words]) == 2
+    error = capsys.readouterr().err
+    assert f"{option}: " in error and error.count("\n") == 1

@@ -179,7 +179,7 @@ def test_the_output_never_replaces_an_input(tmp_path, pqpp):
 
 @pytest.mark.parametrize("key", ["id", "query_id", "prompt_id", "prompt"])
 def test_files_with_ids_are_joined_by_them(tmp_path, compute, key):
-    """1, 2, 3, 4 in both files, the second one upside down: by id tau is 1, by place -1."""
+    """1, 2, 3, 4 and once 5 for 4, the second file upside down: by id one error of 1."""
     (tmp_path / "p.csv").write_text(f"{key},p\n01,1\nb,2\nc,3\nd,5\n")
     (tmp_path / "r.csv").write_text(f"{key},r\nd,4\nc,3\nb,2\n01,1\n")
     (tmp_path / "s.csv").write_text("r\n4\n3\n2\n1\n")
@@ -205,6 +205,20 @@ def test_the_same_ids_in_the_same_order_may_repeat(tmp_path, compute):
     (tmp_path / "r.csv").write_text("prompt,r\na,1\na,2\nb,5\n")
     found = compute("rmse_qpp", "--predictions", "p.csv:p", "--references", "r.csv:r")
     assert found["rmse_qpp"] == pytest.approx((4 / 3) ** 0.5, abs=1e-12)
+
+
+def test_words_that_pandas_takes_for_nothing_are_ids(tmp_path, compute):
+    (tmp_path / "p.csv").write_text("prompt,p\nNA,1\nNone,2\nnull,3\n")
+    (tmp_path / "r.csv").write_text("prompt,r\nnull,3\nNA,1\nNone,5\n")
+    found = compute("rmse_qpp", "--predictions", "p.csv:p", "--references", "r.csv:r")
+    assert found["rmse_qpp"] == pytest.approx(3**0.5, abs=1e-12)
+
+
+def test_empty_ids_in_files_that_are_alike(tmp_path, compute):
+    (tmp_path / "p.csv").write_text("id,p\na,1\n,2\nc,3\n")
+    (tmp_path / "r.csv").write_text("id,r\na,1\n,2\nc,6\n")
+    found = compute("rmse_qpp", "--predictions", "p.csv:p", "--references", "r.csv:r")
+    assert found["rmse_qpp"] == pytest.approx(3**0.5, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,9 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
         assert [row["prompt"] for row in found] == [texts[i] for i in kept]
         values = [[row[target] for target in TARGETS] for row in found]
         np.testing.assert_allclose(values, expected[kept], atol=1e-9)
+    for option in ("--config", "--data-dir", "--image-dir"):
+        line = refused(capsys, "predict", "--dataset", str(tmp_path / "plain"), option, "x")
+        assert f"{option}: " in line
     line = refused(capsys, "predict", "--dataset", str(tmp_path / "splits"), "--column", "caption")
     assert "--split is needed" in line and "has a, b; use one of them" in line
 
@@ -167,3 +170,17 @@ def test_bad_datasets_are_one_line_and_two(arguments, expected, tmp_path, monkey
     datasets.Dataset.from_dict({"prompt": ["a", None]}).save_to_disk("nulls")
     capsys.readouterr()
     assert expected in refused(capsys, "predict", *arguments)
+
+
+def test_a_token_that_fits_no_header_is_not_shown(monkeypatch, capsys):
+    """The transport's own message holds it."""
+
+    class LocalProtocolError(Exception):
+        __module__ = "httpx"
+
+    def refuse(*_, **__):
+        raise LocalProtocolError("Illegal header value b'Bearer hf_SECRET'")
+
+    monkeypatch.setattr("datasets.load_dataset", refuse)
+    line = refused(capsys, "predict", "--dataset", "some/repo")
+    assert "no token by its form" in line and "SECRET" not in line

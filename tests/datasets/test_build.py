@@ -615,3 +615,21 @@ def test_a_million_judgments(tmp_path, suffix):
     start = time.process_time()
     build_benchmark(path)
     assert time.process_time() - start < 10
+
+
+def test_the_card_claims_no_check_that_did_not_happen(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("prompt,image,model,annotator,label\nA cat.,1,sdxl,a,2\nA dog.,2,sdxl,a,1\n")
+    write_benchmark(build_benchmark(path), tmp_path / "plain")
+    card = (tmp_path / "plain" / "README.md").read_text()
+    assert "There was no control group" in card and "There were no reference images" in card
+    assert "kappa" not in card
+    path.write_text(
+        "prompt,image,model,annotator,label,control\n"
+        "A cat.,1,sdxl,c,2,true\nA cat.,1,sdxl,a,2,false\n"
+        "A dog.,2,sdxl,c,1,true\nA dog.,2,sdxl,a,1,false\nA dog.,3,reference,a,2,false\n"
+    )
+    write_benchmark(build_benchmark(path), tmp_path / "checked")
+    card = (tmp_path / "checked" / "README.md").read_text()
+    assert "Cohen's kappa of 0.41" in card and "over 50 % of the reference images" in card
+    assert "There w" not in card

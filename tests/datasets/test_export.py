@@ -174,6 +174,28 @@ def test_ended_export_leaves_nothing(tmp_path):
     assert [p.name for p in tmp_path.iterdir() if "out" in p.name] == []
 
 
+def test_export_ended_in_its_last_step_leaves_the_old_one(tmp_path):
+    cache = {"HF_DATASETS_CACHE": str(tmp_path / "cache")}
+    code = (
+        "import os, pathlib, signal, sys\n"
+        "from pqpp_cli.main import main\n"
+        f"words = ['datasets', 'export', 'sample', '--out', {str(tmp_path / 'out')!r}]\n"
+        "assert main(words) == 0\n"
+        "pathlib.Path(words[-1], 'README.md').write_text('the old one')\n"
+        "rename = pathlib.Path.rename\n"
+        "def renamed(self, target):\n"
+        "    done = rename(self, target)\n"
+        "    if pathlib.Path(target).name == 'old':\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return done\n"
+        "pathlib.Path.rename = renamed\n"
+        "main(words)\n"
+    )
+    assert run([sys.executable, "-c", code], tmp_path, **cache).returncode == 143
+    assert (tmp_path / "out" / "README.md").read_text() == "the old one"
+    assert [p.name for p in tmp_path.iterdir() if "out" in p.name] == ["out"]
+
+
 def test_failed_export_leaves_the_old_one(tmp_path):
     data = write_conqa(tmp_path / "data")
     export(["conqa"], tmp_path / "out", str(data))

@@ -172,8 +172,9 @@ def test_a_folder_without_prompts_is_refused(tmp_path):
         read_folder(tmp_path)
 
 
-def test_the_command_writes_a_gallery(feedback, folder, tmp_path):
+def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
     import argparse
+    import sys
 
     from transformers.utils import logging
 
@@ -187,8 +188,9 @@ def test_the_command_writes_a_gallery(feedback, folder, tmp_path):
     words += ["--json", str(table), "--threshold", "0", "--overlays", str(tmp_path / "tinted")]
     options = parser.parse_args(words)
     logging.enable_progress_bar()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     options.run(options)
-    assert not logging.is_progress_bar_enabled()  # standard error is no terminal here
+    assert not logging.is_progress_bar_enabled()
     assert "<mark>red</mark>" in page.read_text()
     tinted = sorted((tmp_path / "tinted").iterdir())
     kinds = ("implausibility", "misalignment")

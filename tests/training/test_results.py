@@ -394,3 +394,16 @@ def test_an_evaluation_has_the_same_batches_in_any_number_of_processes(world, mo
 
 def test_batches_in_order():
     assert [b.tolist() for b in in_order(5, 2)] == [[0, 1], [2, 3], [4]]
+
+
+def test_an_output_of_another_kind_is_refused_before_the_training(tmp_path, capsys):
+    for folder in (tmp_path / "one", tmp_path / "runs" / "model"):
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text('{"predictor_type": "static"}')
+    # There is no such dataset either, which would be told otherwise.
+    none = ["--dataset", tmp_path / "none", "--output_dir", tmp_path / "runs"]
+    for script in ("train_bert", "train_clip", "train_correlation_cnn"):
+        assert run_in_main(script, *none) == 2
+        assert "holds a 'static', which a" in capsys.readouterr().err
+    assert run_in_main("train_lexical", "--config", "nope", "--output", tmp_path / "one") == 2
+    assert "which a 'lexical' does not replace" in capsys.readouterr().err
