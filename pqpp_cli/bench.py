@@ -22,6 +22,14 @@ _ONLY = {
 }
 """Options that one benchmark has and the other has not, with what they are if left out."""
 
+_TABLE_OF = {
+    "dataset": "generalisation",
+    "fitted_to": "cross-dataset",
+    "metrics": "automatic-metrics",
+    "metric": "automatic-metrics",
+}
+"""Options that one table alone has."""
+
 _EPILOG = """examples:
   pqpp bench --split validation
   pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
@@ -195,13 +203,12 @@ def _refuse_options_of_the_other(options: argparse.Namespace) -> None:
 def _refuse_options_of_other_tables(options: argparse.Namespace) -> None:
     from pqpp_cli.errors import CommandError
 
-    tables = {
-        "dataset": "generalisation",
-        **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
-    }
-    for name, table in tables.items():
-        if getattr(options, name) and options.table not in (table, "generalisation"):
-            raise CommandError(f"--{name}: only --table {table} has it; leave it out, or take that")
+    for name, table in _TABLE_OF.items():
+        if getattr(options, name) != _ONLY["pqpp"][name] and options.table != table:
+            raise CommandError(
+                f"--{name.replace('_', '-')}: only --table {table} has it; leave it out, or take "
+                "that table"
+            )
 
 
 def load_rows(config: str, split: str, data_dir: str | None, image_dir: str | None = None):

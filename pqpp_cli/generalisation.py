@@ -24,12 +24,17 @@ def check_options(options: argparse.Namespace) -> None:
     from pqpp_cli.errors import CommandError
     from pqpp_datasets.benchmarks import BENCHMARKS
 
-    for name in ("report", "baseline", "image_dir", "metrics", "metric"):
+    for name in ("report", "baseline", "image_dir"):
         if getattr(options, name):
             raise CommandError(
                 f"--{name.replace('_', '-')}: --table generalisation has none; leave it out, or "
                 "take another table"
             )
+    if options.config not in ("pqpp", "pqpp-v1.0"):  # the second is what stands if left out
+        raise CommandError(
+            f"--config {options.config}: --table generalisation reads pqpp; leave it out, or name "
+            "a set of your own by --dataset FILE:COLUMN"
+        )
     splits = BENCHMARKS["pqpp"].splits
     if options.split not in splits:
         raise CommandError(

@@ -91,15 +91,14 @@ def _split_of(found, options: argparse.Namespace):
     splits = list(found)
     if options.split is None and len(splits) == 1:
         return found[splits[0]]
-    if options.dataset == "pqpp" and options.split in ("train", "validation", "test"):
-        import datasets
+    if options.split not in splits:
+        if options.dataset == "pqpp" and options.split is not None:
+            import datasets
 
-        # A copy may lack one of its splits; the benchmark says which file is missing.
-        if options.split not in splits:
-            return datasets.load_dataset(
+            # A copy may lack one of its splits; the benchmark says which file is missing.
+            datasets.load_dataset(
                 "pqpp", options.config, data_dir=options.data_dir, split=options.split
             )
-    if options.split not in splits:
         asked = "--split is needed" if options.split is None else f"--split {options.split}"
         raise CommandError(f"{asked}: {options.dataset} has {', '.join(splits)}; use one of them")
     return found[options.split]

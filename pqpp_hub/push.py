@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqpp_hub.names import content_id, is_repository_id
 from pqpp_hub.reasons import reason_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 KINDS = {"model": "model", "dataset": "dataset", "space": "Space"}
 _MAIN = "main"
-_CHUNK = 1 << 20
 _TRIES = 3
 
 
@@ -153,44 +152,6 @@ def push_files(
         if not dry_run:
             push.write(private, message)
         return push.report(dry_run)
-
-
-def is_repository_id(name: str) -> bool:
-    """Tell whether a name has the form `OWNER/REPOSITORY`.
-
-    Args:
-        name: Any text.
-
-    Example:
-        >>> is_repository_id("someone/pqpp-lexical"), is_repository_id("lexical")
-        (True, False)
-    """
-    part = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
-    return re.fullmatch(f"{part}/{part}", name) is not None
-
-
-def content_id(path: Path, like: str) -> str:
-    """Name a file's content as the Hub names it: by sha256 where `like` is one, else as git does.
-
-    Args:
-        path: The file.
-        like: A name that the Hub gave.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "empty"
-        >>> path.touch()
-        >>> content_id(path, "0" * 64)[:8], content_id(path, "0" * 40)[:8]
-        ('e3b0c442', 'e69de29b')
-    """
-    if len(like) == 64:
-        digest = hashlib.sha256()
-    else:
-        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 class _Push:

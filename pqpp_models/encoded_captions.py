@@ -259,7 +259,7 @@ def load_encoder(name_or_path: str) -> tuple[Any, Any]:
         from pqpp_models.bert.modeling_bert_predictor import pretrained_encoder
     except ImportError as error:
         raise MissingResourceError(f"an encoder needs {error.name}; install pqpp[models]") from None
-    from pqpp_models.training.pretrained import load_tokenizer
+    from pqpp_models.pretrained import load_tokenizer
 
     return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
 

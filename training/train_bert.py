@@ -10,13 +10,13 @@ from pqpp_models.bert.encoding import pad, score
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.bert.tokens import encode, length_sorted
+from pqpp_models.pretrained import load_tokenizer
 from pqpp_models.targets import scale_targets, unscale_targets
 from pqpp_models.training.arguments import Recipe, option, parse_recipe
 from pqpp_models.training.card import describe
 from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
-from pqpp_models.training.pretrained import load_tokenizer
 from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\

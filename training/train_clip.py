@@ -19,13 +19,13 @@ from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePredictio
 from pqpp_models.clip.pairs import Pairs, performance, read_pairs
 from pqpp_models.clip.predictor import ClipPredictor, read_mappings
 from pqpp_models.clip.tuning import TUNINGS, merge, prepare
+from pqpp_models.pretrained import load_processor
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
 from pqpp_models.training.batches import in_order
 from pqpp_models.training.card import describe
 from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, is_sharded, make_accelerator, predict_in_parts, train
-from pqpp_models.training.pretrained import load_processor
 from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\

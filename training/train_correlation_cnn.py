@@ -16,6 +16,7 @@ from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnForPerformancePrediction,
 )
 from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
+from pqpp_models.pretrained import load_processor
 from pqpp_models.targets import scale_targets, unscale_targets
 from pqpp_models.training.arguments import Recipe, option, parse_recipe
 from pqpp_models.training.batches import in_order
@@ -23,7 +24,6 @@ from pqpp_models.training.card import describe
 from pqpp_models.training.data import correlations, fingerprint, load_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
-from pqpp_models.training.pretrained import load_processor
 from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\

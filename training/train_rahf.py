@@ -6,13 +6,13 @@ from pathlib import Path
 from accelerate.utils import gather_object
 from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
 
+from pqpp_models.pretrained import loading
 from pqpp_models.rahf.configuration_rahf import RahfConfig
 from pqpp_models.rahf.evaluation import evaluate, join, predict_rows, summary, truth_of
 from pqpp_models.rahf.examples import BLINDS, Examples, fingerprint, load_split
 from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import VARIANTS
 from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
-from pqpp_models.rahf.pretrained import loading
 from pqpp_models.rahf.processing_rahf import RahfProcessor
 from pqpp_models.rahf.provenance import is_published
 from pqpp_models.rahf.publishing import FILES, render_card, save_whole

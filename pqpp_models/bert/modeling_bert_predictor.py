@@ -17,7 +17,7 @@ from transformers import AutoModel, PreTrainedModel
 from pqpp_models.bert.configuration_bert_predictor import MAX_LENGTH, BertPredictorConfig
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.rahf.pretrained import loading
+from pqpp_models.pretrained import loading
 from pqpp_models.strict_loading import StrictLoading
 
 # What transformers calls an encoder's table of learned positions.

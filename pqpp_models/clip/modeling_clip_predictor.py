@@ -19,7 +19,7 @@ from transformers import AutoModel, PreTrainedModel
 from pqpp_models.clip.configuration_clip_predictor import ClipPredictorConfig
 from pqpp_models.errors import CheckpointError
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.rahf.pretrained import loading
+from pqpp_models.pretrained import loading
 from pqpp_models.strict_loading import StrictLoading
 
 _NEEDED = ("get_text_features", "get_image_features")

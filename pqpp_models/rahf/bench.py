@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.pretrained import loading
 from pqpp_models.rahf.evaluation import (
     Predictions,
     Truth,
@@ -19,7 +20,6 @@ from pqpp_models.rahf.evaluation import (
 from pqpp_models.rahf.examples import Examples, load_split, map_array
 from pqpp_models.rahf.feedback import FeedbackModel
 from pqpp_models.rahf.labels import SCORES
-from pqpp_models.rahf.pretrained import loading
 from pqpp_models.rahf.provenance import counted, is_published
 from pqpp_models.rahf.tables import tables
 

@@ -314,7 +314,7 @@ def main() -> None:
     """Convert a file and save the model with its processor."""
     from transformers import AutoTokenizer, ViTImageProcessor
 
-    from pqpp_models.rahf.pretrained import loading
+    from pqpp_models.pretrained import loading
     from pqpp_models.rahf.processing_rahf import RahfProcessor
     from pqpp_models.rahf.publishing import FILES, render_card, save_whole
     from pqpp_models.rahf.whole_folder import refuse_foreign_files

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from pqpp_models.clip.pairs import open_image
 from pqpp_models.errors import PredictorError
+from pqpp_models.pretrained import why_not_loaded
 from pqpp_models.rahf.augmentation import augment
 from pqpp_models.rahf.labels import HEATMAPS, KEYWORD_TASK, SCORES
-from pqpp_models.rahf.pretrained import why_not_loaded
 from pqpp_models.rahf.provenance import split_names
 from pqpp_models.rahf.words import split_words
 

@@ -15,8 +15,8 @@ from transformers.utils import ModelOutput
 
 from pqpp_models.clip.pairs import open_image
 from pqpp_models.errors import CheckpointError, MissingResourceError
+from pqpp_models.pretrained import loading
 from pqpp_models.rahf.gallery import Picture
-from pqpp_models.rahf.pretrained import loading
 from pqpp_models.rahf.whole_folder import whole_folder
 
 FILES = ("pytorch_lora_weights.safetensors",)

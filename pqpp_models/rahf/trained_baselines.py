@@ -15,11 +15,11 @@ from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcesso
 from pqpp_models.checkpoint import EXTRA_FILES, WEIGHTS
 from pqpp_models.clip.embedding import pixels_of, tokens_of
 from pqpp_models.errors import CheckpointError
+from pqpp_models.pretrained import loading
 from pqpp_models.rahf.baselines import ClipBaseline, ResnetBaseline
 from pqpp_models.rahf.evaluation import Predictions
 from pqpp_models.rahf.examples import Examples
 from pqpp_models.rahf.labels import HEATMAPS
-from pqpp_models.rahf.pretrained import loading
 from pqpp_models.rahf.whole_folder import refuse_foreign_files, whole_folder
 
 DESCRIPTION = "baseline.json"

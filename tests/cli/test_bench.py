@@ -350,6 +350,8 @@ def test_options_of_the_other_benchmark_are_refused(words, option, capsys):
     ("words", "option"),
     [
         (["--table", "generalisation", "--metrics", "m.csv"], "--metrics"),
+        (["--table", "generalisation", "--config", "sample"], "--config sample"),
+        (["--fitted-to", "drawbench"], "--fitted-to"),
         (["--dataset", "a.csv:score"], "--dataset"),
         (["--table", "by-source", "--metrics", "m.csv"], "--metrics"),
     ],

@@ -8,7 +8,7 @@ pytest.importorskip("transformers", reason="RAHF needs transformers")
 from support import local_hub
 from support.tiny_rahf import tiny_feedback
 
-from pqpp_models.rahf.pretrained import why_not_loaded
+from pqpp_models.pretrained import why_not_loaded
 
 FILES = [
     *("config.json", "model.safetensors", "processor_config.json", "tokenizer_config.json"),

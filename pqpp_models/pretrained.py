@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.errors import CheckpointError
@@ -47,3 +48,35 @@ def why_not_loaded(error: Exception, *names: str) -> str:
     if reason is None:
         return f"{which} is of another kind or not whole: {type(error).__name__}"
     return f"{which} {reason}"
+
+
+def load_tokenizer(name_or_path: str) -> Any:
+    """Return a pretrained model's tokenizer.
+
+    Args:
+        name_or_path: A folder, or a name on the Hub.
+
+    Raises:
+        CheckpointError: There is none that can be loaded.
+
+    Example:
+        >>> import tempfile
+        >>> load_tokenizer(tempfile.mkdtemp())
+        Traceback (most recent call last):
+            ...
+        pqpp_models.errors.CheckpointError: ... holds no usable tokenizer (...); name ...
+    """
+    return _load("AutoTokenizer", "tokenizer", name_or_path)
+
+
+def load_processor(name_or_path: str) -> Any:
+    """Return the tokenizer and image processor of a CLIP-like model, as `load_tokenizer` does."""
+    return _load("AutoProcessor", "processor", name_or_path)
+
+
+def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
+    import transformers
+
+    remedy = "name a folder or OWNER/REPOSITORY that has one"
+    with loading(f"{name_or_path} holds no usable {kind}", remedy, name_or_path):
+        return getattr(transformers, auto_class).from_pretrained(name_or_path)
