@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 
-from pqpp_datasets.files import written_beside
-from pqpp_models.rahf import RahfConfig, RahfForRichFeedback
+from pqpp_feedback.rahf import RahfConfig, RahfForRichFeedback
+from pqpp_files.written_beside import written_beside
 
 
 def batch_of(config, n, length=32, target=40):

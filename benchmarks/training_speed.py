@@ -124,9 +124,9 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
     from transformers import AutoTokenizer
 
     from pqpp_models import TARGETS
-    from pqpp_models.bert.encoding import pad
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.bert.tokens import encode
+    from pqpp_models.text.encoder.encoding import pad
+    from pqpp_models.text.encoder.tokens import encode
     from pqpp_models.training.arguments import Recipe
     from pqpp_models.training.loop import Task, make_accelerator, train
 

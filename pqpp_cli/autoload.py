@@ -88,7 +88,7 @@ def _faults() -> list[str]:
 
 def _write(folder: Path) -> None:
     from pqpp_autoload import START_UP_FILES
-    from pqpp_datasets.files import written_beside
+    from pqpp_files.written_beside import written_beside
 
     for name, text in START_UP_FILES.items():
         with written_beside(folder / name) as beside:
@@ -100,7 +100,7 @@ def _list_for_uninstall(names: list[str]) -> None:
     # `pip uninstall` removes what RECORD lists; an editable install lists no start-up files.
     from importlib.metadata import distribution
 
-    from pqpp_datasets.files import written_beside
+    from pqpp_files.written_beside import written_beside
 
     found = distribution("pqpp")
     record = found.read_text("RECORD")

@@ -8,9 +8,9 @@ def run(options: argparse.Namespace, predictors, rows, targets) -> None:
     """Print how predictors, and people, agree with automatic metrics."""
     from pqpp_cli.bench import tested, write_report
     from pqpp_cli.output import emit
-    from pqpp_models.automatic_metrics import NOTE, human_results
-    from pqpp_models.protocol import evaluate_predictions, predict_all
-    from pqpp_models.result_tables import format_results
+    from pqpp_models.bench.automatic_metrics import NOTE, human_results
+    from pqpp_models.bench.protocol import evaluate_predictions, predict_all
+    from pqpp_models.bench.tables import format_results
 
     cells, metrics = read_metrics(options, rows, targets)
     wanted = list(dict.fromkeys(cell.predicted for cell in cells))
@@ -35,7 +35,7 @@ def read_metrics(options: argparse.Namespace, rows, targets):
     """Return the table's columns, and each metric in the order of the benchmark's rows."""
     from pqpp_cli.errors import CommandError
     from pqpp_cli.metric_files import read_table
-    from pqpp_models.automatic_metrics import KEYS, automatic_cells, values_by_prompt
+    from pqpp_models.bench.automatic_metrics import KEYS, automatic_cells, values_by_prompt
 
     if options.metrics is None:
         raise CommandError(

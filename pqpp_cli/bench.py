@@ -149,8 +149,8 @@ def run(options: argparse.Namespace) -> None:
         return bench_richhf.run(options)
     from pqpp_cli import automatic_metrics, generalisation
     from pqpp_cli.output import emit, format_of
-    from pqpp_models.projection import require_method
-    from pqpp_models.result_tables import format_results
+    from pqpp_models.bench.projection import require_method
+    from pqpp_models.bench.tables import format_results
     from pqpp_models.row_needs import require_columns
     from pqpp_models.targets import resolve_targets
 
@@ -282,8 +282,8 @@ def compare(
     fitted_to: str = "mscoco",
 ):
     """Return the results, the predictions and the true values of one run of the protocol."""
-    from pqpp_models.experiments import experiment_cells
-    from pqpp_models.protocol import evaluate_predictions, predict_all
+    from pqpp_models.bench.experiments import experiment_cells
+    from pqpp_models.bench.protocol import evaluate_predictions, predict_all
 
     sources = rows["source"][:]
     cells = experiment_cells(table, targets, list(dict.fromkeys(sources)), fitted_to)
@@ -301,7 +301,7 @@ def compare(
 
 def tested(bench, rows, baseline: str):
     """Return the bench with every result tested against the baseline's."""
-    from pqpp_models.comparison import compare_with_baseline
+    from pqpp_models.bench.comparison import compare_with_baseline
 
     results, predictions, references = bench
     results = compare_with_baseline(
@@ -317,7 +317,7 @@ def tested(bench, rows, baseline: str):
 
 def published_beside(results) -> list:
     """Return the published figures of the targets that are in the results."""
-    from pqpp_models.published import published_results
+    from pqpp_models.bench.published import published_results
 
     targets = {result.target for result in results}
     return [result for result in published_results() if result.target in targets]
@@ -337,7 +337,7 @@ def write_report(
         projection: `tsne`, `umap` or `none`; None for the first one where it can be had.
     """
     from pqpp_cli.output import emit
-    from pqpp_models.report import render_report
+    from pqpp_models.bench.report import render_report
 
     results, predictions, references = bench
     first = results[0]
@@ -359,7 +359,7 @@ def projected_spaces(predictors, prompts, projection: str | None) -> dict:
         Predictor to `Projection`.
     """
     from pqpp_models import MissingResourceError
-    from pqpp_models.projection import project
+    from pqpp_models.bench.projection import project
 
     spaced = {name: one for name, one in predictors.items() if one.has_space}
     if projection == "none" or len(prompts) < 5:

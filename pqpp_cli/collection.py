@@ -75,7 +75,7 @@ def run_build(options: argparse.Namespace) -> None:
     """Encode the captions and save them."""
     from pqpp_cli.prompt_files import read_prompts
     from pqpp_models.checkpoint import check_place
-    from pqpp_models.encoded_captions import KIND, EncodedCaptions
+    from pqpp_models.text.encoded_captions import KIND, EncodedCaptions
 
     check_place(options.output, KIND)  # before the encoding
     captions = read_prompts(options.captions, options.column)
@@ -91,7 +91,7 @@ def run_attach(options: argparse.Namespace) -> None:
     """Put a collection into a predictor and save that."""
     from pqpp_models import Predictor
     from pqpp_models.checkpoint import check_place
-    from pqpp_models.encoded_captions import EncodedCaptions, encoder_of, with_collection
+    from pqpp_models.text.encoded_captions import EncodedCaptions, encoder_of, with_collection
 
     predictor = Predictor.from_pretrained(options.predictor)
     encoder_of(predictor)  # refuses those without a collection before much is read
@@ -113,7 +113,7 @@ def _encoder(options: argparse.Namespace):
     """Return the encoder, its tokenizer and the layers."""
     from pqpp_cli.errors import CommandError
     from pqpp_models import Predictor
-    from pqpp_models.encoded_captions import encoder_of, load_encoder
+    from pqpp_models.text.encoded_captions import encoder_of, load_encoder
 
     try:
         layers = [int(part) for part in (options.layers or "").split(",") if part.strip()]

@@ -89,7 +89,7 @@ def _show(options: argparse.Namespace) -> None:
     from tabulate import tabulate
 
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.export import family_of
+    from pqpp_datasets.export.export import family_of
     from pqpp_datasets.sources import release
 
     family_of(options.configuration)  # refuses what is none
@@ -127,8 +127,8 @@ def _export(options: argparse.Namespace) -> None:
     import datasets
 
     from pqpp_cli.errors import CommandError
-    from pqpp_datasets.export import export
-    from pqpp_datasets.files import tidied_when_terminated
+    from pqpp_datasets.export.export import export
+    from pqpp_files.written_beside import tidied_when_terminated
 
     extra = dict(part.partition("=")[::2] for part in options.option)
     if not all(extra.values()):
@@ -143,6 +143,6 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _push(options: argparse.Namespace) -> None:
-    from pqpp_datasets.hub import push_folder
+    from pqpp_datasets.export.hub import push_folder
 
     push_with(push_folder, options.folder, options.repository, options)

@@ -61,7 +61,7 @@ def _print_predictions(predictor, targets) -> None:
 def _bench_on_sample(folder: Path) -> Path:
     from pqpp_cli.bench import compare, load_rows, published_beside, write_report
     from pqpp_models import TARGETS
-    from pqpp_models.result_tables import format_results
+    from pqpp_models.bench.tables import format_results
 
     rows = load_rows("sample", "test", None)
     predictors = {"lexical (fitted on sample train)": _fitted_on_sample(folder / "lexical-sample")}
@@ -78,7 +78,7 @@ def _fitted_on_sample(folder: Path):
 
     from pqpp_cli.bench import load_rows
     from pqpp_models import TARGETS, Predictor
-    from pqpp_models.lexical_training import fit_lexical
+    from pqpp_models.text.lexical.fitting import fit_lexical
 
     train = load_rows("sample", "train", None)
     scores = np.column_stack([train[target][:] for target in TARGETS])

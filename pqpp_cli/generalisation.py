@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, predictors: dict[str, object]) -> None:
     """Print the table of generalisation."""
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit
-    from pqpp_models.generalisation import evaluate_generalisation, format_generalisation
+    from pqpp_models.bench.generalisation import evaluate_generalisation, format_generalisation
     from pqpp_models.targets import resolve_targets
 
     targets = resolve_targets(options.targets or "mean_hbpp")
@@ -81,7 +81,7 @@ def _own_sets(options: argparse.Namespace, target: str) -> list:
 
     import pqpp_datasets  # noqa: F401 (registers, also where the start-up files are switched off)
     from pqpp_datasets.errors import BenchmarkError
-    from pqpp_models.generalisation import gimbrr_match_rates
+    from pqpp_models.bench.generalisation import gimbrr_match_rates
 
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
@@ -118,7 +118,7 @@ def _folders(data_dir: str | None) -> dict[str, str | None]:
 
 def _pqpp_sets(splits, split: str, target: str) -> list:
     from pqpp_cli.errors import CommandError
-    from pqpp_models.generalisation import ScoredPrompts
+    from pqpp_models.bench.generalisation import ScoredPrompts
 
     def scored(name: str, rows) -> ScoredPrompts:
         known = [row for row in rows if row[target] is not None]
@@ -139,7 +139,7 @@ def _file_set(text: str):
 
     from pqpp_cli.errors import CommandError
     from pqpp_cli.metric_files import read_column
-    from pqpp_models.generalisation import ScoredPrompts
+    from pqpp_models.bench.generalisation import ScoredPrompts
 
     path, colon, column = text.rpartition(":")
     if not colon or not path:

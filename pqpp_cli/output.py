@@ -51,7 +51,7 @@ def emit(text: str | bytes, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    from pqpp_datasets.files import written_beside
+    from pqpp_files.written_beside import written_beside
 
     with written_beside(Path(output)) as beside:
         beside.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)

@@ -1,7 +1,9 @@
 """The configurations of `load_dataset("pqpp", <name>)`, found by name."""
 
-from pqpp_datasets import conqa, gimbrr, pqpp, pqpp_relevance, richhf, sample, vistar
+from pqpp_datasets import conqa, gimbrr, pqpp, pqpp_relevance, sample
 from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.richhf import richhf
+from pqpp_datasets.vistar import vistar
 
 # A new benchmark is its own module with BENCHMARKS, and its name in this line.
 _MODULES = (pqpp, pqpp_relevance, conqa, richhf, gimbrr, vistar, sample)

@@ -17,8 +17,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from pqpp_datasets.errors import DownloadError
-from pqpp_datasets.files import sha256_of, written_beside
 from pqpp_datasets.sources import Release, Source
+from pqpp_files.written_beside import sha256_of, written_beside
 
 logger = logging.getLogger(__name__)
 

@@ -104,4 +104,4 @@ def _deciding_files() -> list[Path]:
     here = Path(__file__).parent
     folders = (here, here.parent / "pqpp_metrics" / "functional")
     # Which of the functions a parser calls is not told apart: parsing again takes a second.
-    return sorted(path for f in folders for kind in ("*.py", "*.json") for path in f.glob(kind))
+    return sorted(path for f in folders for kind in ("*.py", "*.json") for path in f.rglob(kind))

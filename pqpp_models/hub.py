@@ -136,8 +136,8 @@ def _checkpoint_folder(predictor: Any) -> Iterator[tuple[Path, Sequence[str]]]:
         if not folder.is_dir():
             raise CheckpointError(f"there is no folder {folder}; save the predictor first")
         if _holds_rahf(folder):
-            from pqpp_models.rahf.feedback import FeedbackModel
-            from pqpp_models.rahf.publishing import FILES
+            from pqpp_feedback.rahf.feedback import FeedbackModel
+            from pqpp_feedback.rahf.publishing import FILES
 
             FeedbackModel.from_pretrained(folder, device="cpu")
             yield folder, FILES

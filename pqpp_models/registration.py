@@ -27,15 +27,15 @@ MODELS = {
         "CorrelationCnnForPerformancePrediction",
     ),
     "rahf": (
-        "pqpp_models.rahf.configuration_rahf:RahfConfig",
-        "pqpp_models.rahf.modeling_rahf:RahfForRichFeedback",
+        "pqpp_feedback.rahf.configuration_rahf:RahfConfig",
+        "pqpp_feedback.rahf.modeling_rahf:RahfForRichFeedback",
     ),
 }
 
 # Task -> module and class of the pipeline, and its kind in transformers' words.
 PIPELINES = {
     TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text"),
-    FEEDBACK_TASK: ("pqpp_models.rahf.pipeline:RichHumanFeedbackPipeline", "multimodal"),
+    FEEDBACK_TASK: ("pqpp_feedback.rahf.pipeline:RichHumanFeedbackPipeline", "multimodal"),
 }
 
 _lock = threading.Lock()

@@ -113,8 +113,8 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
     )
 
 
-register_predictor("static", "pqpp_models.static:StaticPredictor")
-register_predictor("lexical", "pqpp_models.lexical:LexicalPredictor")
+register_predictor("static", "pqpp_models.text.static.predictor:StaticPredictor")
+register_predictor("lexical", "pqpp_models.text.lexical.predictor:LexicalPredictor")
 for _feature in (
     "n_synsets",
     "n_words",
@@ -125,7 +125,9 @@ for _feature in (
     "conjunction_ratio",
     "preposition_ratio",
 ):
-    register_predictor(_feature, "pqpp_models.linguistic:LinguisticPredictor", "linguistic")
+    register_predictor(
+        _feature, "pqpp_models.measures.linguistic:LinguisticPredictor", "linguistic"
+    )
 for _measure in (
     "edge_count",
     "edge_weight_sum",
@@ -135,22 +137,26 @@ for _measure in (
     "betweenness_centrality",
     "pagerank",
 ):
-    register_predictor(_measure, "pqpp_models.ego_network:EgoNetworkPredictor", "ego_network")
+    register_predictor(
+        _measure, "pqpp_models.measures.ego_network:EgoNetworkPredictor", "ego_network"
+    )
 for _measure in (
     *("avg_idf", "max_idf", "sum_idf", "std_idf", "avg_ictf", "avg_scq", "max_scq", "sum_scq"),
     *("avg_var", "max_var", "sum_var", "scs", "query_scope", "avg_pmi", "max_pmi"),
 ):
-    register_predictor(_measure, "pqpp_models.pre_retrieval:PreRetrievalPredictor", "pre_retrieval")
+    register_predictor(
+        _measure, "pqpp_models.measures.pre_retrieval:PreRetrievalPredictor", "pre_retrieval"
+    )
 for _measure in (
     *("nqc", "wig", "smv", "sigma_max", "n_sigma", "score_variation", "autocorrelation"),
     *("coherence", "pair_ratio", "query_drift", "clarity"),
 ):
     register_predictor(
-        _measure, "pqpp_models.post_retrieval:PostRetrievalPredictor", "post_retrieval"
+        _measure, "pqpp_models.measures.post_retrieval:PostRetrievalPredictor", "post_retrieval"
     )
 register_predictor("bert", "pqpp_models.bert.predictor:BertPredictor", shipped=False)
 register_predictor(
-    "text_ensemble", "pqpp_models.collection_ensemble:TextEnsemblePredictor", shipped=False
+    "text_ensemble", "pqpp_models.text.text_ensemble.predictor:TextEnsemblePredictor", shipped=False
 )
 register_predictor("bert_onnx", "pqpp_models.bert.onnx_predictor:OnnxBertPredictor", shipped=False)
 register_predictor("clip", "pqpp_models.clip.predictor:ClipPredictor", shipped=False)
@@ -160,4 +166,4 @@ register_predictor(
     shipped=False,
 )
 for _scorer in ("clip_score", "pick_score", "hps_v2"):
-    register_predictor(_scorer, "pqpp_models.preference:PreferencePredictor", shipped=False)
+    register_predictor(_scorer, "pqpp_models.clip.preference:PreferencePredictor", shipped=False)

@@ -24,14 +24,14 @@ def needed_columns(predictor: Any) -> tuple[tuple[str, ...], ...]:
     if predictor.inputs == "text":
         return ((COLUMN,),)
     if predictor.inputs == "text+images":
-        from pqpp_models.clip.pairs import MODELS
+        from pqpp_models.images.pairs import MODELS
 
         config = getattr(getattr(predictor, "model", None), "config", None)
         models = MODELS[getattr(config, "task", "generation")]
         return ((COLUMN,), (*(f"{model}_images" for model in models), "images"))
     if predictor.name == "correlation_cnn":
         return (_EMBEDDED,)
-    from pqpp_models.post_retrieval.predictor import MEASURES
+    from pqpp_models.measures.post_retrieval.predictor import MEASURES
 
     measure = MEASURES.get(predictor.name)
     return ((COLUMN,), *((name,) for name in (measure.needs if measure else ("scores",))))

@@ -1,16 +1,16 @@
 """Fine-tune a diffusers text-to-image model with LoRA on images chosen by predicted scores.
 
-The set is a folder with images and metadata.jsonl, as `pqpp_models.rahf.select` writes it.
+The set is a folder with images and metadata.jsonl, as `pqpp_feedback.rahf.uses.select` writes it.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from pqpp_feedback.rahf.gallery import read_folder
+from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
 
-from pqpp_models.errors import MissingResourceError
-from pqpp_models.rahf.gallery import read_folder
-from pqpp_models.rahf.lora import (
+from pqpp_feedback.rahf.uses.lora import (
     FILES,
     DenoisingModel,
     Images,
@@ -18,8 +18,8 @@ from pqpp_models.rahf.lora import (
     held_out_loss,
     load_pipeline,
 )
-from pqpp_models.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
-from pqpp_models.rahf.whole_folder import refuse_foreign_files
+from pqpp_files.whole_folder import refuse_foreign_files
+from pqpp_models.errors import MissingResourceError
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
 from pqpp_models.training.loop import Task, make_accelerator, train
 from pqpp_models.training.publish import run_script

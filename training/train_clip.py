@@ -7,7 +7,10 @@ import numpy as np
 import torch
 
 from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
-from pqpp_models.clip.embedding import (
+from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+from pqpp_models.clip.predictor import ClipPredictor, read_mappings
+from pqpp_models.clip.tuning import TUNINGS, merge, prepare
+from pqpp_models.images.embedding import (
     cached_embeddings,
     pixels_of,
     score_embedded,
@@ -15,10 +18,7 @@ from pqpp_models.clip.embedding import (
     score_pairs_whole,
     tokens_of,
 )
-from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-from pqpp_models.clip.pairs import Pairs, performance, read_pairs
-from pqpp_models.clip.predictor import ClipPredictor, read_mappings
-from pqpp_models.clip.tuning import TUNINGS, merge, prepare
+from pqpp_models.images.pairs import Pairs, performance, read_pairs
 from pqpp_models.pretrained import load_processor
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
 from pqpp_models.training.batches import in_order

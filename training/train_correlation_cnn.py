@@ -6,9 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from pqpp_models.clip.embedding import cached_embeddings
 from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-from pqpp_models.clip.pairs import read_pairs
 from pqpp_models.clip.predictor import read_mappings
 from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
 from pqpp_models.correlation_cnn.matrices import cosine_similarities, fit_size, matrices_of
@@ -16,6 +14,8 @@ from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnForPerformancePrediction,
 )
 from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
+from pqpp_models.images.embedding import cached_embeddings
+from pqpp_models.images.pairs import read_pairs
 from pqpp_models.pretrained import load_processor
 from pqpp_models.targets import scale_targets, unscale_targets
 from pqpp_models.training.arguments import Recipe, option, parse_recipe

@@ -21,8 +21,8 @@ import pqpp_datasets  # noqa: F401 -- lets load_dataset("pqpp") find the benchma
 from pqpp_metrics.functional import kendall_qpp, pearson_qpp
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.checkpoint import check_place
-from pqpp_models.lexical import LexicalPredictor
-from pqpp_models.lexical_features import DENSE, dense_features
+from pqpp_models.text.lexical.features import DENSE, dense_features
+from pqpp_models.text.lexical.predictor import LexicalPredictor
 from pqpp_models.training.data import reading
 from pqpp_models.training.publish import or_exit
 

@@ -4,21 +4,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accelerate.utils import gather_object
+from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+from pqpp_feedback.rahf.evaluation import evaluate, join, predict_rows, summary, truth_of
+from pqpp_feedback.rahf.examples import BLINDS, Examples, fingerprint, load_split
+from pqpp_feedback.rahf.feedback import FeedbackModel
+from pqpp_feedback.rahf.labels import VARIANTS
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
+from pqpp_feedback.rahf.processing_rahf import RahfProcessor
+from pqpp_feedback.rahf.provenance import is_published
+from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
+from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, refuse_unused
+from pqpp_feedback.rahf.tokenizer import new_tokenizer
 from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
 
+from pqpp_files.whole_folder import refuse_foreign_files
 from pqpp_models.pretrained import loading
-from pqpp_models.rahf.configuration_rahf import RahfConfig
-from pqpp_models.rahf.evaluation import evaluate, join, predict_rows, summary, truth_of
-from pqpp_models.rahf.examples import BLINDS, Examples, fingerprint, load_split
-from pqpp_models.rahf.feedback import FeedbackModel
-from pqpp_models.rahf.labels import VARIANTS
-from pqpp_models.rahf.modeling_rahf import RahfForRichFeedback
-from pqpp_models.rahf.processing_rahf import RahfProcessor
-from pqpp_models.rahf.provenance import is_published
-from pqpp_models.rahf.publishing import FILES, render_card, save_whole
-from pqpp_models.rahf.recipe_checks import PREDICTORS_ONLY, refuse_unused
-from pqpp_models.rahf.tokenizer import new_tokenizer
-from pqpp_models.rahf.whole_folder import refuse_foreign_files
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
 from pqpp_models.training.card import versions
 from pqpp_models.training.loop import Task, make_accelerator, train
@@ -27,7 +27,7 @@ from pqpp_models.training.publish import push_if_wanted, run_script
 EXAMPLES = """\
   accelerate launch training/train_rahf.py --config training/recipes/rahf.yaml \\
       --pickapic_dir pickapic_v1
-  python -m pqpp_datasets.richhf_scenes scenes
+  python -m pqpp_datasets.richhf.scenes scenes
   python training/train_rahf.py --config training/recipes/rahf_scenes.yaml \\
       --data_dir scenes/richhf --pickapic_dir scenes/pickapic"""
 PRESETS = ("small", "tiny")

@@ -25,10 +25,10 @@ import torch
 from numpy.typing import NDArray
 
 from pqpp_models import TARGETS, PredictorError
-from pqpp_models.calibrated import NEAREST
 from pqpp_models.checkpoint import check_place
-from pqpp_models.collection import Collection, Floats, similarities
-from pqpp_models.collection_data import (
+from pqpp_models.text.calibrated import NEAREST
+from pqpp_models.text.collection import Collection, Floats, similarities
+from pqpp_models.text.collection_data import (
     Benchmark,
     cached_layer_means,
     load_benchmark,
@@ -38,14 +38,9 @@ from pqpp_models.collection_data import (
     read_lines,
     spaced,
 )
-from pqpp_models.collection_fitting import FitSettings, Fitted, fit_collection_model
-from pqpp_models.encoded_captions import check_layers, load_encoder
-from pqpp_models.static import StaticPredictor
-from pqpp_models.static_cues import WordTables
-from pqpp_models.static_evaluation import evaluate
-from pqpp_models.static_network import SCALE
-from pqpp_models.static_tokens import WordPieces
-from pqpp_models.static_training import (
+from pqpp_models.text.encoded_captions import check_layers, load_encoder
+from pqpp_models.text.static.evaluation import evaluate
+from pqpp_models.text.static.fitting import (
     DistilSettings,
     OutsideSettings,
     StaticModule,
@@ -56,6 +51,11 @@ from pqpp_models.static_training import (
     fit_calibration,
     outside_of,
 )
+from pqpp_models.text.static.network import SCALE
+from pqpp_models.text.static.predictor import StaticPredictor
+from pqpp_models.text.static.tokens import WordPieces
+from pqpp_models.text.text_ensemble.fitting import FitSettings, Fitted, fit_collection_model
+from pqpp_models.text.words import WordTables
 from pqpp_models.training.arguments import read_yaml, require_names
 from pqpp_models.training.data import reading
 from pqpp_models.training.publish import or_exit

@@ -24,16 +24,15 @@ import transformers
 from numpy.typing import NDArray
 
 from pqpp_models import TARGETS
-from pqpp_models.bert.encoding import pad
 from pqpp_models.bert.modeling_bert_predictor import (
     BertForPerformancePrediction,
     allowed_length,
 )
-from pqpp_models.bert.tokens import encode
-from pqpp_models.calibrated import NEAREST
 from pqpp_models.checkpoint import check_place
-from pqpp_models.collection import Collection, Floats, similarities
-from pqpp_models.collection_data import (
+from pqpp_models.targets import scale_targets
+from pqpp_models.text.calibrated import NEAREST
+from pqpp_models.text.collection import Collection, Floats, similarities
+from pqpp_models.text.collection_data import (
     Benchmark,
     cached_layer_means,
     load_benchmark,
@@ -41,19 +40,20 @@ from pqpp_models.collection_data import (
     read_geneval,
     spaced,
 )
-from pqpp_models.collection_ensemble import TextEnsemblePredictor, tuned_logits
-from pqpp_models.collection_fitting import (
+from pqpp_models.text.collection_scope import Postings
+from pqpp_models.text.encoded_captions import check_layers, load_encoder
+from pqpp_models.text.encoder.encoding import pad
+from pqpp_models.text.encoder.tokens import encode
+from pqpp_models.text.static.evaluation import correlations, evaluate
+from pqpp_models.text.static.fitting import OutsideSettings, fit_calibration, outside_of
+from pqpp_models.text.text_ensemble.fitting import (
     FitSettings,
     Fitted,
     fit_collection_model,
     warm_up_and_decay,
 )
-from pqpp_models.collection_scope import Postings
-from pqpp_models.encoded_captions import check_layers, load_encoder
-from pqpp_models.static_cues import WordTables
-from pqpp_models.static_evaluation import correlations, evaluate
-from pqpp_models.static_training import OutsideSettings, fit_calibration, outside_of
-from pqpp_models.targets import scale_targets
+from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
+from pqpp_models.text.words import WordTables
 from pqpp_models.training.arguments import read_yaml, require_names
 from pqpp_models.training.data import reading
 from pqpp_models.training.publish import or_exit

@@ -16,7 +16,7 @@ from pqpp_models.torch_predictor import TorchPredictor
 class ClipPredictor(TorchPredictor):
     """Predicts performance from a prompt and the images generated or retrieved for it.
 
-    PQPP, sections 5.2 and 11. A row has `prompt` and images, see `pqpp_models.clip.pairs`.
+    PQPP, sections 5.2 and 11. A row has `prompt` and images, see `pqpp_models.images.pairs`.
     """
 
     name = "clip"
@@ -43,8 +43,8 @@ class ClipPredictor(TorchPredictor):
         return read_mappings(rows)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        from pqpp_models.clip.embedding import score_pairs
-        from pqpp_models.clip.pairs import performance, read_pairs
+        from pqpp_models.images.embedding import score_pairs
+        from pqpp_models.images.pairs import performance, read_pairs
 
         config = self.model.config
         pairs = read_pairs(rows, config.task, config.first_k)

@@ -11,9 +11,9 @@ from scipy import stats
 from support.pqpp_folders import write_v1_1
 from support.processes import run_pqpp
 
-from pqpp_models.protocol import Predictions, evaluate_predictions, mark, mean_over_targets
-from pqpp_models.published import published_results
-from pqpp_models.result_tables import format_results
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, mean_over_targets
+from pqpp_models.bench.published import published_results
+from pqpp_models.bench.tables import format_results
 
 SAMPLE = ("--config", "sample", "--split", "test", "--predictors", "lexical")
 
@@ -263,7 +263,7 @@ def test_by_source_splits_the_rows(tmp_path, home):
 
 
 def test_cell_uses_the_prediction_it_names():
-    from pqpp_models.experiments import Cell
+    from pqpp_models.bench.experiments import Cell
 
     one, references = said()
     cell = Cell("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")
@@ -275,7 +275,7 @@ def test_cell_uses_the_prediction_it_names():
 
 
 def test_baseline_agrees_with_an_outside_test():
-    from pqpp_models.comparison import compare_with_baseline
+    from pqpp_models.bench.comparison import compare_with_baseline
 
     generator = np.random.default_rng(3)
     true = generator.normal(size=300)
@@ -306,7 +306,7 @@ def test_baseline_that_is_not_there(tmp_path, home):
 
 
 def test_pictures_show_the_points_and_the_means():
-    from pqpp_models.report import scatter_figure
+    from pqpp_models.bench.report import scatter_figure
 
     one, references = said(n=200)
     results = evaluate_predictions([one], references, "pqpp", "test")
@@ -320,7 +320,7 @@ def test_pictures_show_the_points_and_the_means():
 
 
 def test_easiest_and_hardest_prompts():
-    from pqpp_models.report import extreme_prompts
+    from pqpp_models.bench.report import extreme_prompts
 
     one = Predictions("p", ("mean_rr",), np.array([[0.1], [0.9], [0.5], [0.7]]))
     found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), count=2)

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 
-from pqpp_datasets.build import BuildOptions, build_benchmark, write_benchmark
-from pqpp_datasets.build.splits import stratified_split
 from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError, OptionError
+from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
+from pqpp_datasets.own_benchmark.splits import stratified_split
 
 HEADER = ["prompt", "image", "model", "annotator", "label", "control"]
 # The control group: two people, four images of which two are references.
@@ -507,7 +507,7 @@ def test_file_that_comes_while_writing_stays(tmp_path, monkeypatch):
         (folder / "note.txt").write_text("mine")
         return ""
 
-    monkeypatch.setattr("pqpp_datasets.build.report.render_report", note)
+    monkeypatch.setattr("pqpp_datasets.own_benchmark.report.render_report", note)
     with pytest.raises(OptionError, match=r"'note\.txt'"):
         write_benchmark(built, folder)
     assert (folder / "note.txt").read_text() == "mine"
@@ -520,7 +520,7 @@ def test_interrupted_writing_leaves_the_old_folder(tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pqpp_datasets.build.report.render_report", stop)
+    monkeypatch.setattr("pqpp_datasets.own_benchmark.report.render_report", stop)
     with pytest.raises(KeyboardInterrupt):
         write_benchmark(built, folder, "New")
     assert "# Old" in (folder / "README.md").read_text()

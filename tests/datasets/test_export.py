@@ -13,7 +13,7 @@ from support.processes import run
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export import export, family_of, render_card, template_of
+from pqpp_datasets.export.export import export, family_of, render_card, template_of
 
 
 @pytest.fixture(autouse=True)
@@ -164,7 +164,7 @@ def test_own_files_in_an_export_are_not_touched(tmp_path):
 def test_ended_export_leaves_nothing(tmp_path):
     code = (
         "import os, signal, sys\n"
-        "import pqpp_datasets.export as module\n"
+        "import pqpp_datasets.export.export as module\n"
         "module._croissant = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
         "from pqpp_cli.main import main\n"
         f"main(['datasets', 'export', 'sample', '--out', {str(tmp_path / 'out')!r}])"
@@ -208,13 +208,13 @@ def test_failed_export_leaves_the_old_one(tmp_path):
 
 
 def test_large_splits_are_cut(tmp_path, monkeypatch):
-    import pqpp_datasets.parquet_folder as parquet_folder
+    import pqpp_datasets.export.parquet_folder as parquet_folder
 
     original = parquet_folder.write_split
     monkeypatch.setattr(
         parquet_folder, "write_split", lambda *arguments: original(*arguments, shard_bytes=1)
     )
-    monkeypatch.setattr("pqpp_datasets.export._ROWS_AT_A_TIME", 100)
+    monkeypatch.setattr("pqpp_datasets.export.export._ROWS_AT_A_TIME", 100)
     export(["sample"], tmp_path / "out")
     names = sorted(p.name for p in (tmp_path / "out/data/sample").glob("train-*"))
     assert names == [f"train-0000{n}-of-00003.parquet" for n in range(3)]

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from pqpp_datasets.files import written_beside
+from pqpp_files.written_beside import written_beside
 
 
 def test_interrupted_writer_leaves_the_old_file(tmp_path):

@@ -12,9 +12,9 @@ from support.benchmark_folders import heatmap, richhf_rows, write_richhf
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.richhf import prompt_tokens, record_of, write_split
+from pqpp_datasets.richhf.richhf import prompt_tokens, record_of, write_split
+from pqpp_datasets.richhf.tfrecord import encode_example, parse_example, write_records
 from pqpp_datasets.sources import release
-from pqpp_datasets.tfrecord import encode_example, parse_example, write_records
 
 
 @pytest.fixture(autouse=True)
@@ -60,19 +60,19 @@ def test_records_written_again_are_the_same_bytes(tmp_path):
 
 
 def test_streaming_num_proc_and_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("pqpp_datasets.richhf._RECORDS_IN_PART", 3)
+    monkeypatch.setattr("pqpp_datasets.richhf.richhf._RECORDS_IN_PART", 3)
     folder = write_richhf(tmp_path, count=10, splits=("train",))
     rows = load(folder, split="train", num_proc=2)
     assert rows["uid"][:] == [f"uid-{n}" for n in range(10)]
     stream = load(folder, split="train", streaming=True)
     assert stream.num_shards == 4
     assert [row["uid"] for row in stream] == rows["uid"][:]
-    monkeypatch.setattr("pqpp_datasets.richhf.read_parts", None)
+    monkeypatch.setattr("pqpp_datasets.richhf.richhf.read_parts", None)
     assert load(folder, split="train")["uid"][:] == rows["uid"][:]
 
 
 def test_tables_are_small(tmp_path, monkeypatch):
-    monkeypatch.setattr("pqpp_datasets.richhf._RECORDS_IN_TABLE", 4)
+    monkeypatch.setattr("pqpp_datasets.richhf.richhf._RECORDS_IN_TABLE", 4)
     assert load(write_richhf(tmp_path, count=10), split="train").num_rows == 10
 
 
@@ -194,7 +194,7 @@ def test_speed_with_both_maps_decoded(tmp_path):
 
 
 def test_point_annotations_become_a_record(tmp_path):
-    from pqpp_datasets.richhf_annotations import row_of_annotations
+    from pqpp_datasets.richhf.annotations import row_of_annotations
 
     one = {"plausibility": 1, "alignment": 5, "aesthetics": 3, "overall": 2}
     one |= {"token_labels": [0, 1, 1], "implausibility_points": [[50, 50]]}
@@ -216,7 +216,7 @@ def test_point_annotations_become_a_record(tmp_path):
 
 @pytest.mark.parametrize("score", [np.int64(3), np.float32(3), 3, 3.0])
 def test_numbers_of_numpy_are_scores_and_truth_values_none(score):
-    from pqpp_datasets.richhf_annotations import row_of_annotations
+    from pqpp_datasets.richhf.annotations import row_of_annotations
 
     one = dict.fromkeys(("plausibility", "alignment", "aesthetics", "overall"), score)
     one["token_labels"] = [1]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.tfrecord import (
+from pqpp_datasets.richhf.tfrecord import (
     encode_example,
     parse_example,
     read_records,

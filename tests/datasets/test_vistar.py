@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from support.benchmark_folders import QUESTIONNAIRE, VISTAR_PROMPTS, write_vistar
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.structured_prompt import (
+from pqpp_datasets.vistar.structured_prompt import (
     PromptSyntaxError,
     StructuredPrompt,
     parse_prompt,
     write_prompt,
 )
-from pqpp_datasets.vistar import validate_questionnaire
+from pqpp_datasets.vistar.vistar import validate_questionnaire
 
 
 @pytest.fixture(autouse=True)

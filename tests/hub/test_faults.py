@@ -18,8 +18,8 @@ import pytest
 from support.local_hub import DEFAULT_ACCOUNTS
 
 MAKE = """
-from pqpp_datasets.export import export
-from pqpp_models.pre_retrieval import CaptionStatistics, PreRetrievalPredictor
+from pqpp_datasets.export.export import export
+from pqpp_models.measures.pre_retrieval import CaptionStatistics, PreRetrievalPredictor
 export(["sample"], "bench")
 statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
 PreRetrievalPredictor("avg_idf", statistics).save_pretrained("model")
@@ -79,7 +79,7 @@ DATASET = Thing(
     ".pqpp-export",
 )
 RAHF = """
-from pqpp_models.rahf import FeedbackModel
+from pqpp_feedback.rahf import FeedbackModel
 import numpy as np
 image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
 model = FeedbackModel.from_pretrained(repository, device="cpu", **how)

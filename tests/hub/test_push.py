@@ -11,9 +11,9 @@ import pqpp_models
 from pqpp_hub import PushReport
 from pqpp_models import HubError, Predictor
 from pqpp_models.hub import push_to_hub
-from pqpp_models.linguistic import LinguisticPredictor
-from pqpp_models.post_retrieval import PostRetrievalPredictor
-from pqpp_models.pre_retrieval import CaptionStatistics, PreRetrievalPredictor
+from pqpp_models.measures.linguistic import LinguisticPredictor
+from pqpp_models.measures.post_retrieval import PostRetrievalPredictor
+from pqpp_models.measures.pre_retrieval import CaptionStatistics, PreRetrievalPredictor
 
 PRELUDE = """
 import dataclasses, json

@@ -7,7 +7,7 @@ import pytest
 from models.made_up import made_up
 
 from pqpp_models import TARGETS
-from pqpp_models.lexical import LexicalPredictor
+from pqpp_models.text.lexical.predictor import LexicalPredictor
 
 COLUMNS = {
     "glide_hbpp": "glide_score",
@@ -59,8 +59,8 @@ def ensemble(tmp_path_factory):
     from support.tiny_models import load_script, save_text_encoder
     from transformers import AutoModel, AutoTokenizer
 
-    from pqpp_models.collection_data import Benchmark
-    from pqpp_models.collection_encoder import layer_means
+    from pqpp_models.text.collection_data import Benchmark
+    from pqpp_models.text.collection_encoder import layer_means
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
     script = load_script("train_text_ensemble")

@@ -13,8 +13,8 @@ from safetensors.numpy import load_file, save_file
 
 from pqpp_models import CheckpointError, Predictor, PredictorError
 from pqpp_models.checkpoint import FORMAT_VERSION, write_checkpoint
-from pqpp_models.lexical import LexicalPredictor
-from pqpp_models.linguistic import LinguisticPredictor
+from pqpp_models.measures.linguistic import LinguisticPredictor
+from pqpp_models.text.lexical.predictor import LexicalPredictor
 
 PROMPTS = ["A man riding a wave.", "", "a zebra \U0001f993 paints\ntwo oranges"]
 

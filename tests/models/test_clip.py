@@ -12,7 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow
 from support.tiny_models import load_script, save_clip, save_text_encoder  # noqa: E402
 
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
-from pqpp_models.clip.pairs import performance, read_pairs  # noqa: E402
+from pqpp_models.images.pairs import performance, read_pairs  # noqa: E402
 
 GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
 
@@ -122,7 +122,7 @@ def test_a_configuration_with_another_task_is_refused(backbone, tmp_path):
 
 
 def test_pairs_score_the_same_by_forward_alone(backbone):
-    from pqpp_models.clip.embedding import score_pairs, score_pairs_whole
+    from pqpp_models.images.embedding import score_pairs, score_pairs_whole
 
     predictor = new_predictor(backbone)
     rows = [{"prompt": p, "images": [picture(b) for b in (0, 90, 250)]} for p in ("a", "a cat")]

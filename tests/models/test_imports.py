@@ -18,8 +18,8 @@ PLAIN = {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": str(Path(pqpp_models.__file__).p
     ("code", "also"),
     [
         ("import pqpp_models; pqpp_models.TARGETS; pqpp_models.list_predictors()", "safetensors"),
-        ("import pqpp_models.linguistic", "huggingface_hub"),
-        ("import pqpp_models.lexical", "huggingface_hub"),
+        ("import pqpp_models.measures.linguistic", "huggingface_hub"),
+        ("import pqpp_models.text.lexical.predictor", "huggingface_hub"),
         *(
             (
                 "from pqpp_models import Predictor\n"

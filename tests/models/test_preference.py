@@ -10,7 +10,7 @@ Image = pytest.importorskip("PIL.Image", reason="the scorers need pillow")
 from support.tiny_models import save_clip  # noqa: E402
 
 from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
-from pqpp_models.preference import SCORERS, PreferencePredictor  # noqa: E402
+from pqpp_models.clip.preference import SCORERS, PreferencePredictor  # noqa: E402
 
 BLACK, WHITE = (np.full((16, 16, 3), value, dtype=np.uint8) for value in (0, 255))
 

@@ -13,7 +13,7 @@ from pqpp_models import (
     register_predictor,
     registry,
 )
-from pqpp_models.linguistic import FEATURES
+from pqpp_models.measures.linguistic import FEATURES
 
 
 def test_every_registered_name_loads(monkeypatch, tmp_path):
@@ -71,7 +71,7 @@ def test_taken_names_are_refused(name):
 
 def test_a_predictor_of_ones_own(monkeypatch):
     monkeypatch.setattr(registry, "PREDICTORS", dict(registry.PREDICTORS))
-    register_predictor("mine", "pqpp_models.linguistic:LinguisticPredictor")
+    register_predictor("mine", "pqpp_models.measures.linguistic:LinguisticPredictor")
     assert "mine" in list_predictors()
     with pytest.raises(UnknownPredictorError):  # the class itself knows no such feature
         Predictor.from_pretrained("mine")

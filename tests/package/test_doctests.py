@@ -7,7 +7,10 @@ import pkgutil
 
 import pytest
 
-PACKAGES = ("pqpp_autoload", "pqpp_cli", "pqpp_datasets", "pqpp_hub", "pqpp_metrics", "pqpp_models")
+PACKAGES = (
+    *("pqpp_autoload", "pqpp_cli", "pqpp_datasets", "pqpp_feedback", "pqpp_files", "pqpp_hub"),
+    *("pqpp_metrics", "pqpp_models"),
+)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from pqpp_datasets.richhf import write_split
+from pqpp_datasets.richhf.richhf import write_split
 from support.pqpp_folders import write_csv
 
 CONQA_QUERIES = {

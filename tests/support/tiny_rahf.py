@@ -10,7 +10,7 @@ def tiny_feedback(variant="multi_head", seed=0):
     """Return a random RAHF model with its processor, for images of any size."""
     import torch
 
-    from pqpp_models.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback
+    from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback
 
     processor = tiny_processor(variant)
     torch.manual_seed(seed)
@@ -27,7 +27,7 @@ def tiny_processor(variant="multi_head"):
     """Return a processor for images of 32 x 32."""
     from transformers import ViTImageProcessor
 
-    from pqpp_models.rahf import RahfProcessor
+    from pqpp_feedback.rahf import RahfProcessor
 
     images = ViTImageProcessor(size={"height": 32, "width": 32})
     return RahfProcessor(images, tiny_tokenizer(), variant=variant)
@@ -36,7 +36,7 @@ def tiny_processor(variant="multi_head"):
 @functools.cache
 def tiny_tokenizer():
     """Return a byte-level tokenizer that knows a few words."""
-    from pqpp_models.rahf.tokenizer import new_tokenizer
+    from pqpp_feedback.rahf.tokenizer import new_tokenizer
 
     return new_tokenizer(PROMPTS, 300)
 

@@ -21,8 +21,8 @@ from support.tiny_models import (  # noqa: E402
 
 import pqpp_hub  # noqa: E402
 from pqpp_models import CheckpointError, MissingResourceError, Predictor  # noqa: E402
-from pqpp_models.bert.tokens import length_sorted  # noqa: E402
 from pqpp_models.errors import HubError  # noqa: E402
+from pqpp_models.text.encoder.tokens import length_sorted  # noqa: E402
 from pqpp_models.training import loop  # noqa: E402
 from pqpp_models.training.arguments import RecipeError  # noqa: E402
 from pqpp_models.training.batches import in_order  # noqa: E402
@@ -318,12 +318,12 @@ def test_a_benchmark_that_is_not_there_ends_a_script(tmp_path, capsys):
 
 def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys, monkeypatch):
     def benchmark(*_):
-        from pqpp_models.collection_data import Benchmark
+        from pqpp_models.text.collection_data import Benchmark
 
         none = np.zeros((1, 9))
         return Benchmark(["a cat"], none, ["a dog"], none, np.ones(1, int))
 
-    monkeypatch.setattr("pqpp_models.collection_data.load_benchmark", benchmark)
+    monkeypatch.setattr("pqpp_models.text.collection_data.load_benchmark", benchmark)
     captions = tmp_path / "captions.txt"
     flags = ["--captions", captions, "--output", tmp_path / "out"]
     flags += ["--recipe", REPOSITORY / "training" / "recipes" / "text_ensemble.yaml"]

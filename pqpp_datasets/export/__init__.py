@@ -1,0 +1,1 @@
+"""A benchmark as a folder of Parquet files, here and on the Hub."""

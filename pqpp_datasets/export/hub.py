@@ -1,0 +1,78 @@
+"""Publishing an exported folder as a dataset on the Hub, in one commit: whole or not at all."""
+
+from pathlib import Path, PurePosixPath
+
+import pqpp_hub
+from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
+from pqpp_datasets.export.parquet_folder import MARK, PATTERNS, files_listed, files_of_ours
+from pqpp_hub import PushReport
+
+
+class HubError(BenchmarkError, pqpp_hub.HubError):
+    """The Hub cannot be reached or refuses; the message says why and what to do, and no token."""
+
+
+def push_folder(
+    folder: str | Path,
+    repo_id: str,
+    private: bool = False,
+    revision: str | None = None,
+    dry_run: bool = False,
+    token: str | None = None,
+) -> PushReport:
+    """Publish a folder that `export` or `write_benchmark` wrote as a dataset on the Hub.
+
+    Files that an older push lists as its own in the repository are removed, others stay; for all
+    else see `pqpp_hub.push_files`.
+
+    Args:
+        folder: The folder.
+        repo_id: `OWNER/REPOSITORY`.
+        private: Make a new repository private; a public one that exists is then refused.
+        revision: The branch; `main` if left out.
+        dry_run: Only say what would change.
+        token: With write permission; the stored one if left out. It is never shown or logged.
+
+    Raises:
+        MissingFileError: If the folder is not there or was not written by us.
+        DataFileError: If its files are not those that were written.
+        HubError: If the Hub cannot be reached or refuses.
+    """
+    folder = Path(folder)
+    if not (folder / MARK).is_file():
+        raise MissingFileError(
+            f"{folder}: no folder that was exported; write one by `pqpp datasets export` or "
+            "`pqpp build`"
+        )
+    names = files_of_ours(folder)
+    _refuse_other_files(folder, names)
+    return pqpp_hub.push_files(
+        {name: folder / name for name in names},
+        repo_id,
+        "dataset",
+        _is_ours,
+        "Upload a benchmark with pqpp",
+        private=private,
+        revision=revision,
+        dry_run=dry_run,
+        token=token,
+        error=HubError,
+        list_name=MARK,
+    )
+
+
+def _refuse_other_files(folder: Path, names: list[str]) -> None:
+    """Refuse a folder where the card and the metadata name other files than lie there."""
+    listed = set(files_listed(folder))
+    wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
+    wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
+    if wrong:
+        raise DataFileError(f"{folder}: {wrong[0]}, so the card does not hold; export again")
+
+
+# A user's own files may be named like an export's, so what an older export left behind is known by
+# the list that each push leaves in the repository, under the name of our mark. A card is replaced,
+# never removed.
+def _is_ours(path: str) -> bool:
+    depth = path.count("/")
+    return any(depth == p.count("/") and PurePosixPath(path).match(p) for p in PATTERNS)

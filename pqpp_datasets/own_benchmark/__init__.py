@@ -1,0 +1,10 @@
+"""A benchmark of one's own from raw judgments, in the columns of PQPP."""
+
+from pqpp_datasets.own_benchmark.benchmark import (
+    BuildOptions,
+    Built,
+    build_benchmark,
+    write_benchmark,
+)
+
+__all__ = ["BuildOptions", "Built", "build_benchmark", "write_benchmark"]

@@ -1,0 +1,127 @@
+"""The quality report of a build, and the card of its folder."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from pqpp_datasets.own_benchmark.benchmark import IDENTITIES, Built
+
+_BINS = 12
+_RANGES = {"hbpp": (-1.0, 2.0)}
+_LABEL_NAMES = {2: "high relevance", 1: "low relevance", 0: "no relevance", -1: "unrealistic"}
+
+
+def render_report(built: Built, name: str) -> str:
+    """Return a self-contained HTML page on how a benchmark came about.
+
+    It shows what is odd, the votes that count and their agreement, every annotator with the reason
+    for an exclusion, and a histogram of each target.
+
+    Args:
+        built: The benchmark.
+        name: The page's heading.
+    """
+    return _template("report.html").render(
+        name=name,
+        options=built.options,
+        warnings=built.warnings,
+        splits={split: table.num_rows for split, table in built.splits.items()},
+        generation=built.generation and _generation_facts(built),
+        retrieval=built.retrieval and _retrieval_facts(built),
+        histograms=[_histogram(built, target) for target in _targets(built)],
+    )
+
+
+def render_card(built: Built, name: str) -> str:
+    """Return the folder's card, with the YAML that `load_dataset` and the Hub's viewer read.
+
+    Args:
+        built: The benchmark.
+        name: Its name.
+    """
+    generation = built.generation
+    return _template("card.md").render(
+        name=name,
+        splits={split: table.num_rows for split, table in built.splits.items()},
+        targets=_targets(built),
+        options=built.options,
+        has_generation=generation is not None,
+        has_control=bool(generation and generation.control_group),
+        has_reference=bool(
+            generation and any(a.reference_share is not None for a in generation.annotators)
+        ),
+        has_retrieval=built.retrieval is not None,
+    )
+
+
+def _template(name: str):
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["figure"] = _figure
+    return environment.from_string(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def _targets(built: Built) -> list[str]:
+    table = next(iter(built.splits.values()))
+    return [name for name in table.column_names if name not in IDENTITIES]
+
+
+def _generation_facts(built: Built) -> dict:
+    generation = built.generation
+    total = max(1, sum(generation.labels.values()))
+    ordered = sorted(generation.annotators, key=lambda a: (bool(a.reasons), -(a.kappa or 0.0)))
+    return {
+        "votes": generation.votes,
+        "votes_used": generation.votes_used,
+        "control_group": generation.control_group,
+        "fleiss_kappa": generation.fleiss_kappa,
+        "annotators": ordered,
+        "admitted": sum(not a.reasons for a in ordered),
+        "labels": [
+            (_LABEL_NAMES[label], count, 100 * count / total)
+            for label, count in generation.labels.items()
+        ],
+    }
+
+
+def _retrieval_facts(built: Built) -> dict:
+    relevant = built.retrieval.relevant
+    return {
+        "results": built.retrieval.results,
+        "votes": built.retrieval.votes,
+        "queries": len(relevant),
+        "mean_relevant": float(relevant.mean()) if len(relevant) else math.nan,
+        "without": int((relevant == 0).sum()),
+    }
+
+
+def _histogram(built: Built, target: str) -> dict:
+    column = pa.chunked_array([c for t in built.splits.values() for c in t[target].chunks])
+    values = column.drop_null().to_numpy()
+    low, high = _RANGES.get(target.rsplit("_", 1)[-1], (0.0, 1.0))
+    counts, edges = np.histogram(values, bins=_BINS, range=(low, high))
+    top = max(1, int(counts.max()))
+    return {
+        "target": target,
+        "count": len(values),
+        "missing": column.null_count,
+        "mean": float(values.mean()) if len(values) else math.nan,
+        "sd": float(values.std()) if len(values) else math.nan,
+        "bars": [
+            {"low": edges[n], "high": edges[n + 1], "count": int(c), "height": 100 * c / top}
+            for n, c in enumerate(counts)
+        ],
+    }

@@ -1,0 +1,143 @@
+"""Retrieval runs and relevance votes to the performance of each query with each retriever.
+
+Source: PQPP paper, section 3.2: an image is relevant when at least one annotator says so; the
+performance is the precision at 10 and the reciprocal rank.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pqpp_datasets.own_benchmark.judgment_files import (
+    Coded,
+    numbers_of,
+    read_columns,
+    refuse_repeats,
+    values_of,
+)
+from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
+
+RELEVANCE = {"true": 1, "1": 1, "yes": 1, "relevant": 1}
+RELEVANCE |= {"false": 0, "0": 0, "no": 0, "irrelevant": 0}
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """The result of runs and relevance votes.
+
+    Attributes:
+        precision: Model to P@k, float64 (prompts,), NaN where the query has no judgment or no run.
+        reciprocal_rank: Model to RR, likewise.
+        relevant: How many images are relevant to each query that was judged.
+        results: How many results came.
+        votes: How many relevance votes came.
+    """
+
+    precision: dict[str, np.ndarray]
+    reciprocal_rank: dict[str, np.ndarray]
+    relevant: np.ndarray
+    results: int
+    votes: int
+
+
+def read_runs(path: Path) -> dict[str, Coded]:
+    """Read the columns of a file of retrieval runs.
+
+    Args:
+        path: A file with the columns `prompt`, `model`, `image`, `score` (higher is better) and, if
+            wanted, `source`, `prompt_id`, `category`.
+
+    Raises:
+        BenchmarkError: If the file is damaged.
+    """
+    return read_columns(path, ("prompt", "model", "image", "score"), COLUMNS)
+
+
+def read_relevance(path: Path) -> dict[str, Coded]:
+    """Read the columns of a file of relevance votes.
+
+    Args:
+        path: A file with `prompt`, `image`, `label` (relevant or not) and, if wanted, `annotator`,
+            `source`, `prompt_id`, `category`. Images without a vote are not relevant.
+
+    Raises:
+        BenchmarkError: If the file is damaged.
+    """
+    return read_columns(path, ("prompt", "image", "label"), ("annotator", *COLUMNS))
+
+
+def score_runs(
+    runs: Path,
+    run: dict[str, Coded],
+    relevance: Path,
+    vote: dict[str, Coded],
+    prompts: Prompts,
+    options,
+) -> Retrieval:
+    """Compute P@k and RR for each model.
+
+    Args:
+        runs: Of the runs, for errors.
+        run: As `read_runs` gives them.
+        relevance: Of the votes, for errors.
+        vote: As `read_relevance` gives them.
+        prompts: The prompts so far; those of the files are taken in.
+        options: `BuildOptions`.
+
+    Raises:
+        BenchmarkError: If a value is not as it must be, or a result or a vote stands twice.
+    """
+    run_prompt, vote_prompt = prompts.number(runs, run), prompts.number(relevance, vote)
+    names = [text for _, text in prompts.keys]
+    refuse_repeats(runs, "this result", Coded(run_prompt, names), run["model"], run["image"])
+    voters = [vote["annotator"]] if "annotator" in vote else []
+    refuse_repeats(relevance, "this vote", Coded(vote_prompt, names), vote["image"], *voters)
+    relevant_keys = _relevant(relevance, vote_prompt, vote, options.min_relevant_votes)
+    images = {name: number for number, name in enumerate(vote["image"].names)}
+    own = np.array([images.get(name, -1) for name in run["image"].names])[run["image"].codes]
+    keys = run_prompt * len(images) + own
+    is_relevant = (own >= 0) & np.isin(keys, relevant_keys)
+    judged = np.zeros(len(names), bool)
+    judged[vote_prompt] = True
+    scores = numbers_of(runs, run["score"], "score")
+    precision, ranks = {}, {}
+    for number, model in enumerate(run["model"].names):
+        rows = np.flatnonzero((run["model"].codes == number) & judged[run_prompt])
+        found = _performance(run_prompt[rows], scores[rows], is_relevant[rows], options)
+        queries = np.unique(run_prompt[rows])
+        for target, values in zip((precision, ranks), found, strict=True):
+            target[model] = np.full(len(names), np.nan)
+            target[model][queries] = values
+    counts = np.bincount(relevant_keys // len(images), minlength=len(names))[judged]
+    return Retrieval(precision, ranks, counts, len(keys), len(vote_prompt))
+
+
+def _relevant(path: Path, prompt: np.ndarray, vote, least: int) -> np.ndarray:
+    label = values_of(path, vote["label"], "label", RELEVANCE) == 1
+    keys = prompt * len(vote["image"].names) + vote["image"].codes
+    found, counts = np.unique(keys[label], return_counts=True)
+    return found[counts >= least]
+
+
+def _performance(queries, scores, relevant, options) -> Sequence[np.ndarray]:
+    """P@k and RR of each query that is there, in the order of their numbers."""
+    from pqpp_metrics.functional import precision_at_k, reciprocal_rank
+
+    if not len(queries):
+        return np.empty(0), np.empty(0)
+    order = np.argsort(queries, kind="stable")
+    _, row, counts = np.unique(queries[order], return_inverse=True, return_counts=True)
+    column = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shape = (len(counts), int(counts.max()))
+    # A place that no result fills ranks behind all results and is not relevant.
+    score_table = np.full(shape, scores.min() - 1)
+    relevance_table = np.zeros(shape, np.int8)
+    score_table[row, column] = scores[order]
+    relevance_table[row, column] = relevant[order]
+    ties = options.rank_ties
+    return (
+        precision_at_k(score_table, relevance_table, k=options.k, ties=ties),
+        reciprocal_rank(score_table, relevance_table, ties=ties),
+    )

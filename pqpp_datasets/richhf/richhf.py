@@ -1,0 +1,346 @@
+"""RichHF-18K: generated images with scores, heatmaps of flaws, and labels of the prompt's tokens.
+
+Source: "Rich Human Feedback for Text-to-Image Generation", section 3; files at
+github.com/google-research-datasets/richhf-18k.
+
+The records call `plausibility` `artifact_score` and `alignment` `misalignment_score`; all scores
+are better when higher. A token's label is 0 where it is misaligned and 1 where it is aligned.
+Prompts and images are Pick-a-Pic's, joined by uid. A few records have not as many labels as their
+prompt has tokens; they are kept, `labels_match` says so.
+"""
+
+import contextlib
+import io
+import numbers
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.richhf.pickapic import PickapicImages, pickapic_fingerprint
+from pqpp_datasets.richhf.tfrecord import (
+    Record,
+    encode_example,
+    parse_example,
+    read_records,
+    spans,
+    write_records,
+)
+from pqpp_datasets.tables import REMEDY
+
+SPLITS = ("train", "validation", "test")
+CITATION = """@inproceedings{liang2024rich,
+  title={Rich Human Feedback for Text-to-Image Generation},
+  author={Liang, Youwei and He, Junfeng and Li, Gang and Li, Peizhao and Klimovskiy, Arseniy and
+          Carolan, Nicholas and Sun, Jiao and Pont-Tuset, Jordi and Young, Sarah and Yang, Feng and
+          others},
+  booktitle={Proceedings of CVPR},
+  year={2024}
+}"""
+
+# Our column -> the records' feature.
+_SCORES = {
+    "plausibility": "artifact_score",
+    "alignment": "misalignment_score",
+    "aesthetics": "aesthetics_score",
+    "overall": "overall_score",
+}
+_MAPS = {"implausibility_map": "artifact_map", "misalignment_map": "misalignment_map"}
+_LABELS = "prompt_misalignment_label"
+_SEPARATORS = re.compile(r'[,.?!":;\s]+')
+# A part is what a process takes at a time, a table is what is in memory at a time.
+_RECORDS_IN_PART, _RECORDS_IN_TABLE = 1000, 250
+_IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+_SCHEMA = pa.schema(
+    {
+        "uid": pa.string(),
+        "filename": pa.string(),
+        **dict.fromkeys(_SCORES, pa.float32()),
+        **dict.fromkeys(_MAPS, _IMAGE),
+        "token_labels": pa.list_(pa.int8()),
+    }
+)
+_JOINED = pa.schema(
+    {
+        "prompt": pa.string(),
+        "tokens": pa.list_(pa.string()),
+        "labels_match": pa.bool_(),
+        "image": _IMAGE,
+    }
+)
+
+
+def prompt_tokens(prompt: str) -> list[str]:
+    """Split a prompt into the tokens that RichHF's labels are given for.
+
+    The tokens are the non-empty pieces between the characters `,.?!":;` and blanks.
+
+    Args:
+        prompt: A prompt of Pick-a-Pic.
+
+    Example:
+        >>> prompt_tokens('A cat, sitting on a "red" mat.')
+        ['A', 'cat', 'sitting', 'on', 'a', 'red', 'mat']
+    """
+    return [token for token in _SEPARATORS.split(prompt) if token]
+
+
+def features(options: Mapping[str, object]):
+    """Return the `datasets.Features`; a map is a grey image, brighter where more people marked.
+
+    Args:
+        options: `pickapic_dir` adds `prompt`, `tokens`, `labels_match` and `image`.
+    """
+    from datasets import Features, Image, Sequence, Value
+
+    named = {
+        "uid": Value("string"),
+        "filename": Value("string"),
+        **{name: Value("float32") for name in _SCORES},
+        **{name: Image(mode="L") for name in _MAPS},
+        "token_labels": Sequence(Value("int8")),
+    }
+    if options.get("pickapic_dir"):
+        named |= {
+            "prompt": Value("string"),
+            "tokens": Sequence(Value("string")),
+            "labels_match": Value("bool"),
+            "image": Image(),
+        }
+    return Features(named)
+
+
+def files(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the file of a split."""
+    return ("dev.tfrecord" if split == "validation" else f"{split}.tfrecord",)
+
+
+def parts(folder: Path, split: str, options: Mapping[str, object]) -> list:
+    """Cut a split into parts of a thousand records, by the lengths alone."""
+    return spans(folder / files(folder, split)[0], _RECORDS_IN_PART)
+
+
+def read_parts(
+    folder: Path, split: str, options: Mapping[str, object], wanted: list
+) -> Iterator[pa.Table]:
+    """Read some parts of a split, 250 records a table.
+
+    Args:
+        folder: The folder that holds the three files.
+        split: `train`, `validation` or `test`.
+        options: `pickapic_dir` adds the prompt, its tokens and the image; all null where the copy
+            lacks the uid.
+        wanted: The parts.
+
+    Raises:
+        BenchmarkError: If the file is missing, damaged or foreign; names record and offset.
+    """
+    path = folder / files(folder, split)[0]
+    schema = _SCHEMA
+    with contextlib.ExitStack() as stack:
+        images = None
+        if options.get("pickapic_dir"):
+            uids = {row["uid"] for row in _rows(path, wanted)}
+            images = stack.enter_context(PickapicImages(str(options["pickapic_dir"]), uids))
+            schema = pa.schema([*_SCHEMA, *_JOINED])
+        batch = []
+        for row in _rows(path, wanted):
+            batch.append(row | _joined(row, images) if images else row)
+            if len(batch) == _RECORDS_IN_TABLE:
+                yield pa.Table.from_pylist(batch, schema=schema)
+                batch = []
+        if batch:
+            yield pa.Table.from_pylist(batch, schema=schema)
+
+
+def _rows(path: Path, wanted: list) -> Iterator[dict]:
+    for span in wanted:
+        for record in read_records(path, span):
+            yield row_of(path, record)
+
+
+def _joined(row: Mapping[str, object], images: PickapicImages) -> dict:
+    prompt, image = images.prompt(row["uid"]), images.image(row["uid"])
+    tokens = None if prompt is None else prompt_tokens(prompt)
+    return {
+        "prompt": prompt,
+        "tokens": tokens,
+        "labels_match": None if tokens is None else len(tokens) == len(row["token_labels"]),
+        "image": None if image is None else {"bytes": image, "path": None},
+    }
+
+
+def row_of(path: Path, record: Record) -> dict:
+    """Return a record as a row with our columns.
+
+    Args:
+        path: Of the file, for the error.
+        record: As read.
+
+    Raises:
+        DataFileError: If a feature is missing or not as it must be; names record and offset.
+    """
+    where = f"{path}, record {record.number} at offset {record.offset}"
+    try:
+        found = parse_example(record.data)
+    except ValueError as error:
+        raise DataFileError(f"{where}: no tf.train.Example ({error}); {REMEDY}") from None
+    filename = _text(where, found, "filename")
+    row = {"uid": filename.rsplit("/", 1)[-1].rsplit(".", 1)[0], "filename": filename}
+    for ours, theirs in _SCORES.items():
+        score = _only(where, found, theirs, float)
+        if not 0 <= score <= 1:
+            raise DataFileError(f"{where}: {theirs} is {score:g}, 0 to 1 is allowed; {REMEDY}")
+        row[ours] = score
+    for ours, theirs in _MAPS.items():
+        row[ours] = {"bytes": _image(where, found, theirs), "path": None}
+    labels = _text(where, found, _LABELS).split()
+    if not set(labels) <= {"0", "1"}:
+        odd = next(label for label in labels if label not in ("0", "1"))
+        raise DataFileError(f"{where}: {_LABELS} holds {odd!r:.40}, 0 and 1 are allowed; {REMEDY}")
+    return row | {"token_labels": [int(label) for label in labels]}
+
+
+def _only(where: str, found: Mapping[str, list], name: str, kind: type):
+    if name not in found:
+        raise DataFileError(
+            f"{where}: no feature {name} among {', '.join(sorted(found))[:200]}; {REMEDY}"
+        )
+    values = found[name]
+    if len(values) != 1 or not isinstance(values[0], kind):
+        raise DataFileError(
+            f"{where}: {name} holds {len(values)} value(s) {str(values)[:40]}, one of type "
+            f"{kind.__name__} is needed; {REMEDY}"
+        )
+    return values[0]
+
+
+def _text(where: str, found: Mapping[str, list], name: str) -> str:
+    try:
+        return _only(where, found, name, bytes).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataFileError(f"{where}: {name} is not UTF-8 ({error.reason}); {REMEDY}") from None
+
+
+def _image(where: str, found: Mapping[str, list], name: str) -> bytes:
+    from PIL import Image
+
+    encoded = _only(where, found, name, bytes)
+    try:
+        Image.open(io.BytesIO(encoded))  # reads the header only
+    except (OSError, ValueError) as error:
+        raise DataFileError(f"{where}: {name} is no image; {REMEDY}") from error
+    return encoded
+
+
+def write_split(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write rows in RichHF's published format, beside the old file and renamed.
+
+    Args:
+        path: The TFRecord file.
+        rows: With `filename`, the four scores, the two maps (encoded images as bytes or as a
+            mapping with `bytes`, or PIL images) and `token_labels`, as
+            `load_dataset("pqpp", "richhf")` gives them. Maps that are not decoded are written as
+            they are, PIL images as PNG.
+
+    Raises:
+        DataFileError: If a row is not as `record_of` takes it; names the record.
+    """
+    write_records(path, (record_of(row, f"{path}, record {n}") for n, row in enumerate(rows)))
+
+
+def record_of(row: Mapping[str, object], where: str = "row") -> bytes:
+    """Return the serialised record of a row; `row_of` reads it back as it was.
+
+    Args:
+        row: As for `write_split`. Scores are kept in single precision.
+        where: Of the row, for the error.
+
+    Raises:
+        DataFileError: If a value is missing or is none that the reader takes.
+    """
+    missing = [n for n in ("filename", *_SCORES, *_MAPS, "token_labels") if row.get(n) is None]
+    if missing:
+        raise DataFileError(f"{where}: {missing[0]} is missing; give every column of a row")
+    return encode_example(
+        {
+            "filename": [_filename_of(where, row["filename"])],
+            **{theirs: [_score_of(where, ours, row[ours])] for ours, theirs in _SCORES.items()},
+            **{theirs: [_map_of(where, ours, row[ours])] for ours, theirs in _MAPS.items()},
+            _LABELS: [_labels_of(where, row["token_labels"])],
+        }
+    )
+
+
+def _filename_of(where: str, name: object) -> bytes:
+    try:
+        if isinstance(name, str) and name.strip():
+            return name.encode()
+    except UnicodeEncodeError:
+        pass
+    raise DataFileError(f"{where}: filename is {name!r:.40}, the image's path as a text is needed")
+
+
+def _score_of(where: str, name: str, score: object) -> float:
+    is_number = isinstance(score, numbers.Real) and not isinstance(score, bool)
+    if not is_number or not 0 <= score <= 1:
+        raise DataFileError(f"{where}: {name} is {score!r:.40}, a number from 0 to 1 is allowed")
+    return float(score)
+
+
+def _labels_of(where: str, labels: object) -> bytes:
+    given = list(labels) if isinstance(labels, Iterable) else [labels]
+    for label in given:
+        is_whole = isinstance(label, numbers.Integral) and not isinstance(label, bool)
+        if not is_whole or label not in (0, 1):
+            raise DataFileError(f"{where}: token_labels holds {label!r:.40}, 0 and 1 are allowed")
+    return " ".join(str(int(label)) for label in given).encode()
+
+
+def _map_of(where: str, name: str, given: object) -> bytes:
+    from PIL import Image
+
+    if isinstance(given, Mapping):
+        given = given.get("bytes")
+    try:
+        if isinstance(given, Image.Image):
+            file = io.BytesIO()
+            given.save(file, "PNG")
+            return file.getvalue()
+        if isinstance(given, bytes | bytearray):
+            Image.open(io.BytesIO(given))  # reads the header only
+            return bytes(given)
+    except (OSError, ValueError) as error:
+        raise DataFileError(
+            f"{where}: {name} is no image that can be kept ({str(error)[:80]}); give a grey one"
+        ) from None
+    raise DataFileError(
+        f"{where}: {name} is of type {type(given).__name__}, a PIL image or the bytes of an "
+        "encoded one is allowed"
+    )
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="richhf",
+        version="1.0.0",
+        description=(
+            "One row is a generated image of Pick-a-Pic with four scores in 0..1, heatmaps of "
+            "implausible and of misaligned regions, and a label for each token of its prompt "
+            "(0 misaligned, 1 aligned)."
+        ),
+        splits=SPLITS,
+        features=features,
+        folders=("richhf",),
+        files=files,
+        options={"pickapic_dir": pickapic_fingerprint},
+        parts=parts,
+        read_parts=read_parts,
+        citation=CITATION,
+        licence="not stated in the repository",
+        homepage="https://github.com/google-research-datasets/richhf-18k",
+    ),
+)

@@ -1,0 +1,296 @@
+"""TFRecord files of `tf.train.Example`, read and written without TensorFlow.
+
+Format: tensorflow.org/tutorials/load_data/tfrecord. A record is its length (8 bytes, little
+endian), the masked CRC-32C of the length (4), the data, and the masked CRC-32C of the data (4). The
+packages that read it either are TensorFlow or, like `tfrecord` 1.14, never look at the checksums,
+so that a flipped bit becomes a label; the checksums themselves are computed by `google-crc32c`.
+"""
+
+import mmap
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import google_crc32c
+
+from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.tables import REMEDY
+from pqpp_files.written_beside import written_beside
+
+_HEADER = struct.Struct("<QI")
+_CHECKSUM = struct.Struct("<I")
+_MASK_DELTA = 0xA282EAD8
+
+
+@dataclass(frozen=True)
+class Span:
+    """Some records of a file, in a row.
+
+    Attributes:
+        first: The number of the first record, counted from 0.
+        start: The offset of its first byte.
+        stop: The offset behind the last record.
+    """
+
+    first: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record.
+
+    Attributes:
+        number: Counted from 0.
+        offset: Of its first byte in the file.
+        data: What it holds, checksum verified.
+    """
+
+    number: int
+    offset: int
+    data: bytes
+
+
+def spans(path: Path, records: int) -> list[Span]:
+    """Cut a file into spans of so many records; only the lengths are read and verified.
+
+    Args:
+        path: The file.
+        records: The number of records in a span, the last one may have fewer.
+
+    Raises:
+        MissingFileError: If there is no such file.
+        DataFileError: If it is empty, cut, or a length is damaged; names record and offset.
+    """
+    with _mapped(path) as view:
+        offsets = []
+        offset = 0
+        while offset < len(view):
+            offsets.append(offset)
+            offset = _end_of(path, view, len(offsets) - 1, offset)
+    starts = range(0, len(offsets), records)
+    stops = [*offsets[records::records], offset]
+    return [Span(n, offsets[n], stop) for n, stop in zip(starts, stops, strict=True)]
+
+
+def read_records(path: Path, span: Span | None = None) -> Iterator[Record]:
+    """Read records in order, both checksums of each verified.
+
+    Args:
+        path: The file.
+        span: Which of them; all if left out.
+
+    Raises:
+        MissingFileError: If there is no such file.
+        DataFileError: If it is empty, cut or damaged; names record and offset.
+    """
+    with _mapped(path) as view:
+        number, offset, stop = (span.first, span.start, span.stop) if span else (0, 0, len(view))
+        while offset < stop:
+            end = _end_of(path, view, number, offset)
+            data = view[offset + _HEADER.size : end - _CHECKSUM.size]
+            if _masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
+                raise _damaged(path, number, offset, "the data do not match their checksum")
+            yield Record(number, offset, data)
+            number, offset = number + 1, end
+
+
+def write_records(path: Path, data: Iterable[bytes]) -> None:
+    """Write records to a file, beside the old one and renamed.
+
+    Args:
+        path: The file.
+        data: The content of each record.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.tfrecord"
+        >>> write_records(path, [b"one", b"two"])
+        >>> [(record.number, record.offset, record.data) for record in read_records(path)]
+        [(0, 0, b'one'), (1, 19, b'two')]
+    """
+    with written_beside(path) as beside, beside.open("wb") as file:
+        for content in data:
+            length = struct.pack("<Q", len(content))
+            file.write(length + _CHECKSUM.pack(_masked_crc(length)))
+            file.write(content)
+            file.write(_CHECKSUM.pack(_masked_crc(content)))
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    if not path.is_file():
+        raise MissingFileError(f"{path}: there is no such file; give the published folder")
+    if not path.stat().st_size:
+        raise _damaged(path, 0, 0, "the file is empty")
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _end_of(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
+    """Verify the length of the record at an offset and return where the record ends."""
+    if offset + _HEADER.size > len(view):
+        raise _damaged(path, number, offset, f"the file is cut at {len(view)} bytes")
+    length, checksum = _HEADER.unpack_from(view, offset)
+    if _masked_crc(view[offset : offset + 8]) != checksum:
+        if offset == 0 and view[:8] == b"version ":
+            raise DataFileError(
+                f"{path}: this is a Git LFS pointer and not the file itself; fetch it by "
+                "`git lfs pull`"
+            )
+        raise _damaged(path, number, offset, "the length does not match its checksum")
+    end = offset + _HEADER.size + length + _CHECKSUM.size
+    if end > len(view):
+        raise _damaged(path, number, offset, f"the file is cut at {len(view)} of {end} bytes")
+    return end
+
+
+def _masked_crc(data: bytes) -> int:
+    crc = google_crc32c.value(data)
+    return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+def _damaged(path: Path, number: int, offset: int, what: str) -> DataFileError:
+    return DataFileError(f"{path}, record {number} at offset {offset}: {what}; {REMEDY}")
+
+
+# tf.train.Example in the protocol buffers' wire format: a message is a row of fields, each a tag
+# (number << 3 | wire type) and a value; wire type 0 is a varint, 1 is 8 bytes, 2 is a length and as
+# many bytes, 5 is 4 bytes. Example: features = 1. Features: a map feature = 1 with key = 1,
+# value = 2. Feature: bytes_list = 1, float_list = 2, int64_list = 3. Each list: value = 1.
+_BYTES, _FLOATS, _INTEGERS = 1, 2, 3
+
+
+def parse_example(data: bytes) -> dict[str, list]:
+    """Return the features of a `tf.train.Example`: bytes, floats (single precision) or integers.
+
+    Args:
+        data: The serialised message.
+
+    Raises:
+        ValueError: If it is no such message.
+
+    Example:
+        >>> parse_example(encode_example({"score": [0.5], "name": [b"a"], "labels": [1, -1]}))
+        {'score': [0.5], 'name': [b'a'], 'labels': [1, -1]}
+    """
+    found: dict[str, list] = {}
+    for number, features in _fields(data):
+        if number != 1:
+            continue
+        for entry_number, entry in _fields(_is_bytes(features)):
+            if entry_number != 1:
+                continue
+            pair = dict(_fields(_is_bytes(entry)))
+            name = _is_bytes(pair.get(1, b"")).decode("utf-8")
+            found[name] = _values(_is_bytes(pair.get(2, b"")))
+    return found
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """Read the fields of a message: number, and an integer or bytes."""
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
+        kind = tag & 7
+        if kind == 0:
+            value, position = _varint(data, position)
+            yield tag >> 3, value
+            continue
+        if kind == 2:
+            length, position = _varint(data, position)
+        elif kind in (1, 5):
+            length = 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"wire type {kind}")
+        end = position + length
+        if end > len(data):
+            raise ValueError("a field is longer than its message")
+        yield tag >> 3, data[position:end]
+        position = end
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while position < len(data) and shift < 70:
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7
+    raise ValueError("an integer has no end")
+
+
+def _is_bytes(value: bytes | int) -> bytes:
+    if not isinstance(value, bytes):
+        raise ValueError("a number where a message is needed")
+    return value
+
+
+def _values(feature: bytes) -> list:
+    values: list = []
+    for kind, items in _fields(feature):
+        for number, value in _fields(_is_bytes(items)):
+            if number == 1 and kind == _BYTES:
+                values.append(_is_bytes(value))
+            elif number == 1 and kind == _FLOATS:
+                content = _is_bytes(value)
+                if len(content) % 4:
+                    raise ValueError("a list of floats that is cut")
+                values += struct.unpack(f"<{len(content) // 4}f", content)
+            elif number == 1 and kind == _INTEGERS:
+                values += [value] if isinstance(value, int) else _packed(value)
+    if any(isinstance(value, int) for value in values):
+        values = [value - 2**64 if value >= 2**63 else value for value in values]
+    return values
+
+
+def _packed(data: bytes) -> list[int]:
+    values, position = [], 0
+    while position < len(data):
+        value, position = _varint(data, position)
+        values.append(value)
+    return values
+
+
+def encode_example(features: Mapping[str, Sequence]) -> bytes:
+    """Return a serialised `tf.train.Example`, the features in the order given.
+
+    Args:
+        features: Name to a list of bytes, of floats (kept in single precision) or of integers.
+
+    Raises:
+        TypeError: If a list is mixed or of another kind.
+    """
+    entries = (
+        _message(1, _message(1, name.encode()) + _message(2, _feature(name, values)))
+        for name, values in features.items()
+    )
+    return _message(1, b"".join(entries))
+
+
+def _feature(name: str, values: Sequence) -> bytes:
+    kinds = {type(value) for value in values}
+    if kinds <= {bytes}:
+        return _message(_BYTES, b"".join(_message(1, value) for value in values))
+    if kinds == {float}:
+        return _message(_FLOATS, _message(1, struct.pack(f"<{len(values)}f", *values)))
+    if kinds == {int}:
+        packed = b"".join(_encoded_varint(value % 2**64) for value in values)
+        return _message(_INTEGERS, _message(1, packed))
+    raise TypeError(f"{name}: one of bytes, float and int is allowed, {sorted(map(str, kinds))}")
+
+
+def _message(number: int, content: bytes) -> bytes:
+    return _encoded_varint(number << 3 | 2) + _encoded_varint(len(content)) + content
+
+
+def _encoded_varint(value: int) -> bytes:
+    digits = bytearray()
+    while value > 0x7F:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    digits.append(value)
+    return bytes(digits)

@@ -1,0 +1,234 @@
+"""VISTAR: structured prompts for roles and angles, with a questionnaire for the abstract angles.
+
+Source: "VISTAR: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation", sections
+3.2 and 3.4. No file of it is published. A folder of one's own holds `core.txt` and `hard.txt`, a
+structured prompt a line, and beside each, where there are questionnaires,
+`core_questionnaires.jsonl` and `hard_questionnaires.jsonl`: a line is `{"prompt_index": n,
+"questionnaire": {...}}`, where n counts the prompts from 0. `questionnaire.schema.json` is the
+questionnaire's form.
+"""
+
+import functools
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.json_files import parse_json, read_text
+from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.vistar.structured_prompt import PromptSyntaxError, parse_prompt
+
+SPLITS = ("core", "hard")
+LEVELS = ("L1", "L2", "L3", "L4")
+CITATION = """@article{jiang2025vistar,
+  title={{VISTAR}: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation},
+  author={Jiang, Kaiyuan and Sun, Ruoxi and Cao, Ying and Xu, Yuqi and Zhang, Xinran and
+          Guo, Junyan and Deng, ChengSheng},
+  journal={arXiv preprint arXiv:2508.06152},
+  year={2025}
+}"""
+
+# Weights are written with few digits: 0.333 three times is refused, 0.3333333 is not.
+WEIGHT_TOLERANCE = 1e-6
+_QUESTIONS = {
+    "level": pa.string(),
+    "level_weight": pa.float64(),
+    "node": pa.string(),
+    "question_weight": pa.float64(),
+    "positive": pa.string(),
+    "negative": pa.string(),
+}
+_SCHEMA = pa.schema(
+    {
+        "prompt_id": pa.string(),
+        "structured_prompt": pa.string(),
+        "role": pa.string(),
+        "angle": pa.string(),
+        "prompt": pa.string(),
+        "parameters": pa.struct({"key": pa.list_(pa.string()), "value": pa.list_(pa.string())}),
+        "questionnaire": pa.struct({name: pa.list_(kind) for name, kind in _QUESTIONS.items()}),
+    }
+)
+
+
+def features(options: Mapping[str, object]):
+    """Return the `datasets.Features`.
+
+    `questionnaire` is null where there is none, else lists with an entry a pair of questions.
+    """
+    from datasets import Features
+
+    return Features.from_arrow_schema(_SCHEMA)
+
+
+def files(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the files of a split; the questionnaires are counted in where they are there."""
+    questionnaires = f"{split}_questionnaires.jsonl"
+    there = folder is not None and (folder / questionnaires).is_file()
+    return (f"{split}.txt", questionnaires) if there else (f"{split}.txt",)
+
+
+def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read the prompts of one split.
+
+    Args:
+        folder: The folder that holds `core.txt` or `hard.txt`.
+        split: `core` or `hard`.
+        options: None are taken.
+
+    Raises:
+        BenchmarkError: If a file is missing, a prompt or a questionnaire is not as it must be;
+            names file, line and, in a prompt, the column.
+    """
+    paths = [folder / name for name in files(folder, split)]
+    lines = read_text(paths[0]).removesuffix("\n").split("\n")
+    rows = []
+    for number, line in enumerate(lines):
+        line = line.removesuffix("\r")
+        try:
+            prompt = parse_prompt(line)
+        except PromptSyntaxError as error:
+            raise PromptSyntaxError(
+                number + 1, error.column, f"{error.what}; correct that line", str(paths[0])
+            ) from None
+        keys, values = zip(*prompt.parameters, strict=True) if prompt.parameters else ((), ())
+        rows.append(
+            {
+                "prompt_id": f"{split}-{number}",
+                "structured_prompt": line,
+                "role": prompt.role,
+                "angle": prompt.angle,
+                "prompt": prompt.text,
+                "parameters": {"key": list(keys), "value": list(values)},
+            }
+        )
+    # After the prompts, so that what is wrong with these is not found in the other file.
+    questionnaires = _read_questionnaires(paths[1], len(lines)) if len(paths) > 1 else {}
+    for number, row in enumerate(rows):
+        row["questionnaire"] = questionnaires.get(number)
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
+    found: dict[int, dict] = {}
+    for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), 1):
+        where = f"{path}, line {number}"
+        entry = parse_json(line, str(path), number)
+        if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
+            raise DataFileError(
+                f"{where}: an object with prompt_index and questionnaire is needed; {REMEDY}"
+            )
+        index = entry["prompt_index"]
+        if type(index) is not int or not 0 <= index < prompts or index in found:
+            raise DataFileError(
+                f"{where}: prompt_index is {index!r}, a number from 0 to {prompts - 1} that no "
+                f"earlier line has is allowed; {REMEDY}"
+            )
+        try:
+            found[index] = flat_questions(entry["questionnaire"])
+        except DataFileError as error:
+            raise DataFileError(f"{where}: {error}") from None
+    return found
+
+
+def validate_questionnaire(questionnaire: object) -> None:
+    """Refuse a questionnaire that is not as it must be.
+
+    Beyond the schema: the level weights sum to 1, the question weights sum to 1 in each level (both
+    to 1e-6), and a node stands once in its level.
+
+    Args:
+        questionnaire: As JSON gives it.
+
+    Raises:
+        DataFileError: Names the place in the questionnaire.
+
+    Example:
+        >>> pair = {"node": "girl", "question_weight": 1, "P": "Is there a girl?",
+        ...         "N": "Is nobody there?"}
+        >>> level = {"level_weight": 0.25, "questions": [pair]}
+        >>> validate_questionnaire({name: level for name in LEVELS})
+        >>> validate_questionnaire({})
+        Traceback (most recent call last):
+        pqpp_datasets.errors.DataFileError: questionnaire: 'L1' is a required property; ...
+    """
+    from jsonschema.exceptions import best_match
+
+    error = best_match(_validator().iter_errors(questionnaire))
+    if error is not None:
+        place = "".join(f"[{part!r}]" for part in error.absolute_path)
+        raise DataFileError(
+            f"questionnaire{place}: {' '.join(error.message.split())[:200]}; see "
+            "questionnaire.schema.json for what is allowed"
+        )
+    _require_sum("level_weight over L1..L4", [questionnaire[n]["level_weight"] for n in LEVELS])
+    for name in LEVELS:
+        pairs = questionnaire[name]["questions"]
+        _require_sum(f"question_weight in {name}", [pair["question_weight"] for pair in pairs])
+        node, times = Counter(pair["node"] for pair in pairs).most_common(1)[0]
+        if times > 1:
+            raise DataFileError(
+                f"questionnaire[{name!r}]: the node {node!r:.60} stands {times} times; one P and "
+                "one N question a node are allowed"
+            )
+
+
+def _require_sum(what: str, weights: list[float]) -> None:
+    total = math.fsum(weights)
+    if abs(total - 1) > WEIGHT_TOLERANCE:
+        raise DataFileError(f"questionnaire: {what} sums to {total:.9g}, 1 is allowed")
+
+
+@functools.cache
+def _validator():
+    from jsonschema import Draft202012Validator
+
+    path = Path(__file__).with_name("questionnaire.schema.json")
+    return Draft202012Validator(json.loads(path.read_text("utf-8")))
+
+
+def flat_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
+    """Return a questionnaire as lists with an entry a pair of questions, in order of the levels.
+
+    Args:
+        questionnaire: As JSON gives it.
+
+    Returns:
+        `level`, `level_weight`, `node`, `question_weight`, `positive` and `negative`.
+
+    Raises:
+        DataFileError: If it is not as it must be.
+    """
+    validate_questionnaire(questionnaire)
+    rows = [
+        (name, level["level_weight"], q["node"], q["question_weight"], q["P"], q["N"])
+        for name in LEVELS
+        for level in [questionnaire[name]]
+        for q in level["questions"]
+    ]
+    return dict(zip(_QUESTIONS, map(list, zip(*rows, strict=True)), strict=True))
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="vistar",
+        version="1.0.0",
+        description=(
+            "One row is a structured prompt in its parts: role, angle, the text for the generator, "
+            "parameters, and the questionnaire where there is one."
+        ),
+        splits=SPLITS,
+        features=features,
+        read=read,
+        folders=("vistar",),
+        files=files,
+        citation=CITATION,
+        licence="not published",
+        homepage="https://arxiv.org/abs/2508.06152",
+    ),
+)

@@ -1,0 +1,1 @@
+"""What a person would say of an image."""

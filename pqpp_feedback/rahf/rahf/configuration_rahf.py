@@ -1,0 +1,232 @@
+"""The configuration of RAHF; its defaults are section 9 of the RichHF paper."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self
+
+from pqpp_feedback.rahf.labels import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS
+from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
+
+from pqpp_models.errors import PredictorError
+from pqpp_models.registration import announce, announce_processor
+
+
+class RahfConfig(PreTrainedConfig):
+    """Sizes of the image tower, the T5 and the heads.
+
+    The defaults are ViT-B/16 at 224 pixels and a T5 of 12 layers and 12 heads with an MLP of 2048,
+    which is T5 v1.1 base.
+
+    Args:
+        vision_config: A `ViTConfig`, a SigLIP vision tower's, or another one that gives a token a
+            patch, after any number of other tokens; images and patches are square.
+        text_config: The configuration of any T5; decoding starts with its padding token where it
+            names no other, as T5 does.
+        variant: `multi_head`, seven heads, or `augmented_prompt`, three heads that are told by a
+            task string before the prompt what to predict (section 4.1.2).
+        head_style: `paper`, or `released` for the first author's published weights: norms without
+            mean and bias, residual read-out convolutions.
+        heatmap_conv_sizes: Filters of the heatmap head's first convolutions.
+        heatmap_deconv_sizes: Filters of its de-convolutions, each of which doubles the map.
+        score_conv_sizes: Filters of the score head's convolutions.
+        score_conv_kernel: Their kernel.
+        score_conv_padding: Their padding.
+        score_dense_sizes: Outputs of its dense layers before the last, which has one.
+        heatmap_weight: Weight of the heatmaps' squared error in the loss.
+        score_weight: Weight of the scores' squared error.
+        keyword_weight: Weight of the rewritten prompt's cross-entropy.
+        initializer_range: Spread of the heads' first weights.
+
+    Example:
+        >>> RahfConfig.tiny().heatmap_size
+        32
+    """
+
+    model_type = "rahf"
+    sub_configs = {"vision_config": AutoConfig, "text_config": AutoConfig}  # noqa: RUF012
+
+    vision_config: dict | PreTrainedConfig | None = None
+    text_config: dict | PreTrainedConfig | None = None
+    variant: str = "multi_head"
+    head_style: str = "paper"
+    heatmap_conv_sizes: list[int] | tuple[int, ...] = (768, 384)
+    heatmap_deconv_sizes: list[int] | tuple[int, ...] = (768, 384, 384, 192)
+    score_conv_sizes: list[int] | tuple[int, ...] = (768, 384, 128, 64)
+    score_conv_kernel: int = 2
+    score_conv_padding: int = 0
+    score_dense_sizes: list[int] | tuple[int, ...] = (2048, 1024)
+    heatmap_weight: float = 5.0
+    score_weight: float = 1.0
+    keyword_weight: float = 1.0
+    initializer_range: float = 0.02
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Build the two towers' configurations and check the choices."""
+        for name, allowed in (("variant", VARIANTS), ("head_style", HEAD_STYLES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"`{name}` is {getattr(self, name)!r}; choose among {', '.join(allowed)}"
+                )
+        if self.vision_config is None:
+            self.vision_config = ViTConfig()
+        self.vision_config = _built(self.vision_config, "vit")
+        _check_vision(self.vision_config)
+        if self.text_config is None:
+            self.text_config = t5_v1_1_base()
+        self.text_config = _built(self.text_config, "t5")
+        if getattr(self.text_config, "decoder_start_token_id", None) is None:
+            self.text_config.decoder_start_token_id = self.text_config.pad_token_id
+        for name in ("heatmap_conv_sizes", "heatmap_deconv_sizes", "score_conv_sizes"):
+            setattr(self, name, [int(size) for size in getattr(self, name)])
+            if not getattr(self, name):
+                raise ValueError(f"`{name}` is empty; give one size or more")
+        left = self.score_map_size
+        if left < 1:
+            raise ValueError(
+                f"`score_conv_sizes` leaves no map of the {self.grid_size} x {self.grid_size} "
+                "patches; give fewer sizes, or padding"
+            )
+        super().__post_init__(**kwargs)
+
+    @property
+    def grid_size(self) -> int:
+        """Patches along a side of the image."""
+        image, patch = (_side(self.vision_config, name) for name in _SIDES)
+        return image // patch
+
+    @property
+    def image_size(self) -> int:
+        """Pixels along a side of the image."""
+        return _side(self.vision_config, "image_size")
+
+    @property
+    def heatmap_size(self) -> int:
+        """Pixels along a side of a predicted heatmap."""
+        return self.grid_size * 2 ** len(self.heatmap_deconv_sizes)
+
+    @property
+    def score_map_size(self) -> int:
+        """Side of the map that the score head's dense layers get."""
+        loss = self.score_conv_kernel - 1 - 2 * self.score_conv_padding
+        return self.grid_size - loss * len(self.score_conv_sizes)
+
+    @property
+    def heatmap_heads(self) -> tuple[str, ...]:
+        """Names of the heatmap heads."""
+        return HEATMAPS if self.variant == "multi_head" else ("shared",)
+
+    @property
+    def score_heads(self) -> tuple[str, ...]:
+        """Names of the score heads."""
+        return SCORES if self.variant == "multi_head" else ("shared",)
+
+    @classmethod
+    def tiny(cls, variant: str = "multi_head", vocab_size: int = 96, **fields: Any) -> Self:
+        """Return a configuration for tests: 32-pixel images, a few thousand weights."""
+        layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+        return cls(
+            vision_config=ViTConfig(hidden_size=16, image_size=32, patch_size=8, **layers),
+            text_config=_small_t5(16, 32, 1, 2, vocab_size),
+            variant=variant,
+            **{
+                "heatmap_conv_sizes": (12, 8),
+                "heatmap_deconv_sizes": (8, 8, 8),
+                "score_conv_sizes": (8, 4),
+                "score_dense_sizes": (16, 8),
+                **fields,
+            },
+        )
+
+    @classmethod
+    def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
+        """Return a configuration that learns the generated scenes on two CPU cores in minutes."""
+        layers = {"num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 128}
+        return cls(
+            vision_config=ViTConfig(
+                hidden_size=64,
+                image_size=64,
+                patch_size=8,
+                hidden_dropout_prob=0.0,
+                # The usual .02 is for widths from 768 on; here it would keep all signals tiny.
+                initializer_range=0.08,
+                **layers,
+            ),
+            text_config=_small_t5(64, 128, 2, 4, vocab_size),
+            variant=variant,
+            **{
+                "heatmap_conv_sizes": (48, 32),
+                "heatmap_deconv_sizes": (24, 16),
+                "score_conv_sizes": (32, 16),
+                "score_dense_sizes": (64, 32),
+                "initializer_range": 0.08,
+                **fields,
+            },
+        )
+
+
+def t5_v1_1_base() -> T5Config:
+    """Return the sizes of T5 v1.1 base."""
+    return T5Config(
+        d_model=768,
+        d_kv=64,
+        d_ff=2048,
+        num_layers=12,
+        num_heads=12,
+        feed_forward_proj="gated-gelu",
+        tie_word_embeddings=False,
+        decoder_start_token_id=0,
+    )
+
+
+def _small_t5(size: int, wide: int, layers: int, heads: int, vocab_size: int) -> T5Config:
+    return T5Config(
+        vocab_size=vocab_size,
+        d_model=size,
+        d_kv=size // heads,
+        d_ff=wide,
+        num_layers=layers,
+        num_heads=heads,
+        feed_forward_proj="gated-gelu",
+        # Untied, the first logits of a small T5 are so large that half of the training goes there.
+        tie_word_embeddings=True,
+        decoder_start_token_id=0,
+        dropout_rate=0.0,
+    )
+
+
+_SIDES = ("image_size", "patch_size")
+
+
+def _check_vision(config: Any) -> None:
+    """Refuse towers that the heads cannot be put on."""
+    for name in _SIDES:
+        _side(config, name)
+    if hasattr(config, "depths"):
+        raise PredictorError(
+            f"`vision_config` is a {type(config).__name__}, whose stages merge patches; give a "
+            "tower with a token a patch, like ViTConfig"
+        )
+
+
+def _side(config: Any, name: str) -> int:
+    """Return the side of a square that transformers writes as one number or as two."""
+    value = getattr(config, name, None)
+    if isinstance(value, (list, tuple)) and len(set(value)) == 1:
+        value = value[0]
+    if not isinstance(value, numbers.Integral):
+        raise PredictorError(
+            f"`{name}` of `vision_config` is {value!r}; give a tower for square images and patches"
+        )
+    return int(value)
+
+
+def _built(config: Any, kind: str) -> PreTrainedConfig:
+    if not isinstance(config, dict):
+        return config
+    fields = dict(config)
+    return AutoConfig.for_model(fields.pop("model_type", kind), **fields)
+
+
+announce(RahfConfig)
+announce_processor(RahfConfig, "pqpp_feedback.rahf.processing_rahf:RahfProcessor")

@@ -1,0 +1,201 @@
+"""RichHF's four kinds of figures: scores, both heatmaps and keywords."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
+
+HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd")
+KEYWORD_COLUMNS = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What some model says about a split; a part that it does not predict is None.
+
+    Attributes:
+        scores: `(images, 4)`; a column of NaN is a score that is not predicted.
+        implausibility: `(images, side, side)` in 0 .. 1.
+        misalignment: `(images, side, side)` in 0 .. 1.
+        misaligned: Of each image, whether each word of its prompt is misaligned.
+    """
+
+    scores: NDArray[np.float64] | None = None
+    implausibility: NDArray[np.float32] | None = None
+    misalignment: NDArray[np.float32] | None = None
+    misaligned: Sequence[Sequence[bool]] | None = None
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The same from people; `labels` has None where they do not fit the prompt.
+
+    Attributes:
+        scores: `(images, 4)`.
+        implausibility: `(images, side, side)`.
+        misalignment: `(images, side, side)`.
+        labels: Of each image, the labels of its words: 0 misaligned, 1 aligned.
+    """
+
+    scores: NDArray[np.float64]
+    implausibility: NDArray[np.float32]
+    misalignment: NDArray[np.float32]
+    labels: Sequence[Sequence[int] | None]
+
+
+def evaluate(predictions: Predictions, truth: Truth) -> dict[str, dict[str, float]]:
+    """Return the figures of the four tables that the predictions allow.
+
+    Heatmaps follow the authors' conventions (`richhf`); keywords are counted over the words of all
+    images together, positive is misaligned.
+
+    Returns:
+        `scores` with `<score>_plcc` and `<score>_srcc`; `implausibility_heatmap` and
+        `misalignment_heatmap` with `HEATMAP_COLUMNS`; `keywords` with precision, recall and F1 in
+        percent. A table that cannot be computed is not there.
+    """
+    from pqpp_metrics.functional.saliency_report import richhf_heatmap
+
+    found: dict[str, dict[str, float]] = {}
+    if predictions.scores is not None:
+        found["scores"] = score_figures(predictions.scores, truth.scores)
+    for name in HEATMAPS:
+        predicted = getattr(predictions, name)
+        if predicted is not None:
+            figures = richhf_heatmap(predicted, getattr(truth, name), convention="richhf")
+            found[f"{name}_heatmap"] = {column: figures[column] for column in HEATMAP_COLUMNS}
+    if predictions.misaligned is not None:
+        found["keywords"] = keyword_figures(predictions.misaligned, truth.labels)
+    return found
+
+
+def score_figures(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
+    """Return PLCC and SRCC of each score that is predicted; NaN for one that is constant."""
+    from pqpp_metrics.functional._statistics import average_ranks
+    from pqpp_metrics.functional.correlation import pearson_correlation
+
+    found = {}
+    for column, name in enumerate(SCORES):
+        pair = [np.asarray(one[:, column], dtype=np.float64) for one in (predicted, true)]
+        if np.isnan(pair[0]).all():
+            continue
+        found[f"{name}_plcc"] = pearson_correlation(*pair)
+        found[f"{name}_srcc"] = pearson_correlation(*map(average_ranks, pair))
+    return found
+
+
+def keyword_figures(
+    misaligned: Sequence[Sequence[bool]], labels: Sequence[Sequence[int] | None]
+) -> dict[str, float]:
+    """Return precision, recall and F1 in percent, positive being misaligned.
+
+    Example:
+        >>> keyword_figures([[True, True]], [[0, 1]])["precision"]
+        50.0
+    """
+    from pqpp_metrics.functional.keywords import keyword_f1
+
+    own, true = [], []
+    for marks, one in zip(misaligned, labels, strict=True):
+        if one is not None:
+            own.append([int(not mark) for mark in marks])
+            true.append(list(one))
+    found = keyword_f1(own, true)
+    names = {"precision": "precision", "recall": "recall", "f1": "keyword_f1"}
+    return {column: 100 * float(found[name]) for column, name in names.items()}
+
+
+def predict_rows(
+    model: Any, examples: Any, rows: Sequence[int], batch_size: int = 32
+) -> list[dict[str, Any]]:
+    """Judge some rows of a split.
+
+    Args:
+        model: A `FeedbackModel`.
+        examples: `Examples` without augmentation.
+        rows: Their numbers.
+        batch_size: Images at once.
+
+    Returns:
+        One mapping a row with the fields of `Predictions`, for `join`.
+    """
+    found = []
+    for start in range(0, len(rows), batch_size):
+        some = rows[start : start + batch_size]
+        images = [examples.decoded(row)[0] for row in some]
+        judged = model.judge(images, [examples.prompts[row] for row in some], batch_size)
+        found += [
+            {
+                "scores": [one.scores[name] for name in SCORES],
+                "misaligned": one.misaligned,
+                **{name: one.heatmaps[name] for name in HEATMAPS},
+            }
+            for one in judged
+        ]
+    return found
+
+
+def join(parts: Sequence[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]) -> Predictions:
+    """Put rows that were judged in parts in order.
+
+    Args:
+        parts: The rows' numbers, and what `predict_rows` returned for them.
+    """
+    by_row = {row: one for rows, found in parts for row, one in zip(rows, found, strict=True)}
+    ordered = [by_row[row] for row in sorted(by_row)]
+    return Predictions(
+        scores=np.array([one["scores"] for one in ordered]),
+        **{name: np.stack([one[name] for one in ordered]) for name in HEATMAPS},
+        misaligned=[one["misaligned"] for one in ordered],
+    )
+
+
+def predict_split(model: Any, examples: Any, batch_size: int = 32) -> Predictions:
+    """Judge the rows of a split; see `predict_rows`."""
+    rows = range(len(examples))
+    return join([(rows, predict_rows(model, examples, rows, batch_size))])
+
+
+def summary(found: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the figures by which a training is followed, all between 0 and 1 or so.
+
+    `mean`, which chooses the epoch, is the mean of the scores' PLCC, of the heatmaps' CC and of the
+    keywords' F1, one part each; what is undefined (nothing marked yet, say) counts as 0.
+    """
+    plcc = {k: _or_zero(v) for k, v in found["scores"].items() if k.endswith("_plcc")}
+    heatmaps = {
+        f"{name}_{column}": _or_zero(found[f"{name}_heatmap"][column])
+        for name in HEATMAPS
+        for column in ("cc", "auc_judd", "mse_all")
+    }
+    keywords = {f"keyword_{k}": _or_zero(v) / 100 for k, v in found["keywords"].items()}
+    maps = float(np.mean([heatmaps[f"{name}_cc"] for name in HEATMAPS]))
+    mean = float(np.mean([float(np.mean(list(plcc.values()))), maps, keywords["keyword_f1"]]))
+    return {"mean": mean, **plcc, **heatmaps, **keywords}
+
+
+def _or_zero(value: float) -> float:
+    return 0.0 if math.isnan(value) else float(value)
+
+
+def truth_of(examples: Any) -> Truth:
+    """Return what people said about the rows of a split, heatmaps at the examples' size."""
+    from pqpp_feedback.rahf.examples import map_array
+
+    maps = [
+        [map_array(one, examples.heatmap_size) for one in examples.decoded(row)[1:]]
+        for row in range(len(examples))
+    ]
+    stacked = np.array(maps)
+    return Truth(
+        scores=examples.scores.astype(np.float64),
+        implausibility=stacked[:, 0],
+        misalignment=stacked[:, 1],
+        labels=examples.labels,
+    )

@@ -1,0 +1,118 @@
+"""The heads of RAHF: a feature map in, a heatmap or a score out (RichHF paper, section 9)."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+from torch import nn
+
+
+class ChannelLayerNorm(nn.LayerNorm):
+    """Layer norm over the channels at each pixel."""
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Normalise a map of shape `(batch, channels, height, width)`."""
+        return super().forward(features.movedim(1, -1)).movedim(-1, 1)
+
+
+class ChannelScaleNorm(nn.Module):
+    """Division by the root mean square over the channels at each pixel, then a scale a channel.
+
+    It is the norm of the released weights: no mean is taken off, nothing is added.
+    """
+
+    def __init__(self, channels: int, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.eps = eps
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Normalise a map of shape `(batch, channels, height, width)`."""
+        square = features.float().square().mean(dim=1, keepdim=True)
+        scale = torch.rsqrt(square + self.eps).to(features.dtype)
+        return features * scale * self.weight[:, None, None]
+
+
+class ReadOut(nn.Module):
+    """Two convolutions behind a de-convolution; in the released style they are residual."""
+
+    def __init__(self, channels: int, released: bool) -> None:
+        super().__init__()
+        self.first, self.second = _conv(channels, channels), _conv(channels, channels)
+        self.norms = nn.ModuleList(_norm(channels, released) for _ in range(2))
+        self.released = released
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return a map of the same shape."""
+        found = torch.relu(self.norms[0](self.first(features)))
+        found = self.norms[1](self.second(found))
+        return torch.relu(found + features if self.released else found)
+
+
+class HeatmapHead(nn.Module):
+    """Two convolutions, de-convolutions with read-out convolutions, a sigmoid."""
+
+    def __init__(self, config: RahfConfig) -> None:
+        super().__init__()
+        released = config.head_style == "released"
+        convs = [config.text_config.d_model, *config.heatmap_conv_sizes]
+        deconvs = [convs[-1], *config.heatmap_deconv_sizes]
+        last = deconvs[-1]
+        self.convs = nn.ModuleList(_conv(*sizes) for sizes in itertools.pairwise(convs))
+        self.conv_norms = nn.ModuleList(_norm(size, released) for size in convs[1:])
+        self.deconvs = nn.ModuleList(_deconv(*sizes) for sizes in itertools.pairwise(deconvs))
+        self.deconv_norms = nn.ModuleList(_norm(size, released) for size in deconvs[1:])
+        self.readouts = nn.ModuleList(ReadOut(size, released) for size in deconvs[1:])
+        self.last_conv = _conv(last, last)
+        self.last_norm = nn.Identity() if released else _norm(last, released)
+        self.output = _conv(last, 1)
+        self.released = released
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return heatmaps of shape `(batch, height, width)` in 0 .. 1, always in float32."""
+        for conv, norm in zip(self.convs, self.conv_norms, strict=True):
+            # The released weights normalise behind the ReLU here, and before it elsewhere.
+            features = conv(features)
+            features = norm(torch.relu(features)) if self.released else torch.relu(norm(features))
+        for layers in zip(self.deconvs, self.deconv_norms, self.readouts, strict=True):
+            deconv, norm, readout = layers
+            features = readout(torch.relu(norm(deconv(features))))
+        features = torch.relu(self.last_norm(self.last_conv(features)))
+        return torch.sigmoid(self.output(features).float()).squeeze(1)
+
+
+class ScoreHead(nn.Module):
+    """Convolutions and dense layers, a sigmoid."""
+
+    def __init__(self, config: RahfConfig) -> None:
+        super().__init__()
+        released = config.head_style == "released"
+        sizes = [config.text_config.d_model, *config.score_conv_sizes]
+        kernel = {"kernel_size": config.score_conv_kernel, "padding": config.score_conv_padding}
+        self.convs = nn.ModuleList(nn.Conv2d(*pair, **kernel) for pair in itertools.pairwise(sizes))
+        self.norms = nn.ModuleList(_norm(size, released) for size in sizes[1:])
+        dense = [sizes[-1] * config.score_map_size**2, *config.score_dense_sizes, 1]
+        self.dense = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(dense))
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return scores of shape `(batch,)` in 0 .. 1, always in float32."""
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            features = torch.relu(norm(conv(features)))
+        found = features.flatten(1)
+        for layer in self.dense[:-1]:
+            found = torch.relu(layer(found))
+        return torch.sigmoid(self.dense[-1](found).float()).squeeze(1)
+
+
+def _conv(inputs: int, outputs: int) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, 3, padding=1)
+
+
+def _deconv(inputs: int, outputs: int) -> nn.ConvTranspose2d:
+    return nn.ConvTranspose2d(inputs, outputs, 3, stride=2, padding=1, output_padding=1)
+
+
+def _norm(channels: int, released: bool) -> nn.Module:
+    return ChannelScaleNorm(channels) if released else ChannelLayerNorm(channels)

@@ -1,0 +1,323 @@
+"""RAHF: an image tower and a T5 whose encoder sees image and prompt together, with heads.
+
+Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, sections 4.1 and 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+from pqpp_feedback.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
+from pqpp_feedback.rahf.labels import HEATMAPS, KEYWORD_TASK, SCORES, TASKS
+from torch import nn
+from torch.nn import functional
+from transformers import AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
+from transformers import initialization as init
+from transformers.modeling_outputs import BaseModelOutput
+from transformers.utils import ModelOutput
+
+from pqpp_models.errors import PredictorError
+from pqpp_models.strict_loading import StrictLoading
+
+
+@dataclass
+class RahfOutput(ModelOutput):
+    """The seven outputs for a batch. What was not asked for, by `task_ids`, is NaN or None.
+
+    Attributes:
+        loss: The weighted sum of the three losses, where labels were given.
+        heatmaps: `(batch, 2, height, width)` in 0 .. 1: implausibility, misalignment.
+        scores: `(batch, 4)` in 0 .. 1: plausibility, alignment, aesthetics, overall.
+        logits: `(batch, length, vocabulary)`, the rewritten prompt's, where `labels` were given.
+        encoder_states: `(batch, tokens, size)`, what the decoder sees, image tokens first.
+        encoder_mask: `(batch, tokens)`, 0 at padding.
+        heatmap_loss: Mean squared error of the pixels.
+        score_loss: Mean squared error of the scores.
+        keyword_loss: Cross-entropy a token.
+    """
+
+    loss: torch.Tensor | None = None
+    heatmaps: torch.Tensor | None = None
+    scores: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    encoder_states: torch.Tensor | None = None
+    encoder_mask: torch.Tensor | None = None
+    heatmap_loss: torch.Tensor | None = None
+    score_loss: torch.Tensor | None = None
+    keyword_loss: torch.Tensor | None = None
+
+
+class ImageProjection(nn.Linear):
+    """From the image tower's width to the T5's."""
+
+
+class RahfForRichFeedback(StrictLoading, PreTrainedModel):
+    """Predicts scores, heatmaps and misaligned words of a generated image and its prompt."""
+
+    config_class = RahfConfig
+    base_model_prefix = "rahf"
+    main_input_name = "pixel_values"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    _no_split_modules = ("ViTLayer", "T5Block", "HeatmapHead", "ScoreHead")
+
+    def __init__(
+        self,
+        config: RahfConfig,
+        vision_model: PreTrainedModel | None = None,
+        text_model: PreTrainedModel | None = None,
+    ) -> None:
+        super().__init__(config)
+        self.vision_model = vision_model or new_vision_model(config.vision_config)
+        self.text_model = text_model or AutoModelForSeq2SeqLM.from_config(config.text_config)
+        sizes = config.vision_config.hidden_size, config.text_config.d_model
+        self.projection = ImageProjection(*sizes)
+        self.heatmap_heads = nn.ModuleDict({n: HeatmapHead(config) for n in config.heatmap_heads})
+        self.score_heads = nn.ModuleDict({name: ScoreHead(config) for name in config.score_heads})
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, ChannelScaleNorm):
+            init.ones_(module.weight)
+        elif isinstance(module, HeatmapHead):
+            # Most pixels are unmarked: from .05 on instead of .5, learning is a matter of places.
+            init.constant_(module.output.bias, -3.0)
+        elif isinstance(module, ImageProjection):
+            # A T5's word embeddings have a spread of 1; image tokens start with the same.
+            init.normal_(module.weight, std=module.in_features**-0.5)
+
+    @classmethod
+    def from_towers(cls, vision: str, text: str, **fields: Any) -> RahfForRichFeedback:
+        """Join a pretrained image tower and a pretrained T5; projection and heads are new.
+
+        Args:
+            vision: What `AutoModel.from_pretrained` takes, of an image tower.
+            text: What `AutoModelForSeq2SeqLM.from_pretrained` takes, of a T5.
+            **fields: Fields of `RahfConfig`, like `variant`.
+        """
+        from transformers import AutoConfig
+
+        own = AutoConfig.from_pretrained(vision)
+        own = getattr(own, "vision_config", own)
+        tower = AutoModel.from_pretrained(vision, config=own, **_without_pooling(own))
+        t5 = AutoModelForSeq2SeqLM.from_pretrained(text, dtype=torch.float32)
+        for config in (tower.config, t5.config):
+            config.name_or_path = ""  # a published configuration tells no local path
+        config = RahfConfig(vision_config=tower.config, text_config=t5.config, **fields)
+        return cls(config, tower.float(), t5)
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Return the embedding of the prompt's tokens."""
+        return self.text_model.get_input_embeddings()
+
+    def embed_images(self, pixel_values: torch.Tensor) -> torch.Tensor:
+        """Return image tokens of the T5's width, `(batch, tokens, size)`.
+
+        Raises:
+            PredictorError: The images have another size than the tower's.
+        """
+        size = self.config.image_size
+        if pixel_values.ndim != 4 or tuple(pixel_values.shape[-2:]) != (size, size):
+            raise PredictorError(
+                f"`pixel_values` has shape {tuple(pixel_values.shape)}; give (batch, 3, {size}, "
+                f"{size}), as the processor does"
+            )
+        found = self.vision_model(pixel_values=pixel_values).last_hidden_state
+        return self.projection(found)
+
+    def encode(
+        self, image_tokens: torch.Tensor, input_ids: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Encode image tokens and prompts together.
+
+        Args:
+            image_tokens: From `embed_images`.
+            input_ids: `(batch, length)`, the prompts.
+            mask: `(batch, length)`, 0 at padding; without it nothing is padding.
+
+        Returns:
+            The states, `(batch, tokens, size)`, and their mask.
+        """
+        words = self.text_model.get_input_embeddings()(input_ids)
+        mask = torch.ones_like(input_ids) if mask is None else mask
+        seen = mask.new_ones(image_tokens.shape[:2])
+        mask = torch.cat([seen, mask], dim=1)
+        joint = torch.cat([image_tokens, words.to(image_tokens.dtype)], dim=1)
+        encoder = self.text_model.get_encoder()
+        return encoder(inputs_embeds=joint, attention_mask=mask).last_hidden_state, mask
+
+    def feature_map(self, states: torch.Tensor, n_image_tokens: int) -> torch.Tensor:
+        """Return the patches' states as a map, `(batch, size, grid, grid)`."""
+        grid = self.config.grid_size
+        # What a tower puts before its patches (a class token) tells no place.
+        patches = states[:, n_image_tokens - grid * grid : n_image_tokens]
+        return patches.transpose(1, 2).unflatten(2, (grid, grid))
+
+    def forward(
+        self,
+        pixel_values: torch.Tensor,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        task_ids: torch.Tensor | None = None,
+        heatmap_labels: torch.Tensor | None = None,
+        score_labels: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        return_dict: bool | None = None,
+    ) -> RahfOutput | tuple[torch.Tensor, ...]:
+        """Predict all that was asked for, and the loss where labels are given.
+
+        Args:
+            pixel_values: `(batch, 3, size, size)`.
+            input_ids: `(batch, length)`; in the augmented-prompt variant `(batch, tasks, length)`,
+                each with its task string before the prompt.
+            attention_mask: Of the shape of `input_ids`.
+            task_ids: `(batch, tasks)`, indices of `labels.TASKS`, for the augmented-prompt variant;
+                all seven in order if left out.
+            heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN where there is none.
+            score_labels: `(batch, 4)` in 0 .. 1, NaN where there is none.
+            labels: `(batch, length)`, the rewritten prompt's tokens, -100 where nothing counts.
+            return_dict: False for a tuple of what there is; as the configuration says if left out.
+
+        Raises:
+            PredictorError: The images' size, or the form of `input_ids` or `task_ids`, does not fit
+                the model.
+        """
+        image_tokens = self.embed_images(pixel_values)
+        if self.config.variant == "multi_head":
+            found = self._with_seven_heads(image_tokens, input_ids, attention_mask)
+        else:
+            found = self._with_task_strings(image_tokens, input_ids, attention_mask, task_ids)
+        if labels is not None and found.encoder_states is not None:
+            found.logits = self.decode(found.encoder_states, found.encoder_mask, labels=labels)
+        self._add_losses(found, heatmap_labels, score_labels, labels)
+        as_dict = self.config.return_dict if return_dict is None else return_dict
+        if as_dict:
+            return found
+        # In the declared order, the loss first: `to_tuple` has what was set last at the end.
+        values = (getattr(found, field.name) for field in fields(found))
+        return tuple(value for value in values if value is not None)
+
+    def _with_seven_heads(self, image_tokens, input_ids, attention_mask) -> RahfOutput:
+        if input_ids.ndim != 2:
+            raise PredictorError(
+                f"`input_ids` has shape {tuple(input_ids.shape)}; the multi-head variant takes "
+                "(batch, length), as a processor of its variant gives"
+            )
+        states, mask = self.encode(image_tokens, input_ids, attention_mask)
+        features = self.feature_map(states, image_tokens.shape[1])
+        heatmaps = [self.heatmap_heads[name](features) for name in HEATMAPS]
+        scores = [self.score_heads[name](features) for name in SCORES]
+        return RahfOutput(
+            heatmaps=torch.stack(heatmaps, dim=1),
+            scores=torch.stack(scores, dim=1),
+            encoder_states=states,
+            encoder_mask=mask,
+        )
+
+    def _with_task_strings(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
+        if input_ids.ndim == 2:
+            input_ids = input_ids[:, None]
+            attention_mask = None if attention_mask is None else attention_mask[:, None]
+        batch, tasks, _ = input_ids.shape
+        task_ids = _checked_tasks(task_ids, batch, tasks, input_ids.device)
+        mask = None if attention_mask is None else attention_mask.flatten(0, 1)
+        repeated = image_tokens.repeat_interleave(tasks, dim=0)
+        states, mask = self.encode(repeated, input_ids.flatten(0, 1), mask)
+        features = self.feature_map(states, image_tokens.shape[1])
+        row = torch.arange(batch, device=input_ids.device).repeat_interleave(tasks)
+        task = task_ids.flatten()
+        found = RahfOutput(
+            heatmaps=_scattered(self.heatmap_heads["shared"], features, row, task, batch, 0, 2),
+            scores=_scattered(self.score_heads["shared"], features, row, task, batch, 2, 6),
+        )
+        asked = task == KEYWORD_TASK
+        if asked.sum() == batch:
+            found.encoder_states, found.encoder_mask = states[asked], mask[asked]
+        return found
+
+    def decode(self, states: torch.Tensor, mask: torch.Tensor, **inputs: Any) -> torch.Tensor:
+        """Return the logits of the rewritten prompt.
+
+        Args:
+            states: `encoder_states`.
+            mask: `encoder_mask`.
+            **inputs: `labels`, or `decoder_input_ids`.
+        """
+        if "labels" in inputs:
+            labels = inputs.pop("labels")
+            inputs["decoder_input_ids"] = self.text_model.prepare_decoder_input_ids_from_labels(
+                labels=labels
+            )
+        encoded = BaseModelOutput(last_hidden_state=states)
+        return self.text_model(encoder_outputs=encoded, attention_mask=mask, **inputs).logits
+
+    def _add_losses(self, found: RahfOutput, heatmap_labels, score_labels, labels) -> None:
+        parts = []
+        if heatmap_labels is not None:
+            found.heatmap_loss = squared_error(found.heatmaps, heatmap_labels)
+            parts.append(self.config.heatmap_weight * found.heatmap_loss)
+        if score_labels is not None:
+            found.score_loss = squared_error(found.scores, score_labels)
+            parts.append(self.config.score_weight * found.score_loss)
+        if labels is not None and found.logits is not None:
+            found.keyword_loss = cross_entropy(found.logits, labels)
+            parts.append(self.config.keyword_weight * found.keyword_loss)
+        if parts:
+            found.loss = torch.stack(parts).sum()
+
+
+def new_vision_model(config: Any) -> PreTrainedModel:
+    """Return an image tower with first weights and without a pooling layer, which nothing uses."""
+    return AutoModel.from_config(config, **_without_pooling(config))
+
+
+def _without_pooling(config: Any) -> dict[str, Any]:
+    if config.model_type == "siglip_vision_model":
+        config.vision_use_head = False
+        return {}
+    return {"add_pooling_layer": False} if config.model_type in ("vit", "deit") else {}
+
+
+def _checked_tasks(task_ids, batch: int, tasks: int, device) -> torch.Tensor:
+    if task_ids is None and tasks == len(TASKS):
+        return torch.arange(tasks, device=device).expand(batch, tasks)
+    if task_ids is None or task_ids.numel() != batch * tasks:
+        raise PredictorError(
+            f"`input_ids` holds {tasks} task(s) an image and `task_ids` does not name them; give "
+            f"all {len(TASKS)}, or `task_ids` of shape ({batch}, {tasks})"
+        )
+    return task_ids.reshape(batch, tasks)
+
+
+def _scattered(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:
+    """Run a head for its tasks and put each result in its row and column; NaN elsewhere."""
+    chosen = (task >= first) & (task < last)
+    values = head(features[chosen])
+    found = values.new_full((batch, last - first, *values.shape[1:]), float("nan"))
+    return found.index_put((row[chosen], task[chosen] - first), values)
+
+
+def squared_error(predicted: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return the mean squared error where both sides have a value; 0 where they never have.
+
+    Example:
+        >>> nan = float("nan")
+        >>> float(squared_error(torch.tensor([0.0, nan, 3.0]), torch.tensor([2.0, 1.0, nan])))
+        4.0
+    """
+    known = ~(torch.isnan(labels) | torch.isnan(predicted))
+    # NaN is replaced before the difference: a NaN times zero would still be one in the gradient.
+    error = torch.where(known, predicted, 0) - torch.where(known, labels.to(predicted.dtype), 0)
+    return error.square().sum() / known.sum().clamp(min=1)
+
+
+def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return the cross-entropy a token that counts; 0 where none does."""
+    total = functional.cross_entropy(
+        logits.float().flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
+    )
+    return total / (labels != -100).sum().clamp(min=1)

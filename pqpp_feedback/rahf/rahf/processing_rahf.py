@@ -1,0 +1,284 @@
+"""The processor of RAHF: images and prompts in, what the model takes out, and words back."""
+
+from __future__ import annotations
+
+import functools
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from pqpp_feedback.rahf.labels import TASKS, VARIANTS
+from pqpp_feedback.rahf.words import SUFFIX, split_words
+from transformers import BatchFeature, ProcessorMixin
+
+from pqpp_models.errors import PredictorError
+from pqpp_models.images.pairs import open_image
+
+# What each option of transformers' processors may be here.
+_OPTIONS: dict[str, tuple[Any, ...]] = {
+    "return_tensors": (None, "pt", "np"),
+    "padding": (None, True, "longest", "max_length"),
+    "truncation": (None, True, "longest_first"),
+    "max_length": (),
+}
+
+
+class RahfProcessor(ProcessorMixin):
+    """Prepares images and prompts.
+
+    A prompt is cleaned as the released weights want it, to its words between blanks, and each word
+    is tokenized by itself: then the map from tokens to words is known, whatever the tokenizer does.
+
+    Args:
+        image_processor: That of the image tower.
+        tokenizer: That of the T5.
+        variant: As in `RahfConfig`; with `augmented_prompt` each prompt comes once a task.
+        max_length: Tokens of a prompt at most; words beyond are not looked at.
+        max_target_length: Tokens of a rewritten prompt at most, in training.
+        **kwargs: What transformers adds itself.
+    """
+
+    def __init__(
+        self,
+        image_processor: Any = None,
+        tokenizer: Any = None,
+        variant: str = "multi_head",
+        max_length: int = 128,
+        max_target_length: int = 64,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(image_processor, tokenizer, **kwargs)
+        if variant not in VARIANTS:
+            raise PredictorError(f"`variant` is {variant!r}; choose among {', '.join(VARIANTS)}")
+        self.variant, self.max_length = variant, max_length
+        self.max_target_length = max_target_length
+        self._known: dict[str, list[int]] = {}
+        self.suffix_ids = self._find_suffix()
+
+    def _find_suffix(self) -> list[int]:
+        """Find the tokens that the suffix has behind a word."""
+        plain, marked = self._encoded("a"), self._encoded("a" + SUFFIX)
+        suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encoded(SUFFIX)
+        if not suffix or self.tokenizer.unk_token_id in suffix:
+            raise PredictorError(
+                f"the tokenizer has no token for the suffix {SUFFIX!r}; give one that knows the "
+                "underscore and the digit 0"
+            )
+        return suffix
+
+    def _encoded(self, text: str) -> list[int]:
+        return self.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    def word_ids(self, prompt: str) -> list[list[int]]:
+        """Return the tokens of each word; no word is without one.
+
+        Args:
+            prompt: The prompt.
+        """
+        found = []
+        for word in split_words(prompt):
+            if word.text not in self._known:
+                if len(self._known) > 100_000:
+                    self._known.clear()
+                unknown = self.tokenizer.unk_token_id
+                if unknown is None:
+                    unknown = self.tokenizer.pad_token_id
+                self._known[word.text] = self._encoded(word.text) or [unknown]
+            found.append(self._known[word.text])
+        return found
+
+    def kept_word_ids(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
+        """Return the tokens of the words that fit, from the first on.
+
+        Args:
+            prompt: The prompt.
+            max_length: Tokens at most; the processor's own if left out.
+        """
+        words = self.word_ids(prompt)
+        ends = np.cumsum([len(word) for word in words])
+        room = (self.max_length if max_length is None else max_length) - self._beside
+        return words[: int(np.searchsorted(ends, room, side="right"))]
+
+    @functools.cached_property
+    def _beside(self) -> int:
+        """Tokens that are kept free beside the words: the longest task string and the end."""
+        return 1 + max(len(self._encoded(task)) for task in TASKS)
+
+    def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
+        """Return the tokens of the rewritten prompt that the decoder is to write.
+
+        Args:
+            prompt: The prompt.
+            labels: One a word: 0 misaligned, 1 aligned.
+
+        Raises:
+            PredictorError: There are not as many labels as words.
+        """
+        words = split_words(prompt)
+        if len(labels) != len(words):
+            raise PredictorError(
+                f"{len(labels)} labels for the {len(words)} words of {prompt!r:.80}; give one each"
+            )
+        tokens: list[int] = []
+        for word, label in zip(self.word_ids(prompt), labels, strict=True):
+            tokens += word if label else [*word, *self.suffix_ids]
+        return [*tokens[: self.max_target_length - 1], self.tokenizer.eos_token_id]
+
+    def input_ids(
+        self, prompt: str, task: int | None = None, max_length: int | None = None
+    ) -> list[int]:
+        """Return the encoder's tokens: the task string if there is one, the words, the end.
+
+        Args:
+            prompt: The prompt.
+            task: An index of `labels.TASKS`.
+            max_length: As for `kept_word_ids`.
+        """
+        words = [token for word in self.kept_word_ids(prompt, max_length) for token in word]
+        before = [] if task is None else self._encoded(TASKS[task])
+        return [*before, *words, self.tokenizer.eos_token_id]
+
+    def __call__(
+        self,
+        images: Any = None,
+        text: str | Sequence[str] | None = None,
+        tasks: Sequence[Sequence[int]] | None = None,
+        **kwargs: Any,
+    ) -> BatchFeature:
+        """Prepare a batch.
+
+        Args:
+            images: An image or a list: PIL images, arrays, paths, or mappings with `bytes`/`path`.
+            text: A prompt or a list.
+            tasks: For the augmented-prompt variant, the tasks of each prompt as indices of
+                `labels.TASKS`, as many for each; all seven if left out.
+            **kwargs: What processors of transformers take: `return_tensors` (`pt` or `np`; torch
+                if left out), `padding` (`True` or `longest`, which is the default, or
+                `max_length`), `truncation` (`True`: prompts are always cut, behind a whole word)
+                and `max_length`, tokens of a prompt at most.
+
+        Returns:
+            `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` where tasks were named.
+
+        Raises:
+            PredictorError: The numbers of images and prompts differ, a prompt is no text, a task is
+                unknown, or an option is unknown or has a value that is not allowed.
+        """
+        self._check_options(kwargs)
+        found: dict[str, Any] = {}
+        if images is not None:
+            listed = images if isinstance(images, (list, tuple)) else [images]
+            found["pixel_values"] = self.pixels(listed)
+        if text is not None:
+            prompts = _texts(text)
+            if images is not None and len(prompts) != len(listed):
+                raise PredictorError(
+                    f"{len(listed)} image(s) and {len(prompts)} prompt(s); give one an image"
+                )
+            found |= self._tokens(prompts, tasks, kwargs.get("max_length"), kwargs.get("padding"))
+        if kwargs.get("return_tensors") == "np":
+            found = {name: tensor.numpy() for name, tensor in found.items()}
+        return BatchFeature(found)
+
+    def _check_options(self, given: dict[str, Any]) -> None:
+        for name, value in given.items():
+            if name not in _OPTIONS:
+                raise PredictorError(f"the processor has no option {name!r}")
+            if value not in _OPTIONS[name] and name != "max_length":
+                allowed = ", ".join(repr(one) for one in _OPTIONS[name] if one is not None)
+                raise PredictorError(f"`{name}` is {value!r}; {allowed} are allowed")
+        length, least = given.get("max_length"), self._beside + 1
+        if length is not None and not (isinstance(length, numbers.Integral) and length >= least):
+            raise PredictorError(
+                f"`max_length` is {length!r}; the task, a word and the end need {least} or more"
+            )
+
+    def pixels(self, images: Sequence[Any]) -> Any:
+        """Return images, whatever `open_image` takes, as `pixel_values`."""
+        opened = [open_image(image) for image in images]
+        return self.image_processor(opened, return_tensors="pt")["pixel_values"]
+
+    def _tokens(
+        self, prompts: Sequence[str], tasks: Any, max_length: int | None, padding: Any
+    ) -> dict[str, Any]:
+        import torch
+
+        limit = self.max_length if max_length is None else max_length
+        length = limit if padding == "max_length" else None
+        if self.variant == "multi_head":
+            return self.padded([self.input_ids(one, None, limit) for one in prompts], length)
+        asked = [list(range(len(TASKS)))] * len(prompts) if tasks is None else tasks
+        asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
+        _check_tasks(asked, len(prompts))
+        rows = [
+            self.input_ids(prompt, task, limit)
+            for prompt, some in zip(prompts, asked, strict=True)
+            for task in some
+        ]
+        found = self.padded(rows, length)
+        shape = (len(prompts), len(asked[0]) if len(prompts) else len(TASKS), -1)
+        found = {name: tensor.reshape(shape) for name, tensor in found.items()}
+        return found if tasks is None else {**found, "task_ids": torch.tensor(asked)}
+
+    def padded(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
+        """Return rows of tokens as `input_ids` and `attention_mask`, padded at the end.
+
+        Args:
+            rows: The tokens.
+            length: To how many at least; to the longest row if left out.
+        """
+        import torch
+
+        length = max([length or 1, *map(len, rows)])
+        ids = torch.full((len(rows), length), self.tokenizer.pad_token_id)
+        mask = torch.zeros((len(rows), length), dtype=torch.long)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = torch.tensor(row)
+            mask[number, : len(row)] = 1
+        return {"input_ids": ids, "attention_mask": mask}
+
+    def labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
+        """Return the decoder's labels of a batch; nothing counts where a prompt has none."""
+        import torch
+
+        rows = [
+            [] if one is None else self.target_ids(prompt, one)
+            for prompt, one in zip(prompts, labels, strict=True)
+        ]
+        found = torch.full((len(rows), max(1, max(map(len, rows)))), -100)
+        for number, row in enumerate(rows):
+            found[number, : len(row)] = torch.tensor(row, dtype=torch.long)
+        return found
+
+    @property
+    def model_input_names(self) -> list[str]:
+        """Names of what the model takes."""
+        return ["pixel_values", "input_ids", "attention_mask", "task_ids"]
+
+
+def _texts(text: Any) -> list[str]:
+    """Return one prompt or many as a list; each is a text."""
+    if isinstance(text, str):
+        return [text]
+    if not isinstance(text, Iterable):
+        raise PredictorError(f"`text` is {text!r:.40}; give a prompt or a list of them")
+    prompts = list(text)
+    for index, one in enumerate(prompts):
+        if not isinstance(one, str):
+            raise PredictorError(f"the text at index {index} is {one!r:.40}; give a prompt")
+    return prompts
+
+
+def _check_tasks(tasks: Any, prompts: int) -> None:
+    """Refuse tasks that are not some indices for each prompt, as many for each."""
+    if not isinstance(tasks, Sequence) or len(tasks) != prompts:
+        raise PredictorError(f"`tasks` is {tasks!r:.60}; give a list of tasks for each prompt")
+    for some in tasks:
+        whole = isinstance(some, Sequence) and len(some) == len(tasks[0]) > 0
+        known = whole and all(isinstance(one, numbers.Integral) for one in some)
+        if not known or not all(0 <= one < len(TASKS) for one in some):
+            raise PredictorError(
+                f"`tasks` holds {some!r:.60}; give as many for each prompt, each from 0 to "
+                f"{len(TASKS) - 1}"
+            )

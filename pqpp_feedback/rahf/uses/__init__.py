@@ -1,0 +1,1 @@
+"""What feedback is good for: repairing, choosing, guiding and fine-tuning."""

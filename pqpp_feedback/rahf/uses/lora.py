@@ -1,0 +1,249 @@
+"""Low-rank adapters on the denoising network of a diffusers pipeline: loss, data, saving."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from pqpp_feedback.rahf.gallery import Picture
+from torch import nn
+from torch.nn import functional
+from transformers.utils import ModelOutput
+
+from pqpp_files.whole_folder import whole_folder
+from pqpp_models.errors import CheckpointError, MissingResourceError
+from pqpp_models.images.pairs import open_image
+from pqpp_models.pretrained import loading
+
+FILES = ("pytorch_lora_weights.safetensors",)
+"""What a folder of adapters holds."""
+
+_ATTENTION = ["to_q", "to_k", "to_v", "to_out.0"]
+_PARTS = ("unet", "vae", "text_encoder", "tokenizer", "scheduler")
+
+
+def load_pipeline(name_or_path: str) -> Any:
+    """Load a text-to-image pipeline whose parts this training knows.
+
+    Args:
+        name_or_path: A folder or repository of the Stable Diffusion kind: `unet`, `vae`,
+            `text_encoder` and its `tokenizer`, and a scheduler with discrete noise levels; in
+            Stable Diffusion XL there are a second encoder and tokenizer.
+
+    Raises:
+        MissingResourceError: diffusers is not installed.
+        CheckpointError: There is no such pipeline, or it is of another kind.
+    """
+    try:
+        from diffusers import DiffusionPipeline
+    except ImportError:
+        raise MissingResourceError("fine-tuning needs diffusers; install pqpp[apps]") from None
+    remedy = "give a folder or OWNER/REPOSITORY of a diffusers pipeline"
+    with loading(f"{name_or_path} holds no usable pipeline", remedy, name_or_path):
+        pipe = DiffusionPipeline.from_pretrained(name_or_path, use_safetensors=True)
+    second = getattr(pipe, "text_encoder_2", None) is not None
+    for part in (*_PARTS, *(("tokenizer_2",) if second else ())):
+        if getattr(pipe, part, None) is None:
+            raise CheckpointError(
+                f"{name_or_path} is a {type(pipe).__name__} without {part}; give a pipeline of the "
+                "Stable Diffusion or Stable Diffusion XL kind"
+            )
+    # A network that also takes a mask or an image has more channels than the latents.
+    taken, latents = pipe.unet.config.in_channels, pipe.vae.config.latent_channels
+    if taken != latents:
+        raise CheckpointError(
+            f"{name_or_path} is a {type(pipe).__name__} whose network takes {taken} channels, not "
+            f"the {latents} of the latents; give one that makes images from text alone"
+        )
+    return pipe
+
+
+class DenoisingModel(nn.Module):
+    """A pipeline's denoising network with adapters that learn; all else is frozen.
+
+    Args:
+        pipe: From `load_pipeline`.
+        rank: Rank of the adapters.
+        alpha: Their scale.
+    """
+
+    def __init__(self, pipe: Any, rank: int, alpha: int) -> None:
+        from diffusers import DDPMScheduler
+        from peft import LoraConfig
+
+        super().__init__()
+        self.unet, self.vae, self.text_encoder = pipe.unet, pipe.vae, pipe.text_encoder
+        self.text_encoder_2 = getattr(pipe, "text_encoder_2", None)
+        self.requires_grad_(False)
+        settings = {"r": rank, "lora_alpha": alpha, "target_modules": _ATTENTION}
+        pipe.unet.add_adapter(LoraConfig(init_lora_weights="gaussian", **settings))
+        self.noising = DDPMScheduler.from_config(pipe.scheduler.config)
+        self.pipe_class = type(pipe)
+
+    def forward(
+        self,
+        pixel_values: torch.Tensor,
+        input_ids: torch.Tensor,
+        input_ids_2: torch.Tensor | None = None,
+        time_ids: torch.Tensor | None = None,
+    ) -> ModelOutput:
+        """Return the loss of a batch: the squared error of what the network predicts.
+
+        Args:
+            pixel_values: `(batch, 3, height, width)` in -1 .. 1.
+            input_ids: `(batch, length)`, the prompts.
+            input_ids_2: The same by the second tokenizer, where there is one.
+            time_ids: What `encode_prompts` takes, where there is one.
+        """
+        with torch.no_grad():
+            latents = self.vae.encode(pixel_values).latent_dist.sample()
+            latents = latents * self.vae.config.scaling_factor
+            states, added = self.encode_prompts(input_ids, input_ids_2, time_ids)
+        noise = torch.randn_like(latents)
+        steps = self.noising.config.num_train_timesteps
+        times = torch.randint(steps, (len(latents),), device=latents.device)
+        noisy = self.noising.add_noise(latents, noise, times)
+        given = {"encoder_hidden_states": states, "added_cond_kwargs": added or None}
+        predicted = self.unet(noisy, times, **given).sample
+        wanted = self.wanted(latents, noise, times)
+        return ModelOutput(loss=functional.mse_loss(predicted.float(), wanted.float()))
+
+    def encode_prompts(
+        self,
+        input_ids: torch.Tensor,
+        input_ids_2: torch.Tensor | None = None,
+        time_ids: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Return what the denoising network is told: the states, and what XL is told beside.
+
+        Args:
+            input_ids: `(batch, length)`.
+            input_ids_2: The same by the second tokenizer.
+            time_ids: `(batch, 6)`: height and width of an image as it was, the upper and left
+                edge of what was cut out of it once scaled, and its height and width now.
+        """
+        if self.text_encoder_2 is None:
+            return self.text_encoder(input_ids)[0], {}
+        pairs = ((self.text_encoder, input_ids), (self.text_encoder_2, input_ids_2))
+        both = [encoder(ids, output_hidden_states=True) for encoder, ids in pairs]
+        # XL was trained on the layer before the last, of both side by side.
+        states = torch.cat([one.hidden_states[-2] for one in both], dim=-1)
+        return states, {"text_embeds": both[1][0], "time_ids": time_ids.to(states.dtype)}
+
+    def wanted(
+        self, latents: torch.Tensor, noise: torch.Tensor, times: torch.Tensor
+    ) -> torch.Tensor:
+        """Return what the network is to predict: the noise, the velocity or the image."""
+        kind = self.noising.config.prediction_type
+        if kind == "v_prediction":
+            return self.noising.get_velocity(latents, noise, times)
+        return latents if kind == "sample" else noise
+
+    def save_adapters(self, folder: Path) -> Path:
+        """Write the adapters as `load_lora_weights` of the pipeline reads them.
+
+        Args:
+            folder: Where to; older adapters there are replaced, whole or not at all.
+
+        Raises:
+            CheckpointError: The folder holds other things.
+        """
+        from peft.utils import get_peft_model_state_dict
+
+        layers = get_peft_model_state_dict(self.unet)
+        with whole_folder(folder, FILES) as beside:
+            self.pipe_class.save_lora_weights(
+                beside, unet_lora_layers=layers, safe_serialization=True
+            )
+        return folder
+
+
+class Images:
+    """Chosen images with their prompts, prepared in batches by their numbers.
+
+    Args:
+        pictures: From `gallery.read_folder`.
+        pipe: The pipeline, for its tokenizers.
+        resolution: Pixels along a side.
+    """
+
+    def __init__(self, pictures: Sequence[Picture], pipe: Any, resolution: int) -> None:
+        self.pictures, self.resolution = pictures, resolution
+        second = getattr(pipe, "tokenizer_2", None)
+        self.tokenizers = [pipe.tokenizer, *([second] if second is not None else [])]
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def collate(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return some images and prompts as what the model takes; images are cut to squares."""
+        from PIL import ImageOps
+
+        size = (self.resolution, self.resolution)
+        chosen = [self.pictures[number] for number in numbers]
+        opened = [open_image(one.path) for one in chosen]
+        pixels = [np.asarray(ImageOps.fit(image, size)) for image in opened]
+        stacked = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2)
+        found = {"pixel_values": stacked / 127.5 - 1}
+        if len(self.tokenizers) > 1:
+            sizes = [time_ids_of(image.size, self.resolution) for image in opened]
+            found["time_ids"] = torch.tensor(sizes)
+        for name, tokenizer in zip(("input_ids", "input_ids_2"), self.tokenizers, strict=False):
+            found[name] = tokenizer(
+                [one.prompt for one in chosen],
+                padding="max_length",
+                max_length=tokenizer.model_max_length,
+                truncation=True,
+                return_tensors="pt",
+            )["input_ids"]
+        return found
+
+
+def time_ids_of(size: tuple[int, int], resolution: int) -> list[int]:
+    """Return what Stable Diffusion XL is told of an image that was cut to a square.
+
+    Args:
+        size: Width and height of the image as it was.
+        resolution: Pixels along a side of the square.
+
+    Returns:
+        Height and width as it was, the upper and left edge of the square in the image scaled to
+        the resolution, and the square's height and width.
+
+    Example:
+        >>> time_ids_of((1024, 512), 256)
+        [512, 1024, 0, 128, 256, 256]
+    """
+    wide, high = size
+    scale = resolution / min(size)
+    edges = (round((high * scale - resolution) / 2), round((wide * scale - resolution) / 2))
+    return [high, wide, *edges, resolution, resolution]
+
+
+def fingerprint(images: Images) -> str:
+    """Return the SHA-256 of the files and prompts, in order."""
+    digest = hashlib.sha256()
+    for one in images.pictures:
+        digest.update(one.prompt.encode() + b"\0" + one.path.read_bytes())
+    return digest.hexdigest()
+
+
+@torch.no_grad()
+def held_out_loss(
+    model: DenoisingModel, images: Images, numbers: Sequence[int], batch_size: int, seed: int
+) -> float:
+    """Return the mean loss over some images, with the same noise each time."""
+    state = torch.get_rng_state()
+    torch.manual_seed(seed)
+    device = next(model.unet.parameters()).device
+    total = 0.0
+    for start in range(0, len(numbers), batch_size):
+        some = numbers[start : start + batch_size]
+        batch = {name: value.to(device) for name, value in images.collate(some).items()}
+        total += float(model(**batch).loss) * len(some)
+    torch.set_rng_state(state)
+    return total / len(numbers)

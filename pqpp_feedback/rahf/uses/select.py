@@ -1,0 +1,114 @@
+"""Choosing training images by predicted scores (RichHF paper, section 5), for fine-tuning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pqpp_feedback.rahf.feedback import FeedbackModel
+from pqpp_feedback.rahf.labels import SCORES
+
+from pqpp_files.whole_folder import whole_folder
+from pqpp_models.errors import PredictorError
+from pqpp_models.images.pairs import open_image
+
+METADATA = "metadata.jsonl"
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The best image of a prompt.
+
+    Attributes:
+        prompt: The prompt.
+        image: The image, as it came.
+        scores: Its predicted scores.
+        candidates: Among how many it is the best.
+    """
+
+    prompt: str
+    image: Any
+    scores: dict[str, float]
+    candidates: int
+
+
+def generate_candidates(
+    pipe: Any, prompts: Iterable[str], n: int, seed: int = 0, **options: Any
+) -> Iterator[tuple[str, list[Any]]]:
+    """Generate `n` images of each prompt, one after the other.
+
+    Args:
+        pipe: Any text-to-image pipeline of diffusers.
+        prompts: The prompts.
+        n: Images a prompt; the i-th one of each uses the seed `seed + i`.
+        seed: Of the first images.
+        **options: For the pipeline, like `num_inference_steps`.
+    """
+    import torch
+
+    for prompt in prompts:
+        generators = [torch.Generator().manual_seed(seed + i) for i in range(n)]
+        yield prompt, [pipe(prompt, generator=one, **options).images[0] for one in generators]
+
+
+def select_best(
+    feedback: FeedbackModel,
+    candidates: Iterable[tuple[str, Sequence[Any]]],
+    score: str = "plausibility",
+    threshold: float = 0.8,
+) -> Iterator[Selected]:
+    """Keep the best image of each prompt, if it is good enough.
+
+    Args:
+        feedback: Predicts the scores.
+        candidates: Prompts with their images, of any form that `open_image` takes.
+        score: The score that chooses.
+        threshold: An image is kept from this score on.
+
+    Yields:
+        A selection for each prompt whose best image reaches the threshold.
+
+    Raises:
+        PredictorError: The score is unknown, or a prompt comes without images.
+    """
+    if score not in SCORES:
+        raise PredictorError(f"`score` is {score!r}; choose among {', '.join(SCORES)}")
+    for prompt, images in candidates:
+        if not len(images):
+            raise PredictorError(f"the prompt {prompt!r:.80} comes without images")
+        judged = feedback.judge(list(images), [prompt] * len(images))
+        best = max(range(len(images)), key=lambda n: judged[n].scores[score])
+        if judged[best].scores[score] >= threshold:
+            yield Selected(prompt, images[best], judged[best].scores, len(images))
+
+
+def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Path:
+    """Write selected images as a folder that `load_dataset("imagefolder", data_dir=...)` reads.
+
+    Args:
+        selected: From `select_best`.
+        folder: A new folder; it appears when it is complete.
+
+    Returns:
+        The folder, with a PNG file an image and `metadata.jsonl` (`file_name`, `prompt`, scores).
+
+    Raises:
+        PredictorError: The folder exists, nothing was selected, or an image cannot be read.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise PredictorError(f"{folder} exists; name a new folder")
+    with whole_folder(folder, ()) as beside:
+        lines = []
+        for number, one in enumerate(selected):
+            name = f"{number:06d}.png"
+            # Whatever form it came in, and in RGB: PNG knows no CMYK.
+            open_image(one.image).save(beside / name)
+            lines.append(json.dumps({"file_name": name, "prompt": one.prompt, **one.scores}))
+        if not lines:
+            raise PredictorError("no image reaches the threshold; lower it, or generate more")
+        (beside / METADATA).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder

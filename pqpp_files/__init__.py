@@ -1,0 +1,1 @@
+"""Files: written beside and renamed, read as tables, named by their content."""

@@ -1,0 +1,1 @@
+"""Comparing predictors: the protocol, the tables, the report."""

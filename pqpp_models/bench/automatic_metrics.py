@@ -1,0 +1,157 @@
+"""Automatic metrics in the place of human judgments (PQPP paper, section 12 and Table 10).
+
+The paper asks its predictors for a model's HBPP and correlates the answer with HPSv2 of that
+model's images, and for P@10 and RR with those that CLIP's similarity gives. Which metric is right
+for a target is the user's choice; how well it agrees with people stands in a row of its own.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions
+from pqpp_models.errors import PredictorError
+from pqpp_models.targets import TARGETS, resolve_targets
+
+HUMAN = "human judgments"
+KEYS = ("prompt_id", "prompt")
+NOTE = (
+    "Columns are automatic metrics, as in the paper's Table 10: predictors were asked for the\n"
+    "target in brackets; the last row is what people said. None of that table's figures could be\n"
+    "had as text, so no published row stands beside."
+)
+
+
+def target_of(column: str) -> str | None:
+    """Return the target that a metric's name speaks of, None if it names none.
+
+    Args:
+        column: A target's name, or the model and then the metric, like `sdxl_hpsv2`.
+
+    Example:
+        >>> target_of("glide_hpsv2"), target_of("blip2_clip_p10"), target_of("clip_rr_automatic")
+        ('glide_hbpp', 'blip2_p10', 'clip_rr')
+        >>> target_of("seed") is None
+        True
+    """
+    if column in TARGETS:
+        return column
+    model, _, rest = column.lower().partition("_")
+    words = rest.replace("@", "").split("_")
+    measure = next((one for one in ("p10", "rr") if one in words), "hbpp")
+    target = f"{model}_{measure}"
+    return target if rest and target in TARGETS else None
+
+
+def automatic_cells(
+    columns: Sequence[str], named: Mapping[str, str], targets: Sequence[str]
+) -> list[Cell]:
+    """Return a column of the table for each metric.
+
+    Args:
+        columns: The columns of the user's file that hold numbers.
+        named: Column to target, for metrics whose names don't tell.
+        targets: Only metrics of these targets.
+
+    Raises:
+        PredictorError: A named column or target does not exist, or no column is a metric.
+
+    Example:
+        >>> automatic_cells(["sdxl_hpsv2", "seed"], {}, ["sdxl_hbpp"])[0].label
+        'sdxl_hpsv2 [sdxl_hbpp]'
+    """
+    for column in named:
+        if column not in columns:
+            raise PredictorError(
+                f"the file of metrics has no column of numbers called {column!r}; it has "
+                f"{', '.join(columns) or 'none'}"
+            )
+    pairs = {column: target_of(column) for column in columns}
+    pairs |= {column: resolve_targets(target)[0] for column, target in named.items()}
+    cells = [
+        Cell(f"{column} [{target}]", target, column)
+        for column, target in pairs.items()
+        if target in targets
+    ]
+    if not cells:
+        raise PredictorError(
+            f"no column among {', '.join(columns) or 'none'} is a metric of "
+            f"{', '.join(targets)}; call it MODEL_METRIC, like sdxl_hpsv2, or name its target"
+        )
+    return cells
+
+
+def values_by_prompt(
+    table: Mapping[str, Sequence], rows: Mapping[str, Sequence], columns: Sequence[str]
+) -> dict[str, list[float | None]]:
+    """Bring metrics into the order of a benchmark's rows; several rows a prompt are averaged.
+
+    Args:
+        table: The user's columns, `prompt_id` or `prompt` among them.
+        rows: The benchmark's columns.
+        columns: The metrics.
+
+    Returns:
+        Metric to one value a row of the benchmark, None where the table has none.
+
+    Raises:
+        PredictorError: The table has neither key, or none of the benchmark's prompts.
+
+    Example:
+        >>> table = {"prompt": ["a cat", "a cat"], "glide_hpsv2": [0.2, 0.4]}
+        >>> found = values_by_prompt(table, {"prompt": ["a dog", "a cat"]}, ["glide_hpsv2"])
+        >>> found["glide_hpsv2"][0], round(found["glide_hpsv2"][1], 9)
+        (None, 0.3)
+    """
+    key = next((name for name in KEYS if name in table and name in rows), None)
+    if key is None:
+        raise PredictorError(
+            f"the file of metrics needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
+        )
+    wanted = list(rows[key])
+    found = {column: _means(table[key], table[column]) for column in columns}
+    if not any(known.keys() & set(wanted) for known in found.values()):
+        raise PredictorError(
+            f"no {key} of the file of metrics is one of this split's {len(wanted)}; name the split "
+            "that it was computed on"
+        )
+    return {column: [known.get(one) for one in wanted] for column, known in found.items()}
+
+
+def _means(keys: Sequence, values: Sequence) -> dict:
+    collected: dict = {}
+    for key, value in zip(keys, values, strict=True):
+        if value is not None and not math.isnan(value):
+            collected.setdefault(key, []).append(float(value))
+    return {key: math.fsum(some) / len(some) for key, some in collected.items()}
+
+
+def human_results(
+    cells: Sequence[Cell],
+    metrics: Mapping[str, Sequence[float | None]],
+    true: Mapping[str, Sequence[float | None]],
+    config: str,
+    split: str,
+    generated: bool = False,
+) -> list[Result]:
+    """Correlate each metric with what people said, on the prompts that have both.
+
+    Args:
+        cells: The table's columns.
+        metrics: Metric to one value a prompt.
+        true: Target to one true value a prompt.
+        config: The configuration of the benchmark, for the record.
+        split: The split, for the record.
+        generated: Whether the data are generated, for the record.
+    """
+    results = []
+    for cell in cells:
+        judged = np.array([math.nan if v is None else v for v in true[cell.predicted]], float)
+        values = metrics[cell.reference]
+        both = [None if math.isnan(j) else v for j, v in zip(judged, values, strict=True)]
+        said = Predictions(HUMAN, (cell.predicted,), np.nan_to_num(judged)[:, None])
+        references = {cell.reference: both}
+        results += evaluate_predictions([said], references, config, split, generated, [cell])
+    return results

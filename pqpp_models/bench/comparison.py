@@ -1,0 +1,101 @@
+"""Is a predictor better than a baseline, or did it only look so on these prompts?"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pqpp_metrics.functional.resampling import paired_bootstrap
+from pqpp_metrics.functional.significance import dependent_correlations, holm
+from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.protocol import Predictions, Result, paired_values
+from pqpp_models.errors import PredictorError
+
+RESAMPLES = 2_000
+LEVEL = 0.05
+COMPARISON_NOTE = (
+    "↑ better and ↓ worse than {baseline} on the same prompts: Pearson by Williams' t, Kendall by "
+    "a paired bootstrap, p < .05 after Holm's correction over the table"
+)
+
+
+def compare_with_baseline(
+    results: Sequence[Result],
+    predictions: Sequence[Predictions],
+    references: Mapping[str, Sequence[float | None]],
+    baseline: str,
+    sources: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    progress: bool = False,
+) -> list[Result]:
+    """Test every cell of a table against the same cell of a baseline.
+
+    Pearson correlations by Williams' t for dependent correlations, Kendall's by a paired
+    bootstrap; each family of p-values is corrected by Holm over the whole table.
+
+    Args:
+        results: The table.
+        predictions: What it was computed from.
+        references: Target to one true value a prompt.
+        baseline: The name of a predictor in the table.
+        sources: The source of each prompt; needed for results of one source.
+        resamples: Resamples of the bootstrap.
+        seed: Seed of the bootstrap.
+        progress: Show a progress bar on standard error.
+
+    Returns:
+        The results with `baseline`, `pearson_baseline_p` and `kendall_baseline_p`; NaN in the
+        baseline's own row, where it has no such cell, and where a side is undefined.
+
+    Raises:
+        PredictorError: If no predictor of the table has that name.
+    """
+    from tqdm.auto import tqdm
+
+    by_name = {one.predictor: one for one in predictions}
+    if baseline not in by_name:
+        raise PredictorError(
+            f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
+        )
+    rows = tqdm(results, desc="comparing", unit="cell", disable=not progress)
+    found = np.array(
+        [
+            _p_values(
+                row, by_name[row.predictor], by_name[baseline], references, sources, resamples, seed
+            )
+            for row in rows
+        ]
+    ).reshape(-1, 2)
+    pearson, kendall = (holm(column)["adjusted"] for column in found.T)
+    return [
+        replace(row, baseline=baseline, pearson_baseline_p=float(p), kendall_baseline_p=float(q))
+        for row, p, q in zip(results, pearson, kendall, strict=True)
+    ]
+
+
+def _p_values(row, one, other, references, sources, resamples, seed) -> tuple[float, float]:
+    if one is other or row.predicted not in other.targets or row.n < 4:
+        return math.nan, math.nan
+    cell = Cell(row.label, row.predicted, row.target, row.source)
+    true = references[row.target]
+    mine, reference = paired_values(one, cell, true, sources)
+    theirs, _ = paired_values(other, cell, true, sources)
+    if np.array_equal(mine, theirs):
+        return 1.0, 1.0  # no difference at all, which neither test can be asked about
+    williams = dependent_correlations(mine, theirs, reference)
+    bootstrap = paired_bootstrap(mine, theirs, reference, resamples=resamples, seed=seed)
+    return williams["p_value"], bootstrap["p_value"]
+
+
+def arrow(value: float, baseline_value: float, p: float) -> str:
+    """Return ↑ for significantly above the baseline, ↓ for below, else nothing.
+
+    Example:
+        >>> arrow(0.5, 0.4, 0.01), arrow(0.3, 0.4, 0.01), arrow(0.5, 0.4, 0.2)
+        ('↑', '↓', '')
+    """
+    if not p < LEVEL:
+        return ""
+    return "↑" if value > baseline_value else "↓"

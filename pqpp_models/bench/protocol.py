@@ -1,0 +1,226 @@
+"""The paper's evaluation protocol: predictors x targets on a split, by Pearson and Kendall.
+
+PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
+split, each tested against chance by Student's t. The paper's text lost what its marks stand for;
+here † is p < .01 and ‡ is p < .001.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_metrics.functional import kendall_qpp, pearson_qpp, student_t_p_value
+from pqpp_models.bench.experiments import Cell
+from pqpp_models.errors import PredictorError
+
+MARKS = ((0.001, "‡"), (0.01, "†"))
+MARKS_NOTE = "† p < .01, ‡ p < .001, two-sided Student's t against no correlation"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One cell of the table: a predictor on a target of a split.
+
+    Attributes:
+        predictor: Its name.
+        target: The column of true values.
+        label: The heading of its column; the target's name in the main table.
+        predicted: The target that the predictor was asked for; another one in a cross-model or
+            cross-task table.
+        source: The source of the rows, None for all.
+        config: The configuration of the benchmark.
+        split: The split.
+        n: How many prompts have a true value and entered.
+        pearson: Pearson's r, NaN where one side is constant.
+        pearson_p: Its p by Student's t.
+        pearson_ci_low: Lower bound of its 95 % confidence interval.
+        pearson_ci_high: Upper bound.
+        kendall: Kendall's tau-b, NaN where one side is constant.
+        kendall_p: Its p by Student's t, as the paper tests it (cautious for a rank correlation).
+        kendall_ci_low: Lower bound of its 95 % confidence interval.
+        kendall_ci_high: Upper bound.
+        generated: Whether the data are generated rather than judged by people.
+        baseline: The predictor that this one was tested against, if any.
+        pearson_baseline_p: p of no difference from it in Pearson's r, corrected over the table.
+        kendall_baseline_p: The same in Kendall's tau-b.
+    """
+
+    predictor: str
+    target: str
+    label: str
+    predicted: str
+    source: str | None
+    config: str
+    split: str
+    n: int
+    pearson: float
+    pearson_p: float
+    pearson_ci_low: float
+    pearson_ci_high: float
+    kendall: float
+    kendall_p: float
+    kendall_ci_low: float
+    kendall_ci_high: float
+    generated: bool
+    baseline: str | None = None
+    pearson_baseline_p: float = math.nan
+    kendall_baseline_p: float = math.nan
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a predictor said of the rows of a split; the material of tables and pictures.
+
+    Attributes:
+        predictor: Its name.
+        targets: The columns of `values`.
+        values: Array `(prompts, targets)`.
+    """
+
+    predictor: str
+    targets: tuple[str, ...]
+    values: NDArray[np.float64]
+
+
+def predict_all(
+    predictors: Mapping[str, object], rows, targets: Sequence[str], progress: bool = False
+) -> list[Predictions]:
+    """Ask every predictor for all targets that it has among those wanted.
+
+    Args:
+        predictors: Name to `Predictor`.
+        rows: What `Predictor.predict` takes.
+        targets: The targets wanted.
+        progress: Show a progress bar on standard error.
+
+    Raises:
+        PredictorError: If a predictor has none of the targets.
+    """
+    from tqdm.auto import tqdm
+
+    found = []
+    for name, predictor in tqdm(
+        predictors.items(), desc="predicting", unit="predictor", disable=not progress
+    ):
+        mine = tuple(target for target in targets if target in predictor.targets)
+        if not mine:
+            raise PredictorError(
+                f"{name} predicts {', '.join(predictor.targets)}, none of {', '.join(targets)}"
+            )
+        found.append(Predictions(name, mine, predictor.predict(rows, mine)))
+    return found
+
+
+def evaluate_predictions(
+    predictions: Iterable[Predictions],
+    references: Mapping[str, Sequence[float | None]],
+    config: str,
+    split: str,
+    generated: bool = False,
+    cells: Sequence[Cell] | None = None,
+    sources: Sequence[str] | None = None,
+) -> list[Result]:
+    """Correlate predictions with the true values; a prompt without a true value is left out.
+
+    Args:
+        predictions: What the predictors said, aligned with the references.
+        references: Target to one true value a prompt, None or NaN where there is none.
+        config: The configuration of the benchmark, for the record.
+        split: The split, for the record.
+        generated: Whether the data are generated, for the record.
+        cells: Which prediction meets which truth; each target its own if left out.
+        sources: The source of each prompt; needed for cells of one source.
+
+    Returns:
+        A result for each predictor and cell, in the order given; a cell whose target a predictor
+        does not have is left out. Fewer than two true values, or a constant side, give NaN.
+
+    Example:
+        >>> said = Predictions("n_words", ("mean_rr",), np.array([[3.0], [5.0], [4.0]]))
+        >>> result = evaluate_predictions([said], {"mean_rr": [1.0, 0.5, None]}, "sample", "test")
+        >>> result[0].n, round(result[0].pearson, 9)
+        (2, -1.0)
+    """
+    record = {"config": config, "split": split, "generated": generated}
+    return [
+        _result(one, cell, references[cell.reference], sources, record)
+        for one in predictions
+        for cell in cells or [Cell(target, target, target) for target in one.targets]
+        if cell.predicted in one.targets
+    ]
+
+
+def paired_values(
+    one: Predictions, cell: Cell, true: Sequence[float | None], sources: Sequence[str] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return predicted and true values of the prompts that a cell compares.
+
+    Args:
+        one: What the predictor said.
+        cell: The column of the table.
+        true: One true value a prompt, None or NaN where there is none.
+        sources: The source of each prompt; needed for a cell of one source.
+    """
+    reference = np.array([math.nan if value is None else value for value in true], dtype=float)
+    entering = ~np.isnan(reference)
+    if cell.source is not None:
+        entering &= np.array([source == cell.source for source in sources])
+    predicted = one.values[:, one.targets.index(cell.predicted)]
+    return predicted[entering], reference[entering]
+
+
+def _result(one: Predictions, cell: Cell, true, sources, record: dict) -> Result:
+    predicted, reference = paired_values(one, cell, true, sources)
+    n = len(reference)
+    undefined = dict.fromkeys(("", "_p", "_ci_low", "_ci_high"), math.nan)
+    pearson = _named(pearson_qpp(predicted, reference), "pearson_qpp", n) if n > 1 else undefined
+    kendall = _named(kendall_qpp(predicted, reference), "kendall_qpp", n) if n > 1 else undefined
+    return Result(
+        predictor=one.predictor,
+        target=cell.reference,
+        label=cell.label,
+        predicted=cell.predicted,
+        source=cell.source,
+        n=n,
+        **{f"pearson{ending}": value for ending, value in pearson.items()},
+        **{f"kendall{ending}": value for ending, value in kendall.items()},
+        **record,
+    )
+
+
+def _named(found: Mapping[str, float], name: str, n: int) -> dict[str, float]:
+    return {
+        "": found[name],
+        "_p": student_t_p_value(found[name], n),
+        "_ci_low": found["ci_low"],
+        "_ci_high": found["ci_high"],
+    }
+
+
+def mark(p: float) -> str:
+    """Return the mark of a p-value: ‡ below .001, † below .01, else nothing.
+
+    Example:
+        >>> mark(0.0005), mark(0.005), mark(0.05), mark(float("nan"))
+        ('‡', '†', '', '')
+    """
+    return next((sign for limit, sign in MARKS if p < limit), "")
+
+
+def mean_over_targets(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
+    """Yield each predictor with its mean Pearson and mean Kendall over the targets it was run on.
+
+    A predictor with an undefined correlation among them has an undefined mean.
+    """
+    by_predictor: dict[str, list[Result]] = {}
+    for result in results:
+        by_predictor.setdefault(result.predictor, []).append(result)
+    for name, rows in by_predictor.items():
+        yield (
+            name,
+            float(np.mean([r.pearson for r in rows])),
+            float(np.mean([r.kendall for r in rows])),
+        )

@@ -1,0 +1,200 @@
+"""The HTML report of a bench: the tables, and a picture of every predictor against the truth."""
+
+import base64
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.projection import Projection, space_figure
+from pqpp_models.bench.protocol import Predictions, Result, mark, paired_values
+from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.tables import (
+    MEASURES,
+    halves_of,
+    labels_of,
+    notes,
+    published_groups,
+)
+
+_BINS = 10
+
+
+def render_report(
+    results: Sequence[Result],
+    predictions: Sequence[Predictions],
+    references: Mapping[str, Sequence[float | None]],
+    published: Sequence[PublishedResult] = (),
+    title: str = "Prompt and query performance prediction",
+    spaces: Mapping[str, Projection] | None = None,
+    sources: Sequence[str] | None = None,
+    prompts: Sequence[str] | None = None,
+) -> str:
+    """Return a self-contained HTML page with the tables and scatter plots.
+
+    Args:
+        results: Ours, of one split.
+        predictions: What they were computed from.
+        references: Target to one true value a prompt, None where there is none.
+        published: Published figures to put beside them.
+        title: The page's heading.
+        spaces: Predictor to its space in two dimensions, a point a prompt.
+        sources: The source of each prompt; needed for results of one source.
+        prompts: The prompts, to list those that are predicted to be easiest and hardest.
+
+    Returns:
+        The page; its pictures are inside, so that it can be mailed as one file.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    template = Path(__file__).with_name("report.html").read_text("utf-8")
+    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(template)
+    pictures = [
+        (one.predictor, _as_data_url(scatter_figure(one, references, results, sources)))
+        for one in predictions
+    ]
+    shown = [one for one in predictions if one.predictor in (spaces or {})]
+    return page.render(
+        title=title,
+        generated=any(result.generated for result in results),
+        measures=_measures(results, published),
+        notes=notes(results, published),
+        pictures=pictures,
+        spaces=[
+            (one.predictor, _as_data_url(_space(one, spaces[one.predictor], references, results)))
+            for one in shown
+        ],
+        extremes=[
+            extreme_prompts(one, references, prompts)
+            for one in predictions
+            if prompts and set(one.targets) & set(references)
+        ],
+    )
+
+
+def _space(one: Predictions, space: Projection, references, results):
+    """Draw a predictor's space, coloured by the first target of each measure."""
+    first: dict[str, Result] = {}
+    for result in results:
+        if result.predictor == one.predictor and result.predicted in one.targets:
+            first.setdefault(result.predicted.rsplit("_", 1)[1], result)
+    colours = {
+        result.target: [
+            ("true", references[result.target]),
+            ("predicted", one.values[:, one.targets.index(result.predicted)]),
+        ]
+        for result in first.values()
+    }
+    return space_figure(one.predictor, space, colours)
+
+
+def extreme_prompts(
+    one: Predictions,
+    references: Mapping[str, Sequence[float | None]],
+    prompts: Sequence[str],
+    count: int = 5,
+) -> dict:
+    """Return the prompts that a predictor takes for the easiest and the hardest.
+
+    Args:
+        one: The predictions of one predictor; its first target that has references is used.
+        references: Target to one true value a prompt, None where there is none.
+        prompts: The prompts.
+        count: How many of each.
+
+    Returns:
+        `predictor`, `target`, and `easiest` and `hardest`: lists of (prompt, predicted, true).
+    """
+    target = next(name for name in one.targets if name in references)
+    values, true = one.values[:, one.targets.index(target)], references[target]
+    order = [i for i in np.argsort(-values, kind="stable") if true[i] is not None]
+    rows = [(" ".join(prompts[i].split()), f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order]
+    return {
+        "predictor": one.predictor,
+        "target": target,
+        "easiest": rows[:count],
+        "hardest": rows[::-1][:count],
+    }
+
+
+def scatter_figure(
+    one: Predictions,
+    references: Mapping[str, Sequence[float | None]],
+    results: Sequence[Result],
+    sources: Sequence[str] | None = None,
+):
+    """Return a matplotlib figure: predicted against true performance, a panel a column.
+
+    The line joins the mean true value in each of ten groups of equally many prompts, by predicted
+    value: a predictor that orders well has a rising line.
+
+    Args:
+        one: The predictions of one predictor.
+        references: Target to one true value a prompt, None where there is none.
+        results: The results to print over the panels; those of other predictors are passed over.
+        sources: The source of each prompt; needed for results of one source.
+    """
+    from matplotlib.figure import Figure
+
+    mine = [result for result in results if result.predictor == one.predictor]
+    columns = min(3, len(mine))
+    lines = math.ceil(len(mine) / columns)
+    figure = Figure(figsize=(3.6 * columns, 2.9 * lines), layout="constrained", dpi=110)
+    panels = figure.subplots(lines, columns, squeeze=False).ravel()
+    for result, panel in zip(mine, panels, strict=False):
+        cell = Cell(result.label, result.predicted, result.target, result.source)
+        _draw(panel, *paired_values(one, cell, references[result.target], sources), result)
+    for panel in panels[len(mine) :]:
+        panel.set_axis_off()
+    figure.suptitle(one.predictor)
+    return figure
+
+
+def _draw(panel, predicted, reference, result: Result) -> None:
+    panel.scatter(predicted, reference, s=5, alpha=0.25, linewidths=0, color="#33658a")
+    if len(predicted) >= 2 * _BINS:
+        order = np.argsort(predicted, kind="stable")
+        groups = np.array_split(order, _BINS)
+        means = [(predicted[g].mean(), reference[g].mean()) for g in groups]
+        line = {"color": "#d1495b", "linewidth": 2, "marker": "o", "markersize": 3}
+        panel.plot(*zip(*means, strict=True), **line)
+    panel.set_title(
+        f"{result.label}: r = {result.pearson:.3f}{mark(result.pearson_p)}, "
+        f"τ = {result.kendall:.3f}{mark(result.kendall_p)}",
+        fontsize=9,
+    )
+    panel.set_xlabel("predicted", fontsize=8)
+    panel.set_ylabel("true", fontsize=8)
+    panel.tick_params(labelsize=7)
+
+
+def _as_data_url(figure) -> str:
+    buffer = io.BytesIO()
+    # Without a date and a version in it, the same results give the same bytes.
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _measures(results, published) -> list[dict]:
+    tables = []
+    for measure, title in MEASURES.items():
+        labels = labels_of(results, measure)
+        if labels:
+            rows = _rows(labels, results, published)
+            tables.append({"title": title, "labels": labels, "rows": rows})
+    return tables
+
+
+def _rows(labels, results, published) -> list[dict]:
+    groups = [("", list(results)), *published_groups(published).items()]
+    rows = []
+    for key, group in groups:
+        for name in dict.fromkeys(r.predictor for r in group):
+            cells = {r.label: r for r in group if r.predictor == name}
+            if any(label in cells for label in labels):
+                halves = [half for label in labels for half in halves_of(cells.get(label), group)]
+                rows.append({"name": name, "key": key, "cells": halves})
+    return rows

@@ -1,0 +1,248 @@
+"""Tables of results in the formats that people put into terminals, papers and spreadsheets."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from pqpp_models.bench.comparison import COMPARISON_NOTE, arrow
+from pqpp_models.bench.protocol import MARKS_NOTE, Result, mark, mean_over_targets
+from pqpp_models.bench.published import PublishedResult
+from pqpp_models.targets import TARGETS
+
+MEASURES = {
+    "hbpp": "HBPP (generation)",
+    "p10": "P@10 (retrieval)",
+    "rr": "RR (retrieval)",
+    "automatic": "Automatic metrics",
+}
+GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
+
+
+def format_results(
+    style: str, results: Sequence[Result], published: Sequence[PublishedResult] = ()
+) -> str:
+    """Return the results as a table or as data, the published figures beside them and marked so.
+
+    Args:
+        style: `table`, `markdown`, `latex`, `csv` or `json`.
+        results: Ours, from one split.
+        published: The published figures of the same targets.
+
+    Raises:
+        KeyError: If the style is none of these.
+
+    Example:
+        >>> print(format_results("json", []))
+        {
+         "rows": [],
+         "published": []
+        }
+    """
+    return STYLES[style](results, published)
+
+
+def _table(results, published) -> str:
+    return _blocks(results, published, "simple", lambda title: title)
+
+
+def _markdown(results, published) -> str:
+    return _blocks(results, published, "github", lambda title: f"**{title}**\n")
+
+
+def _blocks(results, published, style: str, heading: Callable[[str], str]) -> str:
+    # A block a measure keeps the table within 80 columns.
+    from tabulate import tabulate
+
+    blocks = []
+    for measure, title in MEASURES.items():
+        labels = labels_of(results, measure)
+        if labels:
+            header, rows = _cells(labels, results, published)
+            blocks += [
+                heading(f"{title}: Pearson Kendall"),
+                tabulate(rows, header, style, preserve_whitespace=True),
+                "",
+            ]
+    return "\n".join([*blocks, *notes(results, published)])
+
+
+def _cells(labels, results, published) -> tuple[list[str], list[list[str]]]:
+    rows = []
+    for name in dict.fromkeys(r.predictor for r in results):
+        mine = {r.label: r for r in results if r.predictor == name}
+        rows.append(
+            [
+                name,
+                *(
+                    _cell(mine.get(label), _baseline_of(mine.get(label), results))
+                    for label in labels
+                ),
+            ]
+        )
+    for key, group in published_groups(published).items():
+        for name in dict.fromkeys(r.predictor for r in group):
+            theirs = {r.label: r for r in group if r.predictor == name}
+            if any(label in theirs for label in labels):
+                rows.append([f"{name} {key}", *(_cell(theirs.get(label)) for label in labels)])
+    return ["predictor", *labels], rows
+
+
+def _baseline_of(result: Result | None, results) -> Result | None:
+    """Return the baseline's result in the same column, if there was a comparison."""
+    if result is None or result.baseline is None:
+        return None
+    same = (r for r in results if r.predictor == result.baseline and r.label == result.label)
+    return next(same, None)
+
+
+def halves_of(result: Result | PublishedResult | None, results) -> list[str]:
+    """Return a cell as two texts, Pearson and Kendall, each with its marks."""
+    if result is None:
+        return ["–", "–"]
+    baseline = _baseline_of(result, results) if isinstance(result, Result) else None
+    return [_half(result, baseline, name).strip() for name in ("pearson", "kendall")]
+
+
+def _cell(result: Result | PublishedResult | None, baseline: Result | None = None) -> str:
+    if result is None:
+        return "–"
+    return " ".join(_half(result, baseline, name) for name in ("pearson", "kendall"))
+
+
+def _half(result, baseline: Result | None, name: str) -> str:
+    value, p = getattr(result, name), getattr(result, f"{name}_p", math.nan)
+    sign = ""
+    if baseline is not None:
+        other = getattr(result, f"{name}_baseline_p")
+        sign = f"{arrow(value, getattr(baseline, name), other):1}"
+    return f"{_number(value)}{mark(p):1}{sign}"
+
+
+def _number(value: float) -> str:
+    return "   –  " if math.isnan(value) else f"{value:6.3f}"
+
+
+def labels_of(results: Sequence[Result], measure: str | None = None) -> list[str]:
+    """Return the columns of the results in the order of their first appearance.
+
+    Args:
+        results: Ours.
+        measure: Only those whose true values are of this measure, a key of `MEASURES`.
+    """
+    chosen = (r for r in results if measure is None or _measure_of(r.target) == measure)
+    return list(dict.fromkeys(result.label for result in chosen))
+
+
+def _measure_of(target: str) -> str:
+    return target.rsplit("_", 1)[1] if target in TARGETS else "automatic"
+
+
+def published_groups(
+    published: Sequence[PublishedResult],
+) -> dict[str, list[PublishedResult]]:
+    """Group published figures by where they stand, under the keys [a], [b] and so on."""
+    sources = list(dict.fromkeys(result.source for result in published))
+    return {
+        f"[{chr(ord('a') + number)}]": [r for r in published if r.source == source]
+        for number, source in enumerate(sources)
+    }
+
+
+def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[str]:
+    """Return the lines that say what a table's figures are."""
+    lines = []
+    if any(result.generated for result in results):
+        lines.append(GENERATED_NOTE)
+    for config, split in dict.fromkeys((r.config, r.split) for r in results):
+        sizes = {r.label: r.n for r in results if (r.config, r.split) == (config, split)}
+        lines.append(f"this project's rows: {config}, {split} split, {_sizes(sizes)}")
+    if len(labels_of(results)) > 1:
+        means = (
+            f"{name} {_number(r).strip()} / {_number(tau).strip()}"
+            for name, r, tau in mean_over_targets(results)
+        )
+        lines.append(
+            f"mean over the {len(labels_of(results))} columns, Pearson / Kendall: "
+            + "; ".join(means)
+        )
+    lines.append(MARKS_NOTE)
+    for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
+        lines.append(COMPARISON_NOTE.format(baseline=baseline))
+    for key, group in published_groups(published).items():
+        first = group[0]
+        lines.append(
+            f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
+        )
+    return lines
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    if len(set(sizes.values())) == 1:
+        return f"n = {next(iter(sizes.values()))}"
+    by_size: dict[int, list[str]] = {}
+    for label, n in sizes.items():
+        by_size.setdefault(n, []).append(label)
+    return "; ".join(f"n = {n} ({', '.join(labels)})" for n, labels in by_size.items())
+
+
+def _records(results, published) -> tuple[list[dict], list[dict]]:
+    ours = [{k: _json_value(v) for k, v in asdict(result).items()} for result in results]
+    return ours, [asdict(result) for result in published]
+
+
+def _json_value(value):
+    # JSON has no NaN; an undefined correlation is null.
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _json(results, published) -> str:
+    ours, theirs = _records(results, published)
+    return json.dumps({"rows": ours, "published": theirs}, indent=1, ensure_ascii=False)
+
+
+def _csv(results, published) -> str:
+    import pandas as pd
+
+    ours = pd.DataFrame([asdict(r) | {"published": False, "source": ""} for r in results])
+    theirs = pd.DataFrame([asdict(r) | {"published": True} for r in published])
+    return pd.concat([ours, theirs] if len(theirs) else [ours]).to_csv(index=False)
+
+
+def _latex(results, published) -> str:
+    import pandas as pd
+
+    labels = labels_of(results)
+    _, rows = _cells(labels, results, published)
+    columns = pd.MultiIndex.from_product([map(_escaped, labels), ["Pearson", "Kendall"]])
+    cells = [[half for cell in row[1:] for half in _halves(cell)] for row in rows]
+    frame = pd.DataFrame(cells, index=[_escaped(row[0]) for row in rows], columns=columns)
+    layout = "l" + "rr" * len(labels)
+    table = frame.to_latex(escape=False, column_format=layout, multicolumn_format="c")
+    comments = (f"% {_escaped(line)}" for line in notes(results, published))
+    return "\n".join([*comments, table])
+
+
+def _halves(cell: str) -> list[str]:
+    # The marks of text mode; a missing figure fills both columns with a dash.
+    halves = cell.split() if cell.strip() != "–" else ["–", "–"]
+    return [_in_latex(half) for half in halves]
+
+
+def _in_latex(text: str) -> str:
+    for sign, command in (("‡", "ddagger"), ("†", "dagger"), ("↑", "uparrow"), ("↓", "downarrow")):
+        text = text.replace(sign, rf"$^\{command}$")
+    return text.replace("–", "--")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&").replace("→", r"$\to$")
+
+
+STYLES = {
+    "table": _table,
+    "markdown": _markdown,
+    "latex": _latex,
+    "csv": _csv,
+    "json": _json,
+}

@@ -1,0 +1,186 @@
+"""Off-the-shelf scorers of how well an image fits a prompt, as predictors after generation.
+
+Each is a CLIP-like model that transformers loads; a prompt's value is the mean over its images.
+
+* CLIPScore: 2.5 times the cosine of text and image features, not below 0, the text behind "A photo
+  depicts" (Hessel et al., "CLIPScore", EMNLP 2021, section 3).
+* PickScore: the cosine times the model's learned scale (Kirstain et al., "Pick-a-Pic", NeurIPS
+  2023, section 3); weights `yuvalkirstain/PickScore_v1`.
+* HPSv2: the cosine times 100, the model's scale (Wu et al., "Human Preference Score v2", 2023,
+  section 4). Its authors publish the weights in OpenCLIP's form: give a folder with their
+  conversion to transformers' CLIPModel.
+
+ImageReward is not among them: its weights are no model of transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.checkpoint import Tensors
+from pqpp_models.clip.predictor import read_mappings
+from pqpp_models.errors import CheckpointError, MissingResourceError, PredictorError
+from pqpp_models.predictor import Predictor
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """How a scorer turns a cosine into a score.
+
+    Attributes:
+        weights: Where its weights are on the Hub; empty where they cannot be loaded from there.
+        processor: Where its processor is.
+        prefix: Put before the prompt.
+        scale: What the cosine is multiplied by; the model's own scale if None.
+        lowest: Lower scores become this one.
+    """
+
+    weights: str
+    processor: str
+    prefix: str = ""
+    scale: float | None = None
+    lowest: float = -np.inf
+
+
+SCORERS = {
+    "clip_score": Scorer(
+        *["openai/clip-vit-base-patch32"] * 2, prefix="A photo depicts ", scale=2.5, lowest=0.0
+    ),
+    "pick_score": Scorer("yuvalkirstain/PickScore_v1", "laion/CLIP-ViT-H-14-laion2B-s32B-b79K"),
+    "hps_v2": Scorer("", "laion/CLIP-ViT-H-14-laion2B-s32B-b79K", scale=100.0),
+}
+
+
+class PreferencePredictor(Predictor):
+    """Predicts HBPP by the mean score of a prompt's images; only the order means something.
+
+    Rows hold `prompt` and images, as for `ClipPredictor`. `glide_hbpp` takes GLIDE's images,
+    `sdxl_hbpp` SDXL's, `mean_hbpp` the mean of the two; images under `images` count for each.
+
+    Args:
+        name: one of `SCORERS`.
+        model: a CLIP-like model of transformers.
+        processor: its processor.
+        batch_size: images at once.
+    """
+
+    targets = ("glide_hbpp", "sdxl_hbpp", "mean_hbpp")
+    inputs = "text+images"
+    supervised = False
+    chunk_size = 64
+
+    def __init__(self, name: str, model: Any, processor: Any, batch_size: int = 32) -> None:
+        self.name, self.scorer = name, SCORERS[name]
+        self.model, self.processor, self.batch_size = model.eval(), processor, batch_size
+
+    @classmethod
+    def from_folder(cls, name: str, model: str, processor: str | None = None) -> Self:
+        """Load a scorer from any folder or repository with a CLIP-like model.
+
+        Args:
+            name: one of `SCORERS`.
+            model: folder or repository with the model.
+            processor: folder or repository with the processor; that of the model if left out.
+
+        Raises:
+            PredictorError: no scorer has this name.
+            CheckpointError: the model or the processor cannot be loaded.
+            MissingResourceError: transformers or torch is not installed.
+        """
+        if name not in SCORERS:
+            raise PredictorError(f"no scorer is called {name!r}; known: {', '.join(SCORERS)}")
+        try:
+            from transformers import AutoModel, AutoProcessor
+        except ImportError as error:
+            raise MissingResourceError(
+                f"the scorer {name!r} needs {error.name}; install pqpp[models]"
+            ) from None
+        try:
+            loaded = AutoModel.from_pretrained(model, use_safetensors=True)
+            return cls(name, loaded, AutoProcessor.from_pretrained(processor or model))
+        except (OSError, ValueError, KeyError) as error:
+            raise CheckpointError(
+                f"the scorer {name!r} could not be loaded from {model} ({type(error).__name__}); "
+                "connect to the Hub, or give a folder to PreferencePredictor.from_folder"
+            ) from None
+
+    @classmethod
+    def from_shipped(cls, name: str) -> Self:
+        """Load a scorer's published weights from the Hub."""
+        scorer = SCORERS[name]
+        if not scorer.weights:
+            raise CheckpointError(
+                f"the weights of {name!r} are not published in transformers' form; convert them "
+                f"and load the folder by PreferencePredictor.from_folder({name!r}, FOLDER)"
+            )
+        return cls.from_folder(name, scorer.weights, scorer.processor)
+
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Refuse: a scorer is loaded by its name, it has no checkpoint of its own."""
+        raise CheckpointError(
+            f"{folder} names a scorer, which is loaded by its name or by "
+            "PreferencePredictor.from_folder"
+        )
+
+    def _read_rows(self, rows: Any) -> list[Any]:
+        return read_mappings(rows)
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        from pqpp_models.images.pairs import mean_over_images, read_pairs
+
+        pairs = read_pairs(rows, "generation", first_k=0)
+        return mean_over_images(self._scores(pairs), pairs, targets)
+
+    def _scores(self, pairs: Any) -> NDArray[np.float64]:
+        from pqpp_models.images.embedding import embed_images, embed_prompts
+
+        wrapped = _Embedder(self.model)
+        prompts = [self.scorer.prefix + prompt for prompt in pairs.prompts]
+        text = _unit(embed_prompts(wrapped, self.processor, prompts, self.batch_size))
+        images = _unit(embed_images(wrapped, self.processor, pairs.images, self.batch_size))
+        scale = self.scorer.scale
+        if scale is None:
+            scale = self.model.logit_scale.detach().exp().item()
+        cosines = (text[pairs.row] * images).sum(axis=1)
+        return np.maximum(self.scorer.lowest, scale * cosines)
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        raise PredictorError(
+            f"{self.name!r} is loaded by its name; save its model by transformers if you need to"
+        )
+
+    def _card(self) -> str:
+        return f"# {self.name}\n\nSee pqpp_models.clip.preference.\n"
+
+
+class _Embedder:
+    """A CLIP-like model with the methods that `pqpp_models.images.embedding` calls."""
+
+    def __init__(self, model: Any) -> None:
+        self.backbone, self.device = model, model.device
+        self.config = type("Config", (), {"backbone_config": model.config})
+
+    def embed_text(self, **inputs: Any) -> Any:
+        """Return the text features of tokenized prompts."""
+        from pqpp_models.clip.modeling_clip_predictor import pooled
+
+        return pooled(self.backbone.get_text_features(**inputs))
+
+    def embed_images(self, pixel_values: Any) -> Any:
+        """Return the image features of prepared images."""
+        from pqpp_models.clip.modeling_clip_predictor import pooled
+
+        return pooled(self.backbone.get_image_features(pixel_values=pixel_values))
+
+
+def _unit(features: NDArray[np.float32]) -> NDArray[np.float64]:
+    vectors = features.astype(np.float64)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)

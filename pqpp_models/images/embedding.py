@@ -1,0 +1,157 @@
+"""Text and image features in batches, and their cache on disk for a frozen backbone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pqpp_models.images.pairs import Pairs, open_image
+
+
+def tokens_of(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, torch.Tensor]:
+    """Return the tokens of prompts as a CLIP-like model was trained to get them.
+
+    SigLIP was trained on prompts padded to the full length, so they are padded so here.
+    """
+    full = "siglip" in config.model_type
+    encoded = processor.tokenizer(
+        list(prompts),
+        padding="max_length" if full else True,
+        truncation=True,
+        max_length=config.text_config.max_position_embeddings,
+        return_tensors="pt",
+    )
+    names = ("input_ids",) if full else ("input_ids", "attention_mask")
+    return {name: encoded[name] for name in names}
+
+
+def pixels_of(processor: Any, images: Sequence[Any]) -> torch.Tensor:
+    """Return images, whatever `open_image` takes, prepared for the model."""
+    opened = [open_image(image) for image in images]
+    return processor.image_processor(opened, return_tensors="pt")["pixel_values"]
+
+
+@torch.inference_mode()
+def embed_prompts(
+    model: Any, processor: Any, prompts: Sequence[str], batch_size: int
+) -> NDArray[np.float32]:
+    """Return the text features of prompts."""
+    parts = []
+    for start in range(0, len(prompts), batch_size):
+        config = model.config.backbone_config
+        tokens = tokens_of(processor, prompts[start : start + batch_size], config)
+        moved = {name: tensor.to(model.device) for name, tensor in tokens.items()}
+        parts.append(model.embed_text(**moved).float().cpu().numpy())
+    return np.concatenate(parts)
+
+
+@torch.inference_mode()
+def embed_images(
+    model: Any, processor: Any, images: Sequence[Any], batch_size: int
+) -> NDArray[np.float32]:
+    """Return the image features of images."""
+    parts = []
+    for start in range(0, len(images), batch_size):
+        pixels = pixels_of(processor, images[start : start + batch_size]).to(model.device)
+        parts.append(model.embed_images(pixels).float().cpu().numpy())
+    return np.concatenate(parts)
+
+
+@torch.inference_mode()
+def score_embedded(
+    model: Any, text: NDArray[np.float32], images: NDArray[np.float32], batch_size: int
+) -> NDArray[np.float64]:
+    """Return the score of each pair of a text's and an image's features."""
+    scores = np.empty(len(text))
+    for start in range(0, len(text), batch_size):
+        stop = start + batch_size
+        output = model(
+            text_embeds=torch.from_numpy(text[start:stop]).to(model.device),
+            image_embeds=torch.from_numpy(images[start:stop]).to(model.device),
+        )
+        scores[start:stop] = output.scores[:, 0].float().cpu().numpy()
+    return scores
+
+
+def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> NDArray[np.float64]:
+    """Return the score of each pair; a prompt is embedded once for all of its images."""
+    text = embed_prompts(model, processor, pairs.prompts, batch_size)
+    images = embed_images(model, processor, pairs.images, batch_size)
+    return score_embedded(model, text[pairs.row], images, batch_size)
+
+
+@torch.inference_mode()
+def score_pairs_whole(
+    model: Any, processor: Any, pairs: Pairs, batch_size: int
+) -> NDArray[np.float64]:
+    """Return the score of each pair by `forward` alone, as a sharded model needs it."""
+    scores = np.empty(len(pairs.row))
+    for start in range(0, len(scores), batch_size):
+        part = slice(start, start + batch_size)
+        prompts = [pairs.prompts[row] for row in pairs.row[part]]
+        inputs = tokens_of(processor, prompts, model.config.backbone_config)
+        inputs["pixel_values"] = pixels_of(processor, pairs.images[part])
+        moved = {name: tensor.to(model.device) for name, tensor in inputs.items()}
+        scores[part] = model(**moved).scores[:, 0].float().cpu().numpy()
+    return scores
+
+
+def cached_embeddings(
+    folder: Path, model: Any, processor: Any, pairs: Pairs, batch_size: int
+) -> dict[str, NDArray[np.float32]]:
+    """Return text and image features, from the cache if this backbone has seen these inputs.
+
+    Args:
+        folder: The cache.
+        model: The predictor's model with its frozen backbone.
+        processor: Its processor.
+        pairs: Prompts and images.
+        batch_size: Inputs at once.
+
+    Returns:
+        `text` of shape `(rows, size)` and `images` of shape `(pairs, size)`.
+    """
+    from safetensors.numpy import load_file, save
+
+    from pqpp_models.training.state import write_atomically
+
+    path = folder / f"{_key(model, processor, pairs)}.safetensors"
+    if path.is_file():
+        return load_file(path)
+    found = {
+        "text": embed_prompts(model, processor, pairs.prompts, batch_size),
+        "images": embed_images(model, processor, pairs.images, batch_size),
+    }
+    write_atomically(path, save(found))
+    return found
+
+
+def _key(model: Any, processor: Any, pairs: Pairs) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.backbone.state_dict().items()):
+        digest.update(name.encode() + tensor.detach().float().cpu().numpy().tobytes())
+    digest.update(processor.image_processor.to_json_string().encode())
+    for prompt in pairs.prompts:
+        digest.update(prompt.encode("utf-8", "surrogatepass") + b"\0")
+    for image in pairs.images:
+        digest.update(_identity(image))
+    return digest.hexdigest()
+
+
+def _identity(image: Any) -> bytes:
+    """Return what tells one image from another without decoding a file."""
+    if isinstance(image, Mapping):
+        image = image["bytes"] if image.get("bytes") is not None else image["path"]
+    if isinstance(image, bytes):
+        return hashlib.sha256(image).digest()
+    if isinstance(image, (str, Path)):
+        known = Path(image).stat()
+        return f"{image}|{known.st_size}|{known.st_mtime_ns}".encode()
+    array = np.asarray(image)
+    return str(array.shape).encode() + hashlib.sha256(array.tobytes()).digest()

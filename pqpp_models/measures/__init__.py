@@ -1,0 +1,1 @@
+"""Predictors that need no training."""

@@ -1,0 +1,339 @@
+"""Counts of terms over a collection of captions; no caption's text is kept."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.checkpoint import (
+    CONFIG,
+    WEIGHTS,
+    Tensors,
+    check_tensors,
+    read_config,
+    read_tensors,
+    write_checkpoint,
+)
+from pqpp_models.errors import CheckpointError, MissingResourceError, PredictorError
+from pqpp_models.text.ngrams import split_words
+
+KIND = "caption_statistics"
+VARIABLE = "PQPP_COLLECTION"
+"""The environment variable that names the collection of the predictors asked for by name."""
+
+_CARD = """# Term statistics of a caption collection
+
+Counts per term: in how many captions it occurs, how often in all, and the deviation of its weight.
+{postings}The captions themselves are not here.
+`CaptionStatistics.load` of `pqpp_models.measures.pre_retrieval` reads this folder.
+"""
+
+
+def terms_of(text: str) -> list[str]:
+    """Split a text into its terms: lower-case words and numbers, without marks, in order.
+
+    >>> terms_of("Two dogs: the BIG one's brown!")
+    ['two', 'dogs', 'the', 'big', "one's", 'brown']
+    """
+    return [word for word in split_words(text) if word[0].isalnum() or word[0] == "_"]
+
+
+class CaptionStatistics:
+    """What is known of the terms of a collection.
+
+    Args:
+        terms: distinct terms.
+        document_frequency: for each, in how many captions it occurs (at least 1).
+        collection_frequency: for each, how often it occurs in all captions together.
+        log_deviation: for each, the population standard deviation of ``ln f`` over the captions
+            that hold it, ``f`` being how often the caption does.
+        n_documents: captions with at least one term.
+        postings: two arrays, where each term's captions begin (one longer than the terms) and the
+            captions' numbers; ``None`` where they were not kept. They say which caption holds
+            which terms, so a bag of words of each caption can be had from them.
+
+    Raises:
+        PredictorError: there is no term, or the arrays do not belong together.
+
+    >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
+    >>> statistics.n_documents, statistics.n_tokens
+    (2, 8)
+    >>> statistics.document_frequency[statistics.find(["cat", "unseen"])].tolist()
+    [2]
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[str],
+        document_frequency: NDArray[np.int64],
+        collection_frequency: NDArray[np.int64],
+        log_deviation: NDArray[np.float64],
+        n_documents: int,
+        postings: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    ) -> None:
+        self.terms = tuple(terms)
+        self.document_frequency = document_frequency
+        self.collection_frequency = collection_frequency
+        self.log_deviation = log_deviation
+        self.n_documents = n_documents
+        self.n_tokens = int(collection_frequency.sum())
+        self._postings = postings
+        _check(self, postings)
+
+    @classmethod
+    def from_texts(
+        cls, texts: Iterable[str], stopwords: Iterable[str] = (), postings: bool = False
+    ) -> Self:
+        """Count the terms of captions, in one pass over them.
+
+        Args:
+            texts: captions; one without any term does not count as a document.
+            stopwords: terms that are left out everywhere; such a term is then unknown to the
+                predictors, which leave unknown terms out too.
+            postings: keep which caption holds which terms, for ``query_scope`` and ``pmi``.
+
+        Raises:
+            PredictorError: a caption is not a string, or no caption has a term.
+        """
+        if isinstance(texts, str):
+            raise PredictorError(f"`texts` is one string, not captions; write [{texts[:20]!r}]")
+        counts = _Counts(frozenset(stopwords), postings)
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise PredictorError(
+                    f"the caption at index {number} is a {type(text).__name__}, not a string"
+                )
+            counts.add(text)
+        return cls(**counts.arrays())
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], **options: Any) -> Self:
+        """Count the terms of a UTF-8 text file with one caption a line.
+
+        Args:
+            path: the file.
+            options: ``stopwords`` and ``postings``, as ``from_texts`` takes them.
+
+        Raises:
+            PredictorError: the file cannot be read, or has no term.
+        """
+        return cls.from_texts(_lines(Path(path).expanduser()), **options)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {term: index for index, term in enumerate(self.terms)}
+
+    def find(self, terms: Iterable[str]) -> NDArray[np.int64]:
+        """Return the places of the known ones of some terms, in the order given."""
+        known = (self._index[term] for term in terms if term in self._index)
+        return np.fromiter(known, dtype=np.int64)
+
+    def documents(self, place: int) -> NDArray[np.int64]:
+        """Return the numbers of the captions that hold the term at a place, ascending.
+
+        Raises:
+            MissingResourceError: the postings were not kept.
+        """
+        if self._postings is None:
+            raise MissingResourceError(
+                "these statistics do not say which caption holds which term; build them with "
+                "CaptionStatistics.from_texts(..., postings=True)"
+            )
+        starts, documents = self._postings
+        return documents[starts[place] : starts[place + 1]]
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the statistics to a folder, replaced whole or not at all.
+
+        Raises:
+            CheckpointError: the folder holds other things.
+        """
+        config, tensors = self.state()
+        kept = "Postings: which caption, by number, holds which terms. "
+        card = _CARD.format(postings=kept if self._postings is not None else "")
+        return write_checkpoint(folder, {"predictor_type": KIND, **config}, tensors, card)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read statistics written by ``save``.
+
+        Raises:
+            CheckpointError: the folder is no such thing, or is damaged.
+        """
+        place = Path(folder).expanduser()
+        config = read_config(place)
+        if config["predictor_type"] != KIND:
+            raise CheckpointError(
+                f"{place / CONFIG} is of type {config['predictor_type']!r}, not {KIND!r}; give a "
+                "folder written by CaptionStatistics.save"
+            )
+        return cls.from_state(place, config, read_tensors(place, config))
+
+    def state(self, postings: bool = True) -> tuple[dict[str, Any], Tensors]:
+        """Return what is saved: a configuration and arrays, with the postings where there are."""
+        tensors: Tensors = {
+            "terms": np.frombuffer("\n".join(self.terms).encode(), dtype=np.uint8),
+            "document_frequency": self.document_frequency,
+            "collection_frequency": self.collection_frequency,
+            "log_deviation": self.log_deviation,
+        }
+        if postings and self._postings is not None:
+            tensors["posting_starts"], tensors["posting_documents"] = self._postings
+        return {"n_documents": self.n_documents, "n_terms": len(self.terms)}, tensors
+
+    @classmethod
+    def from_state(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the statistics that ``state`` described.
+
+        Raises:
+            CheckpointError: something is missing, or does not belong together.
+        """
+        n = config.get("n_terms")
+        n_documents = config.get("n_documents")
+        if not isinstance(n, int) or not isinstance(n_documents, int):
+            raise CheckpointError(f"{folder / CONFIG} lacks 'n_terms' or 'n_documents'; save again")
+        shapes = {"document_frequency": "int64", "collection_frequency": "int64"}
+        shapes["log_deviation"] = "float64"
+        check_tensors(folder, tensors, {name: (kind, (n,)) for name, kind in shapes.items()})
+        postings = None
+        if "posting_starts" in tensors and "posting_documents" in tensors:
+            postings = (tensors["posting_starts"], tensors["posting_documents"])
+        try:
+            terms = bytes(tensors["terms"]).decode().split("\n")
+            arrays = {name: tensors[name] for name in shapes}
+            return cls(terms, n_documents=n_documents, postings=postings, **arrays)
+        except (KeyError, UnicodeDecodeError, PredictorError):
+            raise CheckpointError(
+                f"{folder / WEIGHTS}: the terms do not fit their counts; save again"
+            ) from None
+
+
+class _Counts:
+    """Collects counts, caption by caption."""
+
+    def __init__(self, stopwords: frozenset[str], postings: bool) -> None:
+        self._stopwords = stopwords
+        self._n = 0
+        self._document: Counter[str] = Counter()
+        self._collection: Counter[str] = Counter()
+        # How many captions have a term how often; once is left out, being what most have.
+        self._often: dict[str, Counter[int]] = {}
+        self._holders: dict[str, list[int]] | None = {} if postings else None
+
+    def add(self, text: str) -> None:
+        counted = Counter(term for term in terms_of(text) if term not in self._stopwords)
+        if not counted:
+            return
+        self._collection.update(counted)
+        self._document.update(counted.keys())
+        for term, times in counted.items():
+            if times > 1:
+                self._often.setdefault(term, Counter())[times] += 1
+        if self._holders is not None:
+            for term in counted:
+                self._holders.setdefault(term, []).append(self._n)
+        self._n += 1
+
+    def arrays(self) -> dict[str, Any]:
+        terms = sorted(self._document)
+        frequency = np.array([self._document[term] for term in terms], dtype=np.int64)
+        found = {
+            "terms": terms,
+            "document_frequency": frequency,
+            "collection_frequency": np.array([self._collection[t] for t in terms], dtype=np.int64),
+            "log_deviation": np.array([self._log_deviation(t) for t in terms], dtype=np.float64),
+            "n_documents": self._n,
+        }
+        if self._holders is not None and terms:
+            documents = np.concatenate([self._holders[term] for term in terms]).astype(np.int64)
+            found["postings"] = (np.concatenate([[0], np.cumsum(frequency)]), documents)
+        return found
+
+    def _log_deviation(self, term: str) -> float:
+        often = self._often.get(term)
+        if often is None:
+            return 0.0
+        captions = Counter(often)
+        captions[1] = self._document[term] - often.total()
+        if captions[1] == 0:
+            del captions[1]
+        # Taken from one of them, so that equal ones leave no rounding behind.
+        logs = np.log(np.array(list(captions), dtype=np.float64))
+        apart = logs - logs[0]
+        share = np.array(list(captions.values())) / self._document[term]
+        centre = float(np.sum(share * apart))
+        return math.sqrt(float(np.sum(share * (apart - centre) ** 2)))
+
+
+@lru_cache(maxsize=4)
+def _named(path: str) -> CaptionStatistics:
+    place = Path(path).expanduser()
+    if place.is_dir():
+        return CaptionStatistics.load(place)
+    return CaptionStatistics.from_file(place, postings=True)
+
+
+def named_statistics() -> CaptionStatistics:
+    """Return the statistics of the collection that ``PQPP_COLLECTION`` names.
+
+    It is a folder written by ``CaptionStatistics.save``, or a text file with one caption a line.
+
+    Raises:
+        MissingResourceError: the variable is not set.
+        PredictorError: what it names cannot be read.
+    """
+    path = os.environ.get(VARIABLE)
+    if not path:
+        raise MissingResourceError(
+            "this predictor needs a collection of captions; set PQPP_COLLECTION to a text file "
+            "with one caption a line, or to a folder written by CaptionStatistics.save"
+        )
+    return _named(path)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield from file
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise PredictorError(f"captions cannot be read from {path} ({reason})") from None
+
+
+def _check(
+    statistics: CaptionStatistics, postings: tuple[NDArray[Any], NDArray[Any]] | None
+) -> None:
+    n = len(statistics.terms)
+    document, collection = statistics.document_frequency, statistics.collection_frequency
+    if n == 0:
+        raise PredictorError("the captions hold no term; give captions with words")
+    fits = (
+        document.shape == collection.shape == statistics.log_deviation.shape == (n,)
+        and document.min() >= 1
+        and document.max() <= statistics.n_documents
+        and (collection >= document).all()
+        and (postings is None or _fit(document, statistics.n_documents, *postings))
+    )
+    if not fits:
+        raise PredictorError("the counts of terms contradict each other; count the captions again")
+
+
+def _fit(
+    document: NDArray[Any], n_documents: int, starts: NDArray[Any], documents: NDArray[Any]
+) -> bool:
+    return (
+        starts.shape == (len(document) + 1,)
+        and starts[0] == 0
+        and np.array_equal(np.diff(starts), document)
+        and len(documents) == starts[-1]
+        and documents.min() >= 0
+        and documents.max() < n_documents
+    )

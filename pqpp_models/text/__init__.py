@@ -1,0 +1,1 @@
+"""What the predictors that see only a prompt share."""

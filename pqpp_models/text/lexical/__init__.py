@@ -1,0 +1,1 @@
+"""A linear predictor over n-grams."""

@@ -1,0 +1,1 @@
+"""The shipped predictor: a small network over words."""

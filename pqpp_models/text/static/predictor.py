@@ -1,0 +1,220 @@
+"""The static predictor: word vectors and two small convolutions, on numpy alone.
+
+It is distilled from a transformer and a collection of captions (see `training/train_static.py`),
+and it says how sure it is and how far a prompt is from what it was trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.checkpoint import (
+    CONFIG,
+    Tensors,
+    check_tensors,
+    read_config,
+    read_tensors,
+)
+from pqpp_models.errors import CheckpointError, UnknownTargetError
+from pqpp_models.targets import TARGETS, resolve_targets
+from pqpp_models.text.calibrated import CalibratedPredictor, distance_to_nearest
+from pqpp_models.text.instructions import DIFFICULTY, STYLE, OutsideModel
+from pqpp_models.text.static.network import LINEAR, SCALE, StaticNetwork
+from pqpp_models.text.static.tokens import WordPieces, pack_vocabulary, unpack_vocabulary
+from pqpp_models.text.words import WordTables
+
+SHIPPED = Path(__file__).parents[2] / "weights" / "static"
+
+
+class StaticPredictor(CalibratedPredictor):
+    """Predicts performance from a prompt's word pieces by a small convolutional network.
+
+    Predictions are in each target's own units and clipped to its range. A prediction does not
+    depend on the prompts beside it. A blank prompt is predicted like one unknown word.
+
+    Args:
+        tokens: splits prompts into word pieces.
+        network: the network.
+        references: int8 points of the training prompts, for the distance.
+        tables: counts of the words of the collection, for the cues.
+        outside: what is done with prompts unlike captions.
+        calibration: as in `CalibratedPredictor`.
+        targets: the targets, in the order of the network's first scores.
+        details: what the configuration tells beside: how it was trained and what it scores.
+
+    >>> predictor = StaticPredictor.from_shipped("static")
+    >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
+    (2, 1)
+    """
+
+    name = "static"
+    supervised = True
+    chunk_size = 1024
+
+    def __init__(
+        self,
+        tokens: WordPieces,
+        network: StaticNetwork,
+        references: NDArray[np.int8],
+        tables: WordTables,
+        outside: OutsideModel,
+        calibration: Mapping[str, NDArray[np.float32]],
+        targets: Sequence[str] = TARGETS,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.tokens, self.network, self.references = tokens, network, references
+        self.tables, self.outside = tables, outside
+        self.calibration = dict(calibration)
+        self.targets = tuple(targets)
+        self.details = dict(details or {})
+        self._points = references.astype(np.float32).T / SCALE
+
+    def embed(self, rows: Any) -> NDArray[np.float32]:
+        """Return the points, of length one, in the space that distances are measured in.
+
+        >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
+        (1, 64)
+        """
+        prompts = self._read_rows(rows)
+        return self.network([self.tokens.encode(prompt) for prompt in prompts])[1]
+
+    def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the standardised scores of all targets, and the distances."""
+        scores, points = self.network([self.tokens.encode(prompt) for prompt in prompts])
+        return scores.astype(np.float64), distance_to_nearest(points, self._points)
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        network = {
+            f"network.{name}": value.astype(np.float16)
+            for name, value in self.network.weights.items()
+        }
+        tensors: Tensors = {
+            "vocabulary": pack_vocabulary(self.tokens.vocabulary),
+            "pieces": self.network.pieces,
+            "scales": self.network.scales.astype(np.float16),
+            "references": self.references,
+            "word_counts": self.tables.counts,
+            "word_pairs": self.tables.pairs,
+            **network,
+            **self.outside.tensors(),
+            **{f"calibration.{name}": value for name, value in self.calibration.items()},
+        }
+        config = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
+        return {**config, **self.details}, tensors
+
+    def _card(self) -> str:
+        from pqpp_models.text.static.card import render_card
+
+        return render_card(self.targets, self.details)
+
+    @classmethod
+    def from_shipped(cls, name: str) -> Self:
+        """Return the predictor that the package ships."""
+        config = read_config(SHIPPED)
+        return cls.from_checkpoint(SHIPPED, config, read_tensors(SHIPPED, config))
+
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the predictor of a folder whose files have been read.
+
+        Raises:
+            CheckpointError: the configuration or the weights are not those of such a predictor.
+        """
+        targets, settings = _read_settings(folder, config)
+        check_tensors(folder, tensors, _expected(folder, tensors, len(targets)))
+        vocabulary = _read_vocabulary(folder, tensors)
+        weights = {
+            f"{layer}.{part}": tensors[f"network.{layer}.{part}"]
+            for layer in LINEAR
+            for part in ("weight", "bias")
+        }
+        calibration = {
+            name: tensors[f"calibration.{name}"] for name in ("slope", "offset", "spread", "far")
+        }
+        known = {"predictor_type", "format_version", "targets", "weights_sha256", *settings}
+        return cls(
+            WordPieces(vocabulary, settings["max_pieces"]),
+            StaticNetwork(tensors["pieces"], tensors["scales"], weights),
+            tensors["references"],
+            WordTables(tensors["word_counts"], tensors["word_pairs"], settings["captions"]),
+            OutsideModel.from_tensors(tensors),
+            calibration,
+            targets,
+            {key: value for key, value in config.items() if key not in known},
+        )
+
+
+def _read_settings(folder: Path, config: Mapping[str, Any]) -> tuple[tuple[str, ...], dict]:
+    path, remedy = folder / CONFIG, "save or download the predictor again"
+    names = config.get("targets")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CheckpointError(f"{path} has no list of targets; {remedy}")
+    try:
+        targets = resolve_targets(names)
+    except UnknownTargetError as error:
+        raise CheckpointError(f"{path}: {error}") from None
+    settings = {key: config.get(key) for key in ("max_pieces", "captions")}
+    for key, value in settings.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise CheckpointError(f"{path}: {key!r} is {value!r}, not a whole number; {remedy}")
+    return targets, settings
+
+
+def _read_vocabulary(folder: Path, tensors: Tensors) -> list[str]:
+    try:
+        vocabulary = unpack_vocabulary(tensors["vocabulary"])
+    except UnicodeDecodeError:
+        vocabulary = []
+    if len(vocabulary) != len(tensors["pieces"]) or "[UNK]" not in vocabulary:
+        raise CheckpointError(
+            f"{folder / CONFIG}: the vocabulary does not fit the vectors of the word pieces; save "
+            "or download the predictor again"
+        )
+    return vocabulary
+
+
+def _expected(folder: Path, tensors: Tensors, targets: int) -> dict[str, tuple[str, tuple]]:
+    """Return type and shape by name; free sizes are taken from the arrays themselves."""
+
+    def size(name: str, axis: int = 0) -> int:
+        array = tensors.get(name)
+        return array.shape[axis] if array is not None and array.ndim > axis else 0
+
+    width, filters = size("pieces", 1), size("network.first.bias")
+    hidden, point = size("network.hidden.bias"), size("network.point.bias")
+    outputs = max(size("network.scores.bias"), targets)
+    shapes = {
+        "first": (filters, 3 * width),
+        "second": (filters, 3 * filters),
+        "hidden": (hidden, 2 * filters + width + 1),
+        "scores": (outputs, hidden),
+        "point": (point, hidden),
+    }
+    network = {
+        f"network.{layer}.{part}": ("float16", shape if part == "weight" else shape[:1])
+        for layer, shape in shapes.items()
+        for part in ("weight", "bias")
+    }
+    pieces = size("pieces")
+    return {
+        "vocabulary": ("uint8", (size("vocabulary"),)),
+        "pieces": ("int8", (pieces, width)),
+        "scales": ("float16", (pieces,)),
+        "references": ("int8", (size("references"), point)),
+        "word_counts": ("uint8", (1 << 17,)),
+        "word_pairs": ("uint8", (1 << 18,)),
+        **network,
+        "gate.weight": ("float32", (len(STYLE) + 1,)),
+        "gate.bias": ("float32", (3,)),
+        "strict.weight": ("float32", (len(DIFFICULTY),)),
+        "strict.bias": ("float32", (1,)),
+        "calibration.slope": ("float32", (targets,)),
+        "calibration.offset": ("float32", (targets,)),
+        "calibration.spread": ("float32", (targets, 5)),
+        "calibration.far": ("float32", (1,)),
+    }

@@ -1,0 +1,1 @@
+"""A predictor that sees the prompt and a collection of captions."""

@@ -1,0 +1,206 @@
+"""Fitting a `CollectionModel`: kernel ridge in closed form, and small networks with dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from torch import nn
+
+from pqpp_models.text.collection import Collection, Floats
+from pqpp_models.text.collection_scope import Postings
+from pqpp_models.text.text_ensemble.model import (
+    CollectionModel,
+    KernelRidge,
+    Scaling,
+    model_rows,
+    raw_features,
+)
+from pqpp_models.text.words import WordTables
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What a `CollectionModel` is fitted with; chosen by cross-validation inside PQPP's train.
+
+    Attributes:
+        kernel_layers: the layers of the encoder that have a kernel, that the networks see, and in
+            which the nearest training prompts are looked up.
+        kernel_width: what multiplies the squared distance of their unit vectors.
+        feature_weight: weight of the features' kernel; a layer's is 1.
+        feature_width: what multiplies its squared distance.
+        ridge: strength of the regularisation.
+        rank_share: share of the Gaussian rank in a target, beside its standardised value.
+        networks: networks, each trained without its own part of the rows.
+        hidden_size: units of a network's first hidden layer; the second has half as many.
+        input_dropout: dropout of a network's input.
+        dropout: dropout after its hidden layers.
+        epochs: passes over the rows.
+        batch_size: rows a step.
+        learning_rate: the highest, after warming up over a tenth of the steps.
+        weight_decay: of AdamW.
+    """
+
+    kernel_layers: tuple[int, ...] = (6, 2)
+    kernel_width: float = 0.7
+    feature_weight: float = 2.0
+    feature_width: float = 0.3
+    ridge: float = 5.0
+    rank_share: float = 0.5
+    networks: int = 4
+    hidden_size: int = 384
+    input_dropout: float = 0.5
+    dropout: float = 0.5
+    epochs: int = 18
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.02
+
+
+@dataclass
+class Fitted:
+    """A fitted model and its honest view of the training rows.
+
+    Attributes:
+        model: the model.
+        left_out: predictions for each training row by parts that were fitted without it.
+        goals: what was fitted to: the targets, standardised and partly ranked.
+    """
+
+    model: CollectionModel
+    left_out: NDArray[np.float64]
+    goals: NDArray[np.float64]
+
+
+def fit_collection_model(
+    collection: Collection,
+    tables: WordTables,
+    prompts: Sequence[str],
+    encoded: dict[int, Floats],
+    targets: NDArray[np.float64],
+    settings: FitSettings,
+    seed: int,
+    postings: Postings | None = None,
+) -> Fitted:
+    """Fit a model to the labelled captions of a collection.
+
+    Args:
+        collection: captions, the first of which are the training prompts.
+        tables: the counts of the collection's words.
+        prompts: the training prompts.
+        encoded: by layer, the encoder's mean states of the training prompts.
+        targets: shape ``(prompts, targets)``.
+        settings: how.
+        seed: of the networks and of their parts of the rows.
+        postings: the words of the captions, for the features of scope and coherence.
+    """
+    standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
+    goals = settings.rank_share * gaussian_ranks(targets) + (1 - settings.rank_share) * standard
+    labels = standard.astype(np.float32)
+    vectors = collection.project(encoded)
+    raw = raw_features(
+        collection, tables, labels, settings.kernel_layers, prompts, vectors, postings, own=True
+    )
+    features = Scaling.fit(raw)
+    inputs = {layer: Scaling.fit(vectors[layer]) for layer in settings.kernel_layers}
+    rows = model_rows(vectors, features(raw), inputs)
+    ridge, ridge_left_out = fit_ridge(rows, goals, settings)
+    networks, left_out = fit_networks(rows["all"], goals, settings, seed)
+    model = CollectionModel(collection, tables, labels, features, inputs, ridge, networks, postings)
+    return Fitted(model, (ridge_left_out + left_out) / 2, goals)
+
+
+def gaussian_ranks(targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace the values of each column by the normal quantiles of their ranks.
+
+    >>> gaussian_ranks(np.array([[1.0], [5.0], [9.0]])).round(2).ravel().tolist()
+    [-0.97, 0.0, 0.97]
+    """
+    ranks = rankdata(targets, axis=0)
+    return ndtri((ranks - 0.5) / len(targets))
+
+
+def fit_ridge(
+    rows: dict[str, Floats], goals: NDArray[np.float64], settings: FitSettings
+) -> tuple[KernelRidge, NDArray[np.float64]]:
+    """Solve the kernel ridge regression; also return its leave-one-out predictions."""
+    names = [*map(str, settings.kernel_layers), "features"]
+    offset = goals.mean(axis=0)
+    ridge = KernelRidge(
+        weights={name: settings.feature_weight if name == "features" else 1.0 for name in names},
+        widths={
+            name: settings.feature_width if name == "features" else settings.kernel_width
+            for name in names
+        },
+        points={name: rows[name] for name in names},
+        coefficients=np.zeros_like(goals, dtype=np.float32),
+        offset=offset.astype(np.float32),
+    )
+    kernel = ridge.kernel(rows).astype(np.float64)
+    kernel[np.diag_indices_from(kernel)] += settings.ridge
+    factor, lower = cho_factor(kernel, lower=True, overwrite_a=True, check_finite=False)
+    solution = cho_solve((factor, lower), goals - offset)
+    inverse_diagonal = np.diag(dpotri(factor, lower=lower, overwrite_c=True)[0])
+    ridge.coefficients = solution.astype(np.float32)
+    return ridge, goals - solution / inverse_diagonal[:, None]
+
+
+def fit_networks(
+    rows: Floats, goals: NDArray[np.float64], settings: FitSettings, seed: int
+) -> tuple[list[list[tuple[Floats, Floats]]], NDArray[np.float64]]:
+    """Train the networks; also return, for each row, what the one trained without it says."""
+    shuffled = np.random.default_rng(seed).permutation(len(rows))
+    fitted, left_out = [], np.zeros_like(goals)
+    for number, part in enumerate(np.array_split(shuffled, settings.networks)):
+        others = np.setdiff1d(np.arange(len(rows)), part)
+        trained = train_network(rows[others], goals[others], settings, seed * 1000 + number)
+        with torch.inference_mode():
+            left_out[part] = trained(torch.from_numpy(rows[part])).numpy()
+        linear = [layer for layer in trained if isinstance(layer, nn.Linear)]
+        fitted.append([(one.weight.detach().numpy(), one.bias.detach().numpy()) for one in linear])
+    return fitted, left_out
+
+
+def train_network(
+    rows: Floats, goals: NDArray[np.float64], settings: FitSettings, seed: int
+) -> nn.Sequential:
+    """Train one network by mean squared error."""
+    torch.manual_seed(seed)
+    sizes = rows.shape[1], settings.hidden_size, settings.hidden_size // 2
+    model = nn.Sequential(
+        *(nn.Dropout(settings.input_dropout), nn.Linear(sizes[0], sizes[1])),
+        *(nn.ReLU(), nn.Dropout(settings.dropout), nn.Linear(sizes[1], sizes[2])),
+        *(nn.ReLU(), nn.Dropout(settings.dropout), nn.Linear(sizes[2], goals.shape[1])),
+    )
+    inputs, wanted = torch.from_numpy(rows), torch.from_numpy(goals.astype(np.float32))
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    per_epoch = max(1, len(rows) // settings.batch_size)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, warm_up_and_decay(settings.epochs * per_epoch)
+    )
+    for _ in range(settings.epochs):
+        for batch in torch.randperm(len(rows)).chunk(per_epoch):
+            loss = nn.functional.mse_loss(model(inputs[batch]), wanted[batch])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    return model.eval()
+
+
+def warm_up_and_decay(steps: int, share: float = 0.1):
+    """Return a learning rate factor: up over a share of the steps, then down to zero."""
+
+    def factor(step: int) -> float:
+        return min(1.0, (step + 1) / max(1.0, share * steps)) * max(0.0, 1 - step / steps)
+
+    return factor

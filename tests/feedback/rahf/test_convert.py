@@ -1,0 +1,271 @@
+"""The converter, on random weights of the published layout, against a forward written here."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="RAHF needs torch")
+transformers = pytest.importorskip("transformers", reason="RAHF needs transformers")
+
+from pqpp_feedback.rahf.convert_rahf import convert, read_config, read_weights  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
+from pqpp_models import CheckpointError  # noqa: E402
+
+C, GRID, PATCH, HEADS = 16, 8, 4, 2
+SCORES = ("plausibility", "alignment", "aesthetics", "overall")
+DECONVS = (16, 8, 8, 4)
+TEXT = {"num_heads": 2, "d_kv": 8}
+
+
+@pytest.fixture(scope="module")
+def towers():
+    torch.manual_seed(0)
+    layers = {"num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 24}
+    vit = transformers.ViTModel(
+        transformers.ViTConfig(
+            hidden_size=12, image_size=GRID * PATCH, patch_size=PATCH, hidden_act="gelu", **layers
+        ),
+    ).eval()
+    t5 = transformers.T5ForConditionalGeneration(
+        transformers.T5Config(
+            vocab_size=40, d_model=C, d_ff=32, num_layers=2, **TEXT, decoder_start_token_id=0
+        )
+    ).eval()
+    return vit, t5
+
+
+def layout(size, width, grid, convs, deconvs, score_sizes, dense):
+    """Return the shapes of the projection and the heads, as the published file has them."""
+    found = {}
+
+    def layer(name, *shape):
+        found[f"{name}.weight"] = shape
+        found[f"{name}.bias"] = (shape[1] if "deconv" in name else shape[0],)
+
+    def norm(name, channels):
+        found[f"{name}.scale"] = (channels, 1, 1)
+
+    layer("visual_token_projection", size, width)
+    for kind in ("implausibility", "misalignment"):
+        head = f"heatmap_predictor.{kind}"
+        layer(f"{head}.conv_layers.0", convs[0], size, 3, 3)
+        norm(f"{head}.conv_layers.2", convs[0])
+        layer(f"{head}.conv_layers.3", convs[1], convs[0], 3, 3)
+        norm(f"{head}.conv_layers.5", convs[1])
+        for i, pair in enumerate(itertools.pairwise((convs[1], *deconvs))):
+            layer(f"{head}.deconv_layers.{i}.0", *pair, 3, 3)
+            norm(f"{head}.deconv_layers.{i}.1", pair[1])
+            for j in (0, 3):
+                layer(f"{head}.conv_layers2.{i}.{j}", pair[1], pair[1], 3, 3)
+                norm(f"{head}.conv_layers2.{i}.{j + 1}", pair[1])
+        layer(f"{head}.last_conv1", deconvs[-1], deconvs[-1], 3, 3)
+        layer(f"{head}.last_conv2", 1, deconvs[-1], 3, 3)
+    for kind in SCORES:
+        head = f"score_predictor.{kind}"
+        for i, pair in enumerate(itertools.pairwise((size, *score_sizes))):
+            layer(f"{head}.conv_layers.{3 * i}", pair[1], pair[0], 3, 3)
+            norm(f"{head}.conv_layers.{3 * i + 1}", pair[1])
+        sizes = (score_sizes[-1] * grid**2, *dense, 1)
+        for i, pair in enumerate(itertools.pairwise(sizes)):
+            layer(f"{head}.linear_layers.{2 * i}", pair[1], pair[0])
+    return found
+
+
+def random_weights(towers):
+    """Return a state dict of the layout, the ViT with the names of transformers 4."""
+    vit, t5 = towers
+    found = {f"vit.{old_name(name)}": value for name, value in vit.state_dict().items()}
+    found |= {f"t5.{name}": value for name, value in t5.state_dict().items()}
+    generator = torch.Generator().manual_seed(1)
+    score_sizes = (C, C // 2, C // 4, C // 8, C // 8, C // 16)
+    for name, shape in layout(C, 12, GRID, (12, 8), DECONVS, score_sizes, (20, 10)).items():
+        value = torch.randn(*shape, generator=generator)
+        if name.endswith("weight"):
+            value /= math.sqrt(math.prod(shape[1:]))
+        found[name] = 1 + value / 5 if name.endswith("scale") else value
+    return found
+
+
+def old_name(name):
+    """Return the name that transformers 4 gives to a ViT's tensor."""
+    for new, old in (
+        ("layers.", "encoder.layer."),
+        ("attention.q_proj", "attention.attention.query"),
+        ("attention.k_proj", "attention.attention.key"),
+        ("attention.v_proj", "attention.attention.value"),
+        ("attention.o_proj", "attention.output.dense"),
+        ("mlp.fc1", "intermediate.dense"),
+        ("mlp.fc2", "output.dense"),
+    ):
+        name = name.replace(new, old)
+    return name
+
+
+def scale_norm(x, scale):
+    return x / torch.sqrt((x**2).mean(1, keepdim=True) + 1e-8) * scale
+
+
+def independent_forward(w, towers, pixels, ids):
+    """Compute heatmaps and scores from the layout's description, with functions only."""
+    vit, t5 = towers
+
+    def conv(x, name):
+        return functional.conv2d(x, w[f"{name}.weight"], w[f"{name}.bias"], padding=1)
+
+    tokens = vit(pixels).last_hidden_state
+    tokens = tokens @ w["visual_token_projection.weight"].T + w["visual_token_projection.bias"]
+    joint = torch.cat([tokens, t5.shared(ids)], dim=1)
+    states = t5.encoder(inputs_embeds=joint).last_hidden_state
+    features = states[:, 1 : 1 + GRID * GRID].transpose(1, 2).reshape(-1, C, GRID, GRID)
+    found = {}
+    for kind in ("implausibility", "misalignment"):
+        p, x = f"heatmap_predictor.{kind}", features
+        for i in (0, 3):
+            x = torch.relu(conv(x, f"{p}.conv_layers.{i}"))
+            x = scale_norm(x, w[f"{p}.conv_layers.{i + 2}.scale"])
+        for i in range(4):
+            name = f"{p}.deconv_layers.{i}.0"
+            x = functional.conv_transpose2d(
+                x, w[f"{name}.weight"], w[f"{name}.bias"], stride=2, padding=1, output_padding=1
+            )
+            x = torch.relu(scale_norm(x, w[f"{p}.deconv_layers.{i}.1.scale"]))
+            y = scale_norm(conv(x, f"{p}.conv_layers2.{i}.0"), w[f"{p}.conv_layers2.{i}.1.scale"])
+            y = conv(torch.relu(y), f"{p}.conv_layers2.{i}.3")
+            x = torch.relu(x + scale_norm(y, w[f"{p}.conv_layers2.{i}.4.scale"]))
+        x = conv(torch.relu(conv(x, f"{p}.last_conv1")), f"{p}.last_conv2")
+        found[kind] = torch.sigmoid(x[:, 0])
+    for kind in SCORES:
+        p, x = f"score_predictor.{kind}", features
+        for i in range(6):
+            x = conv(x, f"{p}.conv_layers.{3 * i}")
+            x = torch.relu(scale_norm(x, w[f"{p}.conv_layers.{3 * i + 1}.scale"]))
+        x = x.flatten(1)
+        for i in range(3):
+            name = f"{p}.linear_layers.{2 * i}"
+            x = x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+            x = torch.relu(x) if i < 2 else torch.sigmoid(x)
+        found[kind] = x[:, 0]
+    return found
+
+
+@torch.no_grad()
+def test_converted_weights_compute_what_the_layout_says(towers):
+    weights = random_weights(towers)
+    model = convert(weights, vision_heads=HEADS)
+    pixels = torch.randn(2, 3, GRID * PATCH, GRID * PATCH)
+    ids = torch.randint(2, 40, (2, 5))
+    expected = independent_forward(weights, towers, pixels, ids)
+    found = model(pixels, ids)
+    assert found.heatmaps.shape == (2, 2, GRID * 16, GRID * 16)
+    for i, kind in enumerate(("implausibility", "misalignment")):
+        assert torch.allclose(found.heatmaps[:, i], expected[kind], atol=1e-5)
+        assert float(expected[kind].std()) > 1e-3
+    for i, kind in enumerate(SCORES):
+        assert torch.allclose(found.scores[:, i], expected[kind], atol=1e-5)
+    labels = torch.randint(2, 40, (2, 4))
+    states = found.encoder_states
+    encoded = transformers.modeling_outputs.BaseModelOutput(last_hidden_state=states)
+    theirs = towers[1](encoder_outputs=encoded, labels=labels).logits
+    assert torch.allclose(
+        model.decode(states, found.encoder_mask, labels=labels), theirs, atol=1e-5
+    )
+
+
+def test_the_published_sizes_are_recognised():
+    """By shapes alone: ViT-L/16 at 384 pixels, T5-base and the heads that belong to them."""
+    with torch.device("meta"):
+        vit = transformers.ViTModel(
+            transformers.ViTConfig(
+                hidden_size=1024,
+                num_hidden_layers=24,
+                num_attention_heads=16,
+                intermediate_size=4096,
+                image_size=384,
+            )
+        )
+        t5 = transformers.T5ForConditionalGeneration(
+            transformers.T5Config(d_model=768, d_ff=3072, num_layers=12, num_heads=12)
+        )
+    shapes = {f"vit.{old_name(name)}": value.shape for name, value in vit.state_dict().items()}
+    shapes |= {f"t5.{name}": value.shape for name, value in t5.state_dict().items()}
+    score_sizes = tuple(768 // n for n in (1, 2, 4, 8, 16, 64))
+    deconvs = (768, 384, 384, 192)
+    shapes |= layout(768, 1024, 24, (768, 384), deconvs, score_sizes, (512, 128))
+    # One number in each place: shapes without the memory.
+    weights = {name: torch.zeros(1).expand(*shape) for name, shape in shapes.items()}
+    config = read_config(weights, None, None, None)
+    assert (config.grid_size, config.heatmap_size, config.score_map_size) == (24, 384, 24)
+    vision, text = config.vision_config, config.text_config
+    sizes = vision.num_hidden_layers, vision.num_attention_heads, vision.image_size
+    assert sizes == (24, 16, 384)
+    assert (text.d_ff, text.num_layers, text.num_decoder_layers, text.d_kv) == (3072, 12, 12, 64)
+    assert text.feed_forward_proj == "relu" and text.tie_word_embeddings
+    assert config.score_conv_sizes == list(score_sizes)
+    assert config.score_dense_sizes == [512, 128]
+    with torch.device("meta"):
+        model = RahfForRichFeedback(config)
+    found = convert_rahf.renamed(weights)
+    assert {k: v.shape for k, v in found.items()} == {
+        k: v.shape for k, v in model.state_dict().items() if k in found
+    }
+    rest = set(model.state_dict()) - set(found)
+    assert rest <= {"text_model.encoder.embed_tokens.weight", "text_model.lm_head.weight"}
+
+
+def test_files_of_both_kinds_are_read(towers, tmp_path):
+    from safetensors.torch import save_file
+
+    weights = random_weights(towers)
+    torch.save({"state_dict": {f"module.{k}": v for k, v in weights.items()}}, tmp_path / "w.pt")
+    save_file({k: v.clone() for k, v in weights.items()}, tmp_path / "w.safetensors")
+    for name in ("w.pt", "w.safetensors"):
+        model = convert(read_weights(tmp_path / name), vision_heads=HEADS)
+        scale = model.score_heads["overall"].norms[0].weight
+        assert np.allclose(
+            scale.detach(), weights["score_predictor.overall.conv_layers.1.scale"].flatten()
+        )
+
+
+def test_wrong_files_are_refused(towers, tmp_path):
+    torch.save(pytest.fail, tmp_path / "code.pt")
+    with pytest.raises(CheckpointError, match="other things than tensors"):
+        read_weights(tmp_path / "code.pt")
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        read_weights(tmp_path / "none.safetensors")
+    weights = random_weights(towers)
+    del weights["score_predictor.overall.linear_layers.4.bias"]
+    with pytest.raises(CheckpointError, match=r"no 'score_predictor\.overall\.linear_layers"):
+        convert(weights, vision_heads=HEADS)
+    weights = random_weights(towers)
+    weights["extra.weight"] = weights["t5.extra"] = torch.zeros(2)
+    with pytest.raises(CheckpointError, match=r"text_model\.extra"):
+        convert(weights, vision_heads=HEADS)
+
+
+def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
+    towers, tmp_path, monkeypatch, capsys
+):
+    from safetensors.torch import save_file
+
+    from pqpp_models.training.publish import run_script
+
+    weights = {name: value.clone() for name, value in random_weights(towers).items()}
+    save_file(weights, tmp_path / "w.safetensors")
+    (tmp_path / "nothing").mkdir()
+
+    def said(output, tokenizer):
+        words = [str(tmp_path / "w.safetensors"), str(tmp_path / output)]
+        words += ["--tokenizer", str(tmp_path / tokenizer)]
+        monkeypatch.setattr("sys.argv", ["convert_rahf", *words])
+        with pytest.raises(SystemExit) as left:
+            run_script(convert_rahf.main)
+        assert left.value.code == 2
+        return capsys.readouterr().err.splitlines()[-1]
+
+    assert "nothing holds no usable tokenizer" in said("out", "nothing")
+    assert not (tmp_path / "out").exists()
+    assert "w.safetensors is a file; name a folder" in said("w.safetensors", "nothing")

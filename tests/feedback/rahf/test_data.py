@@ -1,0 +1,272 @@
+"""The generated stand-in, the augmentations and the examples made of them."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from pqpp_feedback.rahf.augmentation import augment, cropped, recoloured  # noqa: E402
+
+from pqpp_datasets.errors import OptionError  # noqa: E402
+from pqpp_datasets.richhf.richhf import prompt_tokens, row_of  # noqa: E402
+from pqpp_datasets.richhf.scenes import (  # noqa: E402
+    heatmap,
+    main,
+    make_scene,
+    scene_row,
+    write_scenes,
+)
+from pqpp_datasets.richhf.shapes import COLOURS, SHAPES  # noqa: E402
+from pqpp_datasets.richhf.tfrecord import read_records  # noqa: E402
+
+
+def test_scenes_are_made_by_their_numbers():
+    first, again, other = make_scene(3, 5), make_scene(3, 5), make_scene(3, 6)
+    assert np.array_equal(first.image, again.image) and first.prompt == again.prompt
+    assert not np.array_equal(first.image, other.image)
+
+
+def test_planted_words_labels_and_scores_agree():
+    scenes = [make_scene(0, n) for n in range(300)]
+    for scene in scenes:
+        tokens = prompt_tokens(scene.prompt)
+        assert len(tokens) == len(scene.labels)
+        wrong = [token for token, label in zip(tokens, scene.labels, strict=True) if not label]
+        assert scene.scores["alignment"] == 1 - 0.25 * len(wrong)
+        assert not set(wrong) - {*COLOURS, *SHAPES, "white", "gray", "black"}
+        assert (scene.scores["plausibility"] < 1) == bool(scene.artifact_points[0])
+        assert scene.scores["overall"] * 12 == pytest.approx(round(scene.scores["overall"] * 12))
+        ungrounded = [word for word in wrong if word not in ("white", "gray", "black")]
+        assert bool(ungrounded) == bool(scene.misalignment_points[0])
+    share = np.mean([not label for scene in scenes for label in scene.labels])
+    assert 0.05 < share < 0.15
+
+
+def test_a_changed_colour_is_not_in_the_image():
+    """Without artifacts and grain, count the pixels of each colour word."""
+    checked = 0
+    for n in range(200):
+        scene = make_scene(1, n, size=96, implausible=0.0)
+        if scene.scores["aesthetics"] < 1:
+            continue
+        for token, label in zip(prompt_tokens(scene.prompt), scene.labels, strict=True):
+            if token in COLOURS:
+                n_pixels = (scene.image == np.array(COLOURS[token])).all(axis=-1).sum()
+                assert (n_pixels > 50) == bool(label)
+                checked += 1
+    assert checked > 60
+
+
+def test_a_point_is_a_disk_of_a_twentieth():
+    found = heatmap([[(0.5, 0.5)], [(0.5, 0.5)], []], 200)
+    assert set(np.unique(found)) == {0, 2 / 3}
+    assert (found > 0).sum() == pytest.approx(np.pi * 10**2, rel=0.02)
+
+
+def test_scenes_are_written_in_the_record_format(tmp_path):
+    folder = write_scenes(tmp_path / "scenes", {"train": 3, "validation": 2, "test": 0}, seed=4)
+    rows = [
+        row_of(folder / "richhf" / "train.tfrecord", record)
+        for record in read_records(folder / "richhf" / "train.tfrecord")
+    ]
+    expected = scene_row(make_scene(4, 1))
+    assert rows[1]["token_labels"] == make_scene(4, 1).labels
+    assert rows[1]["implausibility_map"]["bytes"] == expected["implausibility_map"]
+    assert rows[1]["plausibility"] == pytest.approx(expected["plausibility"])
+    lines = (folder / "points" / "validation.jsonl").read_text().splitlines()
+    points = [json.loads(one) for one in lines]
+    assert [one["uid"] for one in points] == ["scene-4-3", "scene-4-4"]
+    assert not (folder / "richhf" / "test.tfrecord").exists()
+
+
+class TestAugmentation:
+    def marked(self):
+        """Return an image and a map that are white in the same square."""
+        pixels = np.zeros((40, 40), dtype=np.uint8)
+        pixels[10:20, 24:34] = 255
+        return Image.fromarray(pixels).convert("RGB"), Image.fromarray(pixels)
+
+    def test_the_same_state_gives_the_same_result(self):
+        image, mark = self.marked()
+        results = [augment(np.random.default_rng(5), image, [mark]) for _ in range(2)]
+        (first, (one,)), (again, (two,)) = results
+        assert np.array_equal(first, again) and np.array_equal(one, two)
+
+    def test_image_and_maps_are_cropped_alike(self):
+        image, mark = self.marked()
+        sizes = set()
+        for seed in range(60):
+            found, (one,) = augment(np.random.default_rng(seed), image, [mark])
+            sizes.add(found.size)
+            assert found.size == one.size
+            bright = np.asarray(found.convert("L")) > 128
+            assert (bright != (np.asarray(one) > 128)).mean() < 0.02
+            assert min(found.size) >= 0.8 * 40 - 1
+        assert (40, 40) in sizes and len(sizes) > 10
+
+    def test_chances_are_the_papers(self):
+        _, mark = self.marked()
+        coloured = Image.merge("RGB", [mark, mark, Image.new("L", mark.size, 77)])
+        found = [augment(np.random.default_rng(n), coloured, [mark])[0] for n in range(1000)]
+        crops = sum(one.size != (40, 40) for one in found)
+        grey = sum(np.ptp(np.asarray(one, dtype=int), axis=-1).max() == 0 for one in found)
+        assert 440 < crops < 560 and 70 < grey < 130
+
+    def test_maps_of_another_size_keep_their_place(self):
+        image, _ = self.marked()
+        assert cropped(image, (0.5, 0, 1, 0.25)).size == (20, 10)
+        assert cropped(image.resize((80, 80)), (0.5, 0, 1, 0.25)).size == (40, 20)
+
+    def test_colours_change_a_little(self):
+        image = Image.fromarray(np.tile(np.arange(0, 240, 6, dtype=np.uint8), (40, 1))).convert(
+            "RGB"
+        )
+        for seed in range(10):
+            found = np.asarray(recoloured(np.random.default_rng(seed), image), dtype=float)
+            difference = np.abs(found - np.asarray(image, dtype=float))
+            assert 0 < difference.max() < 60
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"counts": {"train": -5}}, "`train` is -5"),
+        ({"counts": {"dev": 1}}, "`dev` is 1; train, validation, test are allowed"),
+        ({"seed": -1}, "`seed` is -1; it must be 0 or more"),
+        ({"size": 0}, "`size` is 0; it must be 2 or more"),
+        ({"misaligned": 2.0}, "`misaligned` is 2.0; it must be from 0 to 1"),
+        ({"implausible": float("nan")}, "`implausible` is nan; it must be from 0 to 1"),
+    ],
+)
+def test_numbers_out_of_their_range_are_refused(tmp_path, options, said):
+    with pytest.raises(OptionError, match=said):
+        write_scenes(tmp_path / "scenes", **{"counts": {"test": 1}, **options})
+    assert list(tmp_path.iterdir()) == []
+    if "counts" not in options:
+        with pytest.raises(OptionError, match=said):
+            make_scene(**{"seed": 0, "number": 0, **options})
+
+
+@pytest.mark.parametrize("name", ["", "pickapic"])
+def test_a_file_in_the_way_is_told_before_anything_is_written(tmp_path, name):
+    (tmp_path / name if name else tmp_path / "scenes").touch()
+    folder = tmp_path if name else tmp_path / "scenes"
+    with pytest.raises(OptionError, match="is a file; name a folder"):
+        write_scenes(folder, {"test": 1})
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("words", [["--train", "-5"], ["--seed", "-1"], ["--size", "0"], []])
+def test_the_command_says_in_one_line_what_is_wrong(tmp_path, words, monkeypatch, capsys):
+    (tmp_path / "file").touch()
+    folder = tmp_path / "scenes" if words else tmp_path / "file" / "scenes"
+    monkeypatch.setattr("sys.argv", ["richhf_scenes", str(folder), *words])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
+    from pqpp_feedback.rahf.provenance import is_published
+
+    from pqpp_datasets.sources import Release, Source
+
+    def source(name, content):
+        return Source(name, "", len(content), hashlib.sha256(content).hexdigest())
+
+    files = source("train.tfrecord", b"one"), source("dev.tfrecord", b"two")
+    release = Release("richhf", "", "", "", files)
+    monkeypatch.setattr("pqpp_datasets.sources.release", lambda _: release)
+    (tmp_path / "train.tfrecord").write_bytes(b"one")
+    (tmp_path / "dev.tfrecord").write_bytes(b"six")
+    assert is_published("train", tmp_path) and is_published("train[:10%]", str(tmp_path))
+    assert not is_published("validation", tmp_path)
+    assert not is_published("train+validation[:1]", tmp_path)
+    assert not is_published("test", tmp_path)
+    (tmp_path / "dev.tfrecord").write_bytes(b"two")
+    assert is_published("train+validation", tmp_path)
+    monkeypatch.delenv("PQPP_DATA_DIR", raising=False)
+    assert is_published("validation", None)  # what is downloaded is verified
+
+
+@pytest.mark.parametrize(
+    ("split", "dataset", "said"),
+    [
+        ("nosplit", "pqpp", "richhf has no split 'nosplit'; use train, validation, test"),
+        ("train[:2]+no", "pqpp", "richhf has no split 'no'"),
+        ("train", "FOLDER", "cannot be loaded .*; check the names"),
+    ],
+)
+def test_a_split_that_is_not_there_is_told(tmp_path, split, dataset, said):
+    pytest.importorskip("torch", reason="examples need torch")
+    from pqpp_feedback.rahf.examples import load_split
+
+    from pqpp_models import PredictorError
+
+    with pytest.raises(PredictorError, match=said):
+        load_split(split, None, None, dataset.replace("FOLDER", str(tmp_path)), "richhf")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    pytest.importorskip("torch", reason="examples need torch")
+    from pqpp_feedback.rahf.examples import load_split
+
+    folder = tmp_path_factory.mktemp("scenes")
+    write_scenes(folder, {"train": 6, "validation": 2, "test": 2})
+    with pytest.MonkeyPatch.context() as patch:
+        import datasets
+
+        patch.setattr(datasets.config, "HF_DATASETS_CACHE", folder / "cache")
+        return load_split("train", str(folder / "richhf"), str(folder / "pickapic"))
+
+
+class TestExamples:
+    def examples(self, table, **options):
+        from pqpp_feedback.rahf.examples import Examples
+        from support.tiny_rahf import tiny_processor
+
+        return Examples(table, tiny_processor(options.pop("variant", "multi_head")), 32, **options)
+
+    def test_a_row_is_what_was_planted(self, table):
+        examples, scene = self.examples(table), make_scene(0, 2)
+        found = examples[2]
+        assert found["prompt"] == scene.prompt and found["labels"] == scene.labels
+        assert np.array_equal(np.asarray(found["image"]), scene.image)
+        blocks = heatmap(scene.artifact_points, 512).reshape(32, 16, 32, 16)
+        assert found["heatmaps"][0] == pytest.approx(blocks.mean(axis=(1, 3)), abs=0.01)
+        assert found["scores"][0] == pytest.approx(scene.scores["plausibility"])
+
+    def test_epochs_differ_and_repeat(self, table):
+        examples = self.examples(table, augmented=True, seed=3)
+        seen = []
+        for epoch in (0, 1, 0):
+            examples.set_epoch(epoch)
+            seen.append([np.asarray(examples[n]["image"]) for n in range(6)])
+        assert all(np.array_equal(a, b) for a, b in zip(seen[0], seen[2], strict=True))
+        assert any(a.shape != b.shape for a, b in zip(seen[0], seen[1], strict=True))
+
+    @pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
+    def test_a_batch_can_be_learned_from(self, table, variant):
+        from support.tiny_rahf import tiny_feedback
+
+        examples = self.examples(table, variant=variant)
+        batch = examples.collate([examples[n] for n in range(3)])
+        found = tiny_feedback(variant).model(**batch)
+        assert found.loss.item() > 0 and found.keyword_loss.item() > 0
+        assert found.heatmap_loss.item() > 0 and found.score_loss.item() > 0
+
+    def test_ablations_hide_what_they_say(self, table):
+        grey = self.examples(table, blind="image")[1]["image"]
+        assert np.ptp(np.asarray(grey)) == 0
+        hidden = self.examples(table, blind="prompt")
+        assert set(hidden.prompts[1].split()) == {"<unk>"}
+        assert len(hidden.prompts[1].split()) == len(hidden.labels[1])
+        words = {tuple(word) for word in hidden.processor.word_ids(hidden.prompts[1])}
+        assert len(words) == 1

@@ -1,0 +1,109 @@
+"""The four tables, by hand-worked cases and beside the published figures."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from pqpp_feedback.rahf.evaluation import (
+    Predictions,
+    Truth,
+    evaluate,
+    keyword_figures,
+    summary,
+)
+from pqpp_feedback.rahf.tables import STYLES, TABLES, format_tables, published, tables
+
+from pqpp_models import PredictorError
+
+
+@pytest.fixture
+def truth():
+    maps = np.zeros((3, 8, 8), dtype=np.float32)
+    maps[0, 2:4, 2:4], maps[1, 5, 5] = 1.0, 0.5
+    scores = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.4, 0.3, 0.2], [0.9, 0.8, 0.1, 0.7]])
+    return Truth(scores, maps, maps.copy(), [[1, 0], None, [0, 1, 1]])
+
+
+def test_perfect_predictions_have_perfect_figures(truth):
+    marks = [[False, True], [True], [True, False, False]]
+    same = Predictions(truth.scores, truth.implausibility, truth.misalignment, marks)
+    found = evaluate(same, truth)
+    assert list(found) == ["scores", "implausibility_heatmap", "misalignment_heatmap", "keywords"]
+    assert list(found["scores"].values()) == pytest.approx([1.0] * 8)
+    figures = found["implausibility_heatmap"]
+    assert figures["cc"] == pytest.approx(1, abs=1e-5) and figures["mse_all"] == 0
+    assert found["keywords"] == {"precision": 100, "recall": 100, "f1": 100}
+    assert summary(found)["mean"] == pytest.approx(1, abs=1e-5)
+
+
+def test_keywords_are_counted_over_all_words_without_those_that_do_not_fit():
+    found = keyword_figures([[True, True], [True] * 9, [False] * 3], [[1, 0], None, [0, 1, 1]])
+    assert found["precision"] == 50 and found["recall"] == 50 and found["f1"] == 50
+
+
+def test_scores_that_are_not_predicted_are_left_out(truth):
+    only = np.full_like(truth.scores, np.nan)
+    only[:, 1] = [0.3, 0.2, 0.9]
+    found = evaluate(Predictions(scores=only), truth)
+    assert set(found["scores"]) == {"alignment_plcc", "alignment_srcc"}
+    x, y = only[:, 1], truth.scores[:, 1]
+    assert found["scores"]["alignment_plcc"] == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert found["scores"]["alignment_srcc"] == pytest.approx(0.5)
+
+
+def test_published_figures_stand_beside_ours(truth):
+    found = evaluate(Predictions(scores=truth.scores), truth)
+    result = tables({"mine": found})
+    assert list(result) == list(published()["tables"])
+    names = [row["name"] for row in result["scores"]["rows"]]
+    assert names[-1] == "mine" and "RAHF (augmented prompt)" in names
+    assert [row["name"] for row in result["keywords"]["rows"]].count("mine") == 0
+    for table in result.values():
+        assert all(len(row["values"]) == len(table["columns"]) for row in table["rows"])
+    lines = format_tables("markdown", result).splitlines()
+    assert any(line.startswith("| RAHF (multi-head) (published)") for line in lines)
+    row = dict(
+        zip(result["scores"]["columns"], result["scores"]["rows"][-2]["values"], strict=True)
+    )
+    assert row["plausibility_plcc"] == 0.739 and row["alignment_srcc"] == 0.564
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_each_format_has_the_four_tables(style, truth):
+    own = {"own_model": evaluate(Predictions(scores=truth.scores), truth)}
+    text = format_tables(style, tables(own))
+    assert "0.739" in text and text.endswith("\n")
+    if style == "json":
+        read = json.loads(text)
+        assert set(read["tables"]) == set(TABLES) and "CVPR 2024" in read["source"]
+    elif style == "csv":
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert {row["table"] for row in rows} == set(TABLES)
+        mine = [row for row in rows if row["model"] == "own_model"]
+        assert len(mine) == 8 and {row["published"] for row in mine} == {"False"}
+    else:
+        titles = [table["title"] for table in published()["tables"].values()]
+        assert all(title in text for title in titles)
+    if style == "latex":
+        assert r"own\_model" in text
+    if style == "table":
+        assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_published_rows_can_be_left_out_and_styles_are_checked():
+    without = tables({}, with_published=False)
+    assert all(table["rows"] == [] for table in without.values())
+    with pytest.raises(PredictorError, match="`style` is 'html'"):
+        format_tables("html", without)
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3])
+def test_a_constant_prediction_has_no_correlation(constant):
+    # The mean of a hundred times .1 is not .1 in floating point.
+    true = np.random.default_rng(0).random((100, 4))
+    found = evaluate(Predictions(scores=np.full((100, 4), constant)), Truth(true, None, None, []))[
+        "scores"
+    ]
+    assert len(found) == 8 and all(np.isnan(value) for value in found.values())

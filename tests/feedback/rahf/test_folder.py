@@ -1,0 +1,140 @@
+"""The prompts of a folder of images: each has one, or one line says which does not."""
+
+import pytest
+
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from pqpp_feedback.rahf.gallery import read_folder  # noqa: E402
+
+from pqpp_models import PredictorError  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ('{"file_name": "a.png", "prompt": "  "}', "has the prompt '  ', which says nothing"),
+        ('{"file_name": "a.png", "prompt": ""}', "has the prompt '', which says nothing"),
+        ('{"file_name": "a.png", "prompt": null}', "has no prompt"),
+        ('{"file_name": "a.png"}', "has no prompt"),
+        ('{"file_name": "a.png", "prompt": 7}', "has the prompt 7, which says nothing"),
+        ('{"file_name": "a.png", "prompt": "\xe9"}', "are not readable .UnicodeDecodeError"),
+        (None, "has the prompt '', which says nothing"),
+    ],
+)
+def test_an_image_without_a_prompt_is_refused(tmp_path, metadata, said):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    if metadata is None:
+        (tmp_path / "a.txt").write_text(" \n")
+    else:
+        (tmp_path / "metadata.jsonl").write_bytes(metadata.encode("latin-1"))
+    with pytest.raises(PredictorError, match=said) as refusal:
+        read_folder(tmp_path)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_text_takes_the_place_of_an_empty_prompt_in_a_table(tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    (tmp_path / "metadata.csv").write_text("file_name,prompt,text\na.png,,a cat\n")
+    assert [one.prompt for one in read_folder(tmp_path)] == ["a cat"]
+
+
+def test_the_command_says_in_one_line_that_a_prompt_is_no_text(tmp_path, capsys):
+    from pqpp_cli.main import main
+
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    (tmp_path / "a.txt").write_bytes("caf\xe9".encode("latin-1"))
+    assert main(["feedback", str(tmp_path), "--model", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert "a.txt cannot be read as a prompt" in line and "save it as UTF-8 text" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("metadata.jsonl", '\ufeff{"file_name": "a.png", "prompt": "a cat"}\n'),
+        ("metadata.csv", "\ufefffile_name,prompt\na.png,a cat\n"),
+        ("metadata.csv", "file_name,prompt\n./a.png,a cat\n"),
+        ("a.txt", "\ufeffa cat\n"),
+    ],
+)
+def test_byte_order_marks_and_dots_before_a_name_say_nothing(tmp_path, name, content):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert [one.prompt for one in read_folder(tmp_path)] == ["a cat"]
+
+
+def test_a_listed_file_that_is_not_there_is_told(tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    (tmp_path / "metadata.csv").write_text("file_name,prompt\na.png,a cat\nb.png,a dog\n")
+    with pytest.raises(PredictorError, match=r"list b\.png, which is not there"):
+        read_folder(tmp_path)
+
+
+def damage(folder, kind):
+    """Put an image that cannot be read between two whole ones."""
+    for name in "abc":
+        Image.new("RGB", (40, 40), "red").save(folder / f"{name}.png")
+        (folder / f"{name}.txt").write_text("a cat")
+    path = folder / "b.png"
+    content = path.read_bytes()
+    # A chunk without a name is a SyntaxError for pillow.
+    wrong = {"no image": b"no image", "cut": content[:-30]}
+    wrong["chunk"] = content.replace(b"IDAT", b"\x01\x02\x03\x04")
+    path.write_bytes(wrong[kind])
+    return path
+
+
+@pytest.mark.parametrize("kind", ["no image", "cut", "chunk"])
+def test_a_damaged_image_is_named_before_anything_is_done(tmp_path, kind, capsys):
+    from pqpp_cli.main import main
+
+    images = tmp_path / "images"
+    images.mkdir()
+    path = damage(images, kind)
+    words = ["feedback", str(images), "--model", str(tmp_path / "none"), "--batch-size", "1"]
+    words += ["--overlays", str(tmp_path / "tinted"), "--output", str(tmp_path / "page.html")]
+    assert main(words) == 2
+    assert f"the image {path} could not be read" in capsys.readouterr().err
+    assert [one.name for one in tmp_path.iterdir()] == ["images"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--output", "FOLDER"], "is a folder; name a file"),
+        (["--json", "FOLDER"], "is a folder; name a file"),
+        (["--json", "FOLDER/a.png/scores.json"], "a.png is a file; name a folder"),
+        (["--overlays", "FOLDER/a.png"], "a.png is a file; name a folder"),
+        (["--sort-by", "foo"], "`sort_by` is 'foo'; choose among plausibility"),
+        (["--threshold", "2"], "`threshold` is 2.0; it must be from 0 to 1"),
+        (["--threshold", "nan"], "`threshold` is nan; it must be from 0 to 1"),
+        (["--batch-size", "0"], "`batch_size` is 0; it must be 1 or more"),
+    ],
+)
+def test_options_are_checked_before_the_model_is_loaded(tmp_path, options, said, capsys):
+    from pqpp_cli.main import main
+
+    images = tmp_path / "images"
+    images.mkdir()
+    Image.new("RGB", (8, 8)).save(images / "a.png")
+    (images / "a.txt").write_text("a cat")
+    options = [one.replace("FOLDER", str(images)) for one in options]
+    page = ["--output", str(tmp_path / "page.html")]
+    # There is no such model, which would be told otherwise.
+    assert main(["feedback", str(images), "--model", str(tmp_path / "none"), *page, *options]) == 2
+    assert said in capsys.readouterr().err
+    assert [one.name for one in tmp_path.iterdir()] == ["images"]
+
+
+def test_grey_values_of_16_bit_are_scaled(tmp_path):
+    import numpy as np
+
+    from pqpp_models.images.pairs import open_image
+
+    grey = np.array([[0, 128, 129, 257, 32896, 65535]], dtype=np.uint16)
+    Image.fromarray(grey).save(tmp_path / "grey.png")
+    for form in (grey, tmp_path / "grey.png", {"bytes": (tmp_path / "grey.png").read_bytes()}):
+        found = np.asarray(open_image(form))
+        assert found.shape == (1, 6, 3)
+        assert found[0, :, 0].tolist() == found[0, :, 2].tolist() == [0, 0, 1, 1, 128, 255]

@@ -1,0 +1,409 @@
+"""RAHF's sizes, outputs and losses, and that saving keeps them."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="RAHF needs torch")
+pytest.importorskip("transformers", reason="RAHF needs transformers")
+
+from pqpp_feedback.rahf.labels import KEYWORD_TASK, TASKS, VARIANTS  # noqa: E402
+from pqpp_feedback.rahf.words import read_rewritten, split_words  # noqa: E402
+from support.tiny_rahf import PROMPTS, tiny_feedback, tiny_processor  # noqa: E402
+
+from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback  # noqa: E402
+from pqpp_models import CheckpointError, PredictorError, registration  # noqa: E402
+
+IMAGE = np.random.default_rng(0).integers(0, 256, (48, 40, 3), dtype=np.uint8)
+
+
+def shapes_of(config):
+    """Return the shape of every weight without making one."""
+    with torch.device("meta"):
+        model = RahfForRichFeedback(config)
+    return {name: tuple(value.shape) for name, value in model.named_parameters()}
+
+
+def test_the_default_has_the_sizes_of_section_9():
+    config = RahfConfig()
+    vision, text = config.vision_config, config.text_config
+    assert (vision.patch_size, vision.num_hidden_layers, vision.num_attention_heads) == (16, 12, 12)
+    assert (vision.hidden_size, vision.intermediate_size) == (768, 3072)
+    assert (text.num_layers, text.num_decoder_layers, text.num_heads) == (12, 12, 12)
+    assert (text.d_model, text.d_ff, config.heatmap_size) == (768, 2048, 224)
+    shapes = shapes_of(config)
+    head = "heatmap_heads.implausibility"
+    convs = [shapes[f"{head}.convs.{i}.weight"] for i in range(2)]
+    assert convs == [(768, 768, 3, 3), (384, 768, 3, 3)]
+    deconvs = [shapes[f"{head}.deconvs.{i}.weight"][1:] for i in range(4)]
+    assert deconvs == [(768, 3, 3), (384, 3, 3), (384, 3, 3), (192, 3, 3)]
+    for i, size in enumerate((768, 384, 384, 192)):
+        for name in ("first", "second"):
+            assert shapes[f"{head}.readouts.{i}.{name}.weight"] == (size, size, 3, 3)
+    assert shapes[f"{head}.last_conv.weight"] == (192, 192, 3, 3)
+    assert shapes[f"{head}.output.weight"] == (1, 192, 3, 3)
+    score = "score_heads.plausibility"
+    convs = [shapes[f"{score}.convs.{i}.weight"] for i in range(4)]
+    assert convs == [(768, 768, 2, 2), (384, 768, 2, 2), (128, 384, 2, 2), (64, 128, 2, 2)]
+    assert [shapes[f"{score}.dense.{i}.weight"][0] for i in range(3)] == [2048, 1024, 1]
+    heads = {tuple(name.split(".")[:2]) for name in shapes if "heads" in name}
+    assert len(heads) == 6  # and the decoder is the seventh
+    assert shapes["text_model.decoder.block.11.layer.2.DenseReluDense.wi_0.weight"] == (2048, 768)
+
+
+@pytest.mark.slow
+@torch.no_grad()
+def test_the_default_has_seven_outputs():
+    """Runs the full size once: some gigabytes of memory, some seconds."""
+    model = RahfForRichFeedback(RahfConfig()).eval()
+    found = model(torch.zeros(1, 3, 224, 224), torch.ones(1, 9, dtype=torch.long))
+    assert found.heatmaps.shape == (1, 2, 224, 224) and found.scores.shape == (1, 4)
+    assert found.encoder_states.shape == (1, 197 + 9, 768)
+    logits = model.decode(
+        found.encoder_states, found.encoder_mask, labels=torch.ones(1, 5, dtype=torch.long)
+    )
+    assert logits.shape == (1, 5, 32128)
+
+
+def test_the_augmented_variant_has_three_heads():
+    shapes = shapes_of(RahfConfig(variant="augmented_prompt"))
+    heads = {tuple(name.split(".")[:2]) for name in shapes if "heads" in name}
+    assert heads == {("heatmap_heads", "shared"), ("score_heads", "shared")}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_seven_outputs_in_their_ranges(variant):
+    feedback = tiny_feedback(variant)
+    (judged,) = feedback.judge([IMAGE], [PROMPTS[0]])
+    assert list(judged.scores) == ["plausibility", "alignment", "aesthetics", "overall"]
+    shapes = {name: one.shape for name, one in judged.heatmaps.items()}
+    assert shapes == {"implausibility": (32, 32), "misalignment": (32, 32)}
+    values = [*judged.scores.values(), *np.ravel(list(judged.heatmaps.values()))]
+    assert min(values) >= 0 and max(values) <= 1
+    assert [word.text for word in judged.words] == PROMPTS[0].split()
+    assert len(set(judged.scores.values())) == 4
+
+
+def test_different_task_strings_give_different_outputs():
+    feedback = tiny_feedback("augmented_prompt")
+    (judged,) = feedback.judge([IMAGE], [PROMPTS[0]])
+    first, second = judged.heatmaps.values()
+    assert np.abs(first - second).max() > 1e-4
+    assert len(set(judged.scores.values())) == 4
+    # One and the same score, asked for by itself and among all seven.
+    batch = feedback.processor(images=[IMAGE], text=[PROMPTS[0]], tasks=[[3, KEYWORD_TASK]])
+    with torch.no_grad():
+        alone = feedback.model(**batch)
+    assert alone.scores[0, 1].item() == pytest.approx(judged.scores["alignment"], abs=1e-5)
+    assert torch.isnan(alone.scores[0, [0, 2, 3]]).all() and torch.isnan(alone.heatmaps).all()
+
+
+def test_tasks_must_be_named():
+    feedback = tiny_feedback("augmented_prompt")
+    batch = feedback.processor(images=[IMAGE], text=[PROMPTS[0]], tasks=[[3, 6]])
+    del batch["task_ids"]
+    with pytest.raises(PredictorError, match="does not name them"):
+        feedback.model(**batch)
+
+
+def test_padding_changes_nothing():
+    feedback = tiny_feedback()
+    alone = feedback.judge([IMAGE], [PROMPTS[0]])[0]
+    together = feedback.judge([IMAGE] * 2, [PROMPTS[0], " ".join(PROMPTS)])[0]
+    assert np.allclose(list(alone.scores.values()), list(together.scores.values()), atol=1e-5)
+    assert np.allclose(alone.probabilities, together.probabilities, atol=1e-4)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_loss_is_the_weighted_sum_and_reaches_every_weight(variant):
+    feedback = tiny_feedback(variant)
+    model = feedback.model.train()
+    model.config.heatmap_weight, model.config.score_weight = 3.0, 0.5
+    batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
+    size = model.config.heatmap_size
+    found = model(
+        **batch,
+        heatmap_labels=torch.zeros(2, 2, size, size),
+        score_labels=torch.ones(2, 4),
+        labels=feedback.processor.labels(PROMPTS[:2], [[1] * 6, [1, 0, 1, 1, 1, 1, 1]]),
+    )
+    expected = 3 * found.heatmap_loss + 0.5 * found.score_loss + found.keyword_loss
+    assert torch.isclose(found.loss, expected)
+    found.loss.backward()
+    assert [name for name, value in model.named_parameters() if value.grad is None] == []
+
+
+def test_missing_labels_do_not_count():
+    feedback = tiny_feedback()
+    batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
+    labels = torch.full((2, 4), 0.5)
+    labels[1] = float("nan")
+    keywords = feedback.processor.labels(PROMPTS[:2], [None, None])
+    found = feedback.model(**batch, score_labels=labels, labels=keywords)
+    assert torch.isclose(found.score_loss, (found.scores[0] - 0.5).square().mean())
+    assert found.keyword_loss.item() == 0 and torch.isfinite(found.loss)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_saved_and_loaded_it_says_the_same(variant, tmp_path):
+    from transformers import AutoModel, AutoProcessor
+
+    registration.register()
+    feedback = tiny_feedback(variant)
+    folder = feedback.save_pretrained(tmp_path / "saved")
+    assert not {path.suffix for path in folder.iterdir()} - {".json", ".safetensors"}
+    loaded = FeedbackModel.from_pretrained(folder, device="cpu")
+    before, after = (one.judge([IMAGE], [PROMPTS[0]])[0] for one in (feedback, loaded))
+    assert np.allclose(list(before.scores.values()), list(after.scores.values()), atol=1e-6)
+    for name, heatmap in before.heatmaps.items():
+        assert np.allclose(heatmap, after.heatmaps[name], atol=1e-6)
+    assert np.allclose(before.probabilities, after.probabilities, atol=1e-6)
+    assert type(AutoModel.from_pretrained(folder)) is RahfForRichFeedback
+    assert AutoProcessor.from_pretrained(folder).variant == variant
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match="holds no usable RAHF model"):
+        FeedbackModel.from_pretrained(tmp_path)
+    with pytest.raises(CheckpointError, match=r"there is no folder .*, and it is no OWNER/REPOS"):
+        FeedbackModel.from_pretrained(tmp_path / "none")
+
+
+def test_weights_that_lack_a_tensor_are_refused(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny_feedback().save_pretrained(tmp_path / "saved")
+    weights = load_file(folder / "model.safetensors")
+    del weights["projection.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(CheckpointError, match=r"lacks? .*projection\.weight"):
+        FeedbackModel.from_pretrained(folder)
+
+
+def test_saving_again_keeps_the_card_and_foreign_files(tmp_path):
+    feedback = tiny_feedback()
+    folder = feedback.save_pretrained(tmp_path / "saved")
+    (folder / "README.md").write_text("how it was trained")
+    assert (feedback.save_pretrained(folder) / "README.md").read_text() == "how it was trained"
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match=r"holds other things \(notes.txt\)"):
+        feedback.save_pretrained(folder)
+
+
+def test_a_siglip_tower_is_taken():
+    from transformers import SiglipVisionConfig
+
+    layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    vision = SiglipVisionConfig(hidden_size=16, image_size=32, patch_size=8, **layers)
+    config = RahfConfig.tiny(vocab_size=300)
+    fields = {k: getattr(config, k) for k in ("heatmap_conv_sizes", "score_conv_sizes")}
+    fields |= {"heatmap_deconv_sizes": (8, 8), "score_dense_sizes": (8,)}
+    other = RahfConfig(vision_config=vision, text_config=config.text_config, **fields)
+    model = RahfForRichFeedback(other).eval()
+    found = model(torch.zeros(1, 3, 32, 32), torch.ones(1, 4, dtype=torch.long))
+    assert found.heatmaps.shape == (1, 2, 16, 16)
+
+
+@pytest.mark.parametrize("kind", ["vit", "siglip"])
+def test_pretrained_towers_are_joined(kind, tmp_path):
+    from transformers import SiglipConfig, SiglipModel, T5ForConditionalGeneration, ViTModel
+
+    tiny = RahfConfig.tiny(vocab_size=300)
+    T5ForConditionalGeneration(tiny.text_config).save_pretrained(tmp_path / "t5")
+    if kind == "vit":
+        whole = tower = ViTModel(tiny.vision_config)
+    else:
+        layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+        vision = {"hidden_size": 16, "image_size": 32, "patch_size": 8, **layers}
+        text = {"hidden_size": 16, "vocab_size": 20, **layers}
+        whole = SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
+        tower = whole.vision_model
+    whole.save_pretrained(tmp_path / "vision")
+    fields = {"score_conv_sizes": (8,), "score_dense_sizes": (8,), "heatmap_deconv_sizes": (8,)}
+    model = RahfForRichFeedback.from_towers(
+        str(tmp_path / "vision"), str(tmp_path / "t5"), heatmap_conv_sizes=(8,), **fields
+    ).eval()
+    pixels = torch.randn(1, 3, 32, 32)
+    with torch.no_grad():
+        expected = model.projection(tower.eval()(pixel_values=pixels).last_hidden_state)
+        assert torch.allclose(model.embed_images(pixels), expected, atol=1e-5)
+    assert str(tmp_path) not in model.config.to_json_string()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"variant": "both"}, "choose among multi_head"),
+        ({"score_conv_sizes": (4,) * 14}, "leaves no map"),
+        ({"heatmap_deconv_sizes": ()}, "is empty"),
+    ],
+)
+def test_wrong_configurations_are_refused(fields, message):
+    with pytest.raises(Exception, match=message):
+        RahfConfig(**fields)
+
+
+def test_images_of_another_size_are_refused():
+    feedback = tiny_feedback()
+    with pytest.raises(PredictorError, match=r"give \(batch, 3, 32, 32\)"):
+        feedback.model(torch.zeros(1, 3, 16, 16), torch.ones(1, 2, dtype=torch.long))
+
+
+def test_task_strings_are_distinct_tokens():
+    processor = tiny_processor("augmented_prompt")
+    rows = [tuple(processor.input_ids("a cat", task)) for task in range(len(TASKS))]
+    assert len(set(rows)) == len(TASKS) == 7
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_odd_prompts_are_judged(variant):
+    feedback = tiny_feedback(variant)
+    prompts = ["", ",.;", "猫 👩‍👧 _0", "word " * 300]
+    judged = feedback.judge([IMAGE] * 4, prompts, batch_size=4)
+    assert [len(one.words) for one in judged] == [0, 0, 3, 300]
+    assert [len(one.probabilities) for one in judged] == [0, 0, 3, 300]
+    seen = ~np.isnan(judged[3].probabilities)
+    assert 0 < seen.sum() < 300 and seen[: seen.sum()].all()
+    assert len(judged[3].misaligned_words) <= seen.sum()
+    assert feedback.judge([], []) == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_free_rewriting_is_read_too(variant):
+    feedback = tiny_feedback(variant)
+    feedback.processor.max_target_length = 8
+    texts = feedback.rewrite([IMAGE] * 3, PROMPTS, batch_size=2)
+    assert len(texts) == 3
+    for text, prompt in zip(texts, PROMPTS, strict=True):
+        assert len(read_rewritten(text, prompt)) == len(split_words(prompt))
+    with pytest.raises(PredictorError, match=r"1 image\(s\) and 0 prompt\(s\)"):
+        feedback.rewrite([IMAGE], [])
+
+
+def test_a_decoder_that_learned_a_rewriting_writes_it():
+    """Greedy decoding of both kinds follows what a few steps on one example have taught."""
+    feedback, prompt, labels = tiny_feedback(), PROMPTS[0], [1, 0, 1, 1, 1, 0]
+    batch = feedback.processor(images=[IMAGE], text=[prompt])
+    batch["labels"] = feedback.processor.labels([prompt], [labels])
+    optimizer = torch.optim.AdamW(feedback.model.parameters(), lr=0.01)
+    for _ in range(60):
+        feedback.model(**batch).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert feedback.rewrite([IMAGE], [prompt]) == ["a red_0 cat on a mat_0"]
+    (judged,) = feedback.judge([IMAGE], [prompt])
+    assert judged.misaligned == [not label for label in labels]
+
+
+class TestProcessorOptions:
+    def test_the_usual_call_is_taken(self):
+        processor = tiny_processor()
+        plain = processor(images=IMAGE, text=list(PROMPTS[:2])[:1])
+        usual = {"padding": True, "truncation": True, "return_tensors": "pt"}
+        found = processor(images=IMAGE, text=PROMPTS[0], **usual)
+        assert all(torch.equal(found[name], plain[name]) for name in plain)
+        found = processor(images=IMAGE, text=PROMPTS[0], return_tensors="np")
+        assert all(type(found[name]) is np.ndarray for name in plain)
+        assert all(np.array_equal(found[name], plain[name]) for name in plain)
+        wide = processor(text=PROMPTS[0], padding="max_length")["attention_mask"]
+        assert wide.shape == (1, 128) and wide.sum() == plain["attention_mask"].sum()
+
+    def test_a_length_keeps_whole_words(self):
+        processor = tiny_processor()
+        words = [len(one) for one in processor.word_ids(PROMPTS[2])]
+        longest = max(len(processor.tokenizer.encode(task)) for task in TASKS)
+        for kept in range(1, len(words)):
+            limit = longest + 1 + sum(words[:kept])
+            found = processor(text=PROMPTS[2], max_length=limit)["input_ids"]
+            assert found.shape == (1, sum(words[:kept]) + 1)
+        with pytest.raises(PredictorError, match="`max_length` is 3; the task, a word and the end"):
+            processor(text="a", max_length=3)
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({"text": [None]}, "the text at index 0 is None"),
+            ({"text": 5}, "`text` is 5; give a prompt"),
+            ({"text": "a", "padding": False}, "`padding` is False; True, 'longest', 'max_length'"),
+            ({"text": "a", "truncation": False}, "`truncation` is False"),
+            ({"text": "a", "return_tensors": "tf"}, "`return_tensors` is 'tf'; 'pt', 'np'"),
+            ({"text": "a", "max_length": "9"}, "`max_length` is '9'"),
+            ({"text": "a", "paddin": True}, "no option 'paddin'"),
+        ],
+    )
+    def test_other_values_are_refused(self, given, said):
+        with pytest.raises(PredictorError, match=said):
+            tiny_processor()(**given)
+
+    @pytest.mark.parametrize(
+        "tasks", [[[9]], [[-1]], [[]], [], [[0], [1]], [["a"]], [[0.5]], 5, [0]]
+    )
+    def test_unknown_tasks_are_refused(self, tasks):
+        with pytest.raises(PredictorError, match="`tasks` "):
+            tiny_processor("augmented_prompt")(text="a", tasks=tasks)
+
+    def test_tasks_of_other_numbers_are_refused(self):
+        processor = tiny_processor("augmented_prompt")
+        with pytest.raises(PredictorError, match=r"`tasks` holds \[2\]; give as many for each"):
+            processor(text=["a", "b"], tasks=[[0, 1], [2]])
+        found = processor(text=["a", "b"], tasks=np.array([[0, 6], [1, 6]]))
+        assert found["task_ids"].tolist() == [[0, 6], [1, 6]]
+
+
+def test_a_processor_of_the_other_variant_is_refused():
+    many, one = tiny_feedback("augmented_prompt"), tiny_feedback()
+    batch = many.processor(images=IMAGE, text="a")
+    with pytest.raises(PredictorError, match=r"has shape \(1, 7, .*the multi-head variant takes"):
+        one.model(**batch)
+    with pytest.raises(PredictorError, match="`task_ids` does not name them"):
+        many.model(**one.processor(images=IMAGE, text="a"))
+    with pytest.raises(PredictorError, match="`task_ids` does not name them"):
+        many.model(**{**batch, "task_ids": torch.zeros(2, 3, dtype=torch.long)})
+
+
+@torch.no_grad()
+def test_a_tuple_has_the_loss_first():
+    feedback = tiny_feedback()
+    batch = dict(feedback.processor(images=IMAGE, text="a"))
+    batch["score_labels"] = torch.zeros(1, 4)
+    whole = feedback.model(**batch)
+    found = feedback.model(**batch, return_dict=False)
+    assert type(found) is tuple and len(found) == 6
+    assert found[0] == whole.loss and torch.equal(found[2], whole.scores)
+    feedback.model.config.return_dict = False
+    assert type(feedback.model(**batch)) is tuple
+    assert torch.equal(feedback.model(**batch, return_dict=True).scores, whole.scores)
+
+
+class TestTowers:
+    def test_squares_may_be_written_as_pairs(self):
+        from transformers import T5Config, ViTConfig
+
+        plain = RahfConfig.tiny()
+        vision, text = plain.vision_config.to_dict(), plain.text_config.to_dict()
+        del text["decoder_start_token_id"]
+        vision |= {"image_size": (32, 32), "patch_size": [8, 8]}
+        fields = ("heatmap_conv_sizes", "heatmap_deconv_sizes")
+        fields += ("score_conv_sizes", "score_dense_sizes")
+        config = RahfConfig(
+            vision_config=ViTConfig(**vision),
+            text_config=T5Config(**text),
+            **{name: getattr(plain, name) for name in fields},
+        )
+        assert (config.grid_size, config.image_size, config.heatmap_size) == (4, 32, 32)
+        assert config.text_config.decoder_start_token_id == T5Config().pad_token_id == 0
+        model = RahfForRichFeedback(config).eval()
+        processor = tiny_processor()
+        batch = processor(images=IMAGE, text="a")
+        batch["input_ids"] %= config.text_config.vocab_size
+        found = model(**batch, labels=torch.tensor([[5, 1]]))
+        assert found.heatmaps.shape == (1, 2, 32, 32) and found.loss.isfinite()
+
+    def test_towers_without_a_square_of_patches_are_refused(self):
+        from transformers import SwinConfig, T5Config, ViTConfig
+
+        with pytest.raises(PredictorError, match="a SwinConfig, whose stages merge patches"):
+            RahfConfig(vision_config=SwinConfig())
+        with pytest.raises(PredictorError, match=r"`image_size` of .* is \(32, 64\)"):
+            RahfConfig(vision_config=ViTConfig(image_size=(32, 64)))
+        with pytest.raises(PredictorError, match=r"`image_size` of .* is None"):
+            RahfConfig(vision_config=T5Config())

@@ -1,0 +1,158 @@
+"""What the three trainers of RAHF refuse before they begin."""
+
+import pytest
+
+pytest.importorskip("torch", reason="training needs torch")
+pytest.importorskip("accelerate", reason="training needs accelerate")
+
+from support.tiny_models import load_script
+
+from pqpp_models import CheckpointError, PredictorError
+from pqpp_models.training.arguments import RecipeError, build_recipe
+
+KINDS = {
+    "train_rahf": "RahfRecipe",
+    "train_rahf_baselines": "BaselineRecipe",
+    "finetune_t2i": "LoraRecipe",
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return getattr(load_script(request.param), KINDS[request.param])
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("source", "mscoco"),
+        ("targets", "mean_hbpp"),
+        ("grid", True),
+        ("grid_learning_rates", "0.1"),
+        ("grid_weight_decays", [0.5]),
+        ("head_learning_rate", 0.1),
+    ],
+)
+def test_options_without_a_use_are_refused(kind, option, value):
+    with pytest.raises(RecipeError, match=f"`{option}` is .*this script does not use it"):
+        build_recipe(kind, {option: value})
+
+
+def test_the_defaults_are_taken(kind):
+    assert build_recipe(kind, {}) == build_recipe(kind, {"source": None})
+
+
+def test_a_card_names_no_option_without_a_use():
+    settings = load_script("train_rahf").RahfRecipe().deciding()
+    assert "learning_rate" in settings
+    assert not {"source", "targets", "head_learning_rate"} & set(settings)
+
+
+@pytest.mark.parametrize("rows", [0, -3])
+def test_some_rows_are_left_to_validate_on(rows):
+    kind = load_script("train_rahf").RahfRecipe
+    with pytest.raises(RecipeError, match=f"`max_validation_rows` is {rows}; it must be above 0"):
+        kind(max_validation_rows=rows)
+    assert kind(max_validation_rows=1).max_validation_rows == 1
+
+
+@pytest.mark.parametrize(("published", "name"), [(True, "pqpp"), (False, "not the published")])
+def test_a_card_says_what_its_figures_come_from(published, name):
+    from huggingface_hub import ModelCard
+    from pqpp_feedback.rahf.publishing import render_card
+
+    recipe = {"dataset": "pqpp", "dataset_config": "richhf", "validation_split": "validation"}
+    details = {
+        "variant": "multi_head",
+        "published": published,
+        "recipe": recipe,
+        "data": {"training": 20, "validation": 7},
+        "validation": {"mean": 0.5},
+        "versions": {},
+        **dict.fromkeys(("epochs", "best_epoch", "steps", "seconds", "processes"), 1),
+    }
+    card = ModelCard(render_card(details))
+    (result,) = card.data.eval_results
+    assert name in result.dataset_name and result.dataset_config == "richhf"
+    assert ("not the published files" in result.dataset_name) == (not published)
+    assert result.dataset_args == {"images": 7}
+    said = "(7 images)" if published else "(7 images, not the published files)"
+    assert f"On the validation split {said}" in card.text
+
+
+def test_the_trainer_tells_the_card_that_its_files_are_not_the_published_ones(tmp_path):
+    from types import SimpleNamespace
+
+    script, seen = load_script("train_rahf"), {}
+    kind = script.RahfRecipe
+    model = SimpleNamespace(config=SimpleNamespace(variant="multi_head"))
+    progress = SimpleNamespace(epoch=1, best_epoch=0, step=1, seconds=1.0, best={})
+    script.fingerprint = lambda _: "0"
+    for dataset, config in (("pqpp", "richhf"), ("pqpp", "other"), ("mine", "richhf")):
+        recipe = kind(data_dir=str(tmp_path), dataset=dataset, dataset_config=config)
+        found = script.describe(recipe, model, [], [], progress, 1)
+        seen[dataset, config] = found["published"]
+    # Of another dataset its own name stands in the card.
+    assert seen == {("pqpp", "richhf"): False, ("pqpp", "other"): True, ("mine", "richhf"): True}
+
+
+@pytest.mark.parametrize("name", ["not valid", "owner", "https://huggingface.co/a/b"])
+def test_a_repository_is_checked_before_the_training(name):
+    from pqpp_models.training.arguments import Recipe
+
+    for recipe in (Recipe, load_script("train_rahf").RahfRecipe):
+        with pytest.raises(RecipeError, match=r"`hub_model_id` is .*; write OWNER/REPOSITORY"):
+            recipe(push_to_hub=True, hub_model_id=name)
+
+
+@pytest.mark.parametrize("option", [{"push_to_hub": True}, {"hub_private": True}, {}])
+def test_what_is_not_pushed_has_no_repository(option):
+    for script in ("train_rahf_baselines", "finetune_t2i"):
+        recipe = getattr(load_script(script), KINDS[script])
+        with pytest.raises(RecipeError, match="this script does not use it"):
+            recipe(hub_model_id="a/b", **option)
+
+
+@pytest.mark.parametrize(
+    ("images", "share", "held_out"), [(10, 0.95, 9), (10, 0.1, 1), (2, 0.1, 1), (2, 0.9, 1)]
+)
+def test_some_images_are_left_to_learn_from(images, share, held_out):
+    script = load_script("finetune_t2i")
+    recipe = script.LoraRecipe(held_out=share)
+    assert script.held_out_count(recipe, images) == held_out
+
+
+@pytest.mark.parametrize("images", [0, 1])
+def test_one_image_is_too_few(images):
+    script = load_script("finetune_t2i")
+    with pytest.raises(RecipeError, match=rf"holds {images} image\(s\); 2 or more are needed"):
+        script.held_out_count(script.LoraRecipe(data_dir="set"), images)
+
+
+def test_damaged_images_are_told_before_the_pipeline_is_loaded(tmp_path):
+    pytest.importorskip("peft", reason="fine-tuning needs peft")
+    pytest.importorskip("PIL", reason="images need pillow")
+    script = load_script("finetune_t2i")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.png").write_text("no image")
+        (tmp_path / f"{name}.txt").write_text("a cat")
+    recipe = script.LoraRecipe(data_dir=str(tmp_path), model=str(tmp_path / "none"))
+    with pytest.raises(PredictorError, match=r"the image .*a\.png could not be read"):
+        script.finetune(recipe)
+
+
+def test_foreign_files_are_refused_before_the_training(tmp_path):
+    for script, train, place in (
+        ("train_rahf", "train_rahf", "model"),
+        ("train_rahf_baselines", "train_baseline", "model"),
+        ("finetune_t2i", "finetune", "lora"),
+    ):
+        module, folder = load_script(script), tmp_path / script / place
+        folder.mkdir(parents=True)
+        (folder / "notes.txt").write_text("mine")
+        more = {"data_dir": str(tmp_path)} if script == "finetune_t2i" else {}
+        if more:
+            pytest.importorskip("peft", reason="fine-tuning needs peft")
+        recipe = getattr(module, KINDS[script])(output_dir=str(folder.parent), **more)
+        with pytest.raises(CheckpointError, match=r"holds other things \(notes.txt\)"):
+            getattr(module, train)(recipe, *([] if more else [None, None]))

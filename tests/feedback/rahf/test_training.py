@@ -1,0 +1,241 @@
+"""The trainer: resuming, several processes, ablations, what it writes and pushes."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs torch")
+pytest.importorskip("accelerate", reason="training needs accelerate")
+pytest.importorskip("PIL", reason="images need pillow")
+
+from pqpp_feedback.rahf.publishing import render_card, save_whole  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+from support import local_hub  # noqa: E402
+from support.processes import run_python  # noqa: E402
+from support.tiny_models import REPOSITORY, load_script  # noqa: E402
+from support.tiny_rahf import tiny_feedback, tiny_tokenizer  # noqa: E402
+from transformers import ViTConfig  # noqa: E402
+
+from pqpp_datasets.richhf.scenes import write_scenes  # noqa: E402
+from pqpp_feedback.rahf import RahfConfig  # noqa: E402
+from pqpp_models import CheckpointError  # noqa: E402
+from pqpp_models.training.arguments import RecipeError  # noqa: E402
+from pqpp_models.training.loop import rate_factor  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def recipe(tmp_path, cache):
+    """A recipe of two epochs of four steps on a tiny model."""
+    folder = write_scenes(tmp_path / "scenes", {"train": 16, "validation": 6, "test": 2})
+    return load_script("train_rahf").RahfRecipe(
+        data_dir=str(folder / "richhf"),
+        pickapic_dir=str(folder / "pickapic"),
+        model="tiny",
+        output_dir=str(tmp_path / "run"),
+        epochs=2,
+        batch_size=4,
+        learning_rate=1e-3,
+        schedule="rsqrt",
+        warmup_steps=2,
+        prompt_dropout=0.25,
+        checkpoint_steps=3,
+    )
+
+
+def run(recipe, fail_at=None):
+    """Train in this process; with `fail_at`, fail when that batch is asked for."""
+    script = load_script("train_rahf")
+    splits = [script.read_split(recipe, split, None) for split in ("train", "validation")]
+    collate, seen = script.Examples.collate, 0
+
+    def collate_or_fail(self, examples):
+        nonlocal seen
+        seen += 1
+        if seen == fail_at:
+            raise KeyboardInterrupt
+        return collate(self, examples)
+
+    script.Examples.collate = collate_or_fail
+    try:
+        progress = script.train_rahf(recipe, *splits)
+    finally:
+        script.Examples.collate = collate
+    return progress, load_file(Path(recipe.output_dir) / "model" / "model.safetensors")
+
+
+@pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
+def test_a_resumed_run_equals_an_uninterrupted_one(recipe, variant, tmp_path):
+    recipe.variant = variant
+    whole, expected = run(recipe)
+    recipe.output_dir, recipe.resume = str(tmp_path / "interrupted"), True
+    with pytest.raises(KeyboardInterrupt):
+        run(recipe, fail_at=6)
+    resumed, found = run(recipe)
+    assert whole.step == resumed.step == 8 and resumed.history == whole.history
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    folder = Path(recipe.output_dir) / "model"
+    card = (folder / "README.md").read_text()
+    assert f"| mean | {whole.best['mean']:.4g} |" in card and str(tmp_path) not in card
+    assert not {one.suffix for one in folder.iterdir()} - {".json", ".safetensors", ".md"}
+
+
+def test_another_recipe_is_not_resumed(recipe):
+    run(recipe)
+    recipe.resume, recipe.blind = True, "image"
+    with pytest.raises(RecipeError, match="`blind` 'none', now it is 'image'"):
+        run(recipe)
+
+
+def test_workers_and_augmentations_leave_a_run_repeatable(recipe, tmp_path):
+    recipe.epochs, recipe.augmentation = 1, True
+    _, expected = run(recipe)
+    recipe.output_dir, recipe.data_workers = str(tmp_path / "workers"), 2
+    _, found = run(recipe)
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+
+
+def test_the_rate_rises_then_falls_by_the_root_of_the_step(recipe):
+    recipe.warmup_steps = 4
+    factors = [rate_factor(step, 1000, recipe) for step in (0, 1, 3, 4, 16, 64, 400)]
+    assert factors == pytest.approx([0.25, 0.5, 1, 1, 0.5, 0.25, 0.1])
+
+
+@pytest.mark.parametrize("option", ["grid", "head_learning_rate"])
+def test_options_without_a_use_are_refused(recipe, option):
+    with pytest.raises(RecipeError, match=f"`{option}` is .*this script does not use it"):
+        dataclasses.replace(recipe, **{option: 0.5})
+
+
+def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
+    script = load_script("train_rahf")
+    recipe.model = str(tiny_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
+    with pytest.raises(RecipeError, match="is of the variant 'augmented_prompt'; name that one"):
+        script.new_model(recipe, [])
+    recipe.variant, recipe.score_weight = "augmented_prompt", 7.0
+    model, processor = script.new_model(recipe, [])
+    assert model.training and model.config.score_weight == 7 and len(processor.tokenizer) == 300
+
+
+def test_towers_are_joined_or_refused(recipe, tmp_path):
+    from transformers import T5ForConditionalGeneration, ViTImageProcessor, ViTModel
+
+    script = load_script("train_rahf")
+    recipe.model, recipe.vision_model = "towers", str(tmp_path / "vision")
+    recipe.text_model = str(tmp_path / "t5")
+    with pytest.raises(CheckpointError, match=r"cannot be joined .* name an image tower and a T5"):
+        script.new_model(recipe, [])
+    # Fourteen patches a side, which the paper's score head needs.
+    layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    vision = ViTConfig(hidden_size=16, image_size=28, patch_size=2, **layers)
+    ViTModel(vision).save_pretrained(tmp_path / "vision")
+    ViTImageProcessor(size={"height": 28, "width": 28}).save_pretrained(tmp_path / "vision")
+    text = RahfConfig.tiny(vocab_size=len(tiny_tokenizer())).text_config
+    T5ForConditionalGeneration(text).save_pretrained(tmp_path / "t5")
+    tiny_tokenizer().save_pretrained(tmp_path / "t5")
+    model, processor = script.new_model(recipe, [])
+    batch = processor(images=[np.zeros((20, 30, 3), dtype=np.uint8)], text=["a red cat"])
+    with torch.no_grad():
+        found = model.eval()(**batch)
+    assert found.heatmaps.shape == (1, 2, 224, 224) and found.scores.shape == (1, 4)
+
+
+def command(recipe, folder, *more):
+    """Return the words that train a recipe in a process of its own."""
+    names = ("data_dir", "pickapic_dir", "model", "epochs", "batch_size", "checkpoint_steps")
+    flags = {name: getattr(recipe, name) for name in names} | {"output_dir": folder}
+    words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
+    return [str(REPOSITORY / "training" / "train_rahf.py"), *words, *more]
+
+
+def environment(**more):
+    cpu = {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **cpu, **more}
+
+
+def test_a_killed_run_goes_on_to_the_same_weights(recipe, tmp_path):
+    recipe.checkpoint_steps, recipe.epochs = 1, 6
+    words = [sys.executable, *command(recipe, tmp_path / "killed", "--resume")]
+    quiet = {"env": environment(), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(words, **quiet)
+    checkpoints = tmp_path / "killed" / "checkpoints"
+    while process.poll() is None and not list(checkpoints.glob("step-*")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "killed" / "model").exists(), "it was over before it could be killed"
+    subprocess.run(words, check=True, timeout=300, **quiet)
+    whole = [sys.executable, *command(recipe, tmp_path / "whole")]
+    subprocess.run(whole, check=True, timeout=300, **quiet)
+    found, expected = (
+        load_file(tmp_path / name / "model" / "model.safetensors") for name in ("killed", "whole")
+    )
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+
+
+def test_two_processes_train_one_model_and_push_it(recipe, tmp_path):
+    words = command(
+        *(recipe, recipe.output_dir, "--push_to_hub", "--hub_model_id", "tester/rahf"),
+        *("--mixed_precision", "bf16"),
+    )
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    launcher += ["--master_port", "29537"]
+    with local_hub.serve() as hub:
+        done = subprocess.run(
+            [*launcher, *words],
+            env=environment(**hub.environment(tmp_path / "home", "hf_tester")),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        code = """
+from pqpp_feedback.rahf import FeedbackModel
+print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum().item())
+"""
+        pulled = run_python(code, tmp_path, **hub.environment(tmp_path / "other", "hf_tester"))
+        assert pulled.returncode == 0, pulled.stderr[-2000:]
+    folder = Path(recipe.output_dir) / "model"
+    assert "2 process(es)" in (folder / "README.md").read_text()
+    weight = load_file(folder / "model.safetensors")["projection.weight"]
+    assert float(pulled.stdout.splitlines()[-1]) == pytest.approx(weight.sum().item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
+def test_pushed_and_pulled_it_says_the_same(variant, tmp_path):
+    feedback = tiny_feedback(variant)
+    card = render_card({"variant": variant})
+    folder = save_whole(feedback.model, feedback.processor, card, tmp_path / "model")
+    code = f"""
+import json, numpy as np
+from pathlib import Path
+from pqpp_models import CheckpointError  # noqa: E402
+from pqpp_feedback.rahf import RahfConfig  # noqa: E402
+from pqpp_models.hub import push_to_hub
+from pqpp_feedback.rahf import FeedbackModel
+push_to_hub({str(folder)!r}, "tester/rahf")
+image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+(one,) = FeedbackModel.from_pretrained("tester/rahf", device="cpu").judge([image], ["a red cat"])
+maps = [float(value) for heatmap in one.heatmaps.values() for value in heatmap.ravel()]
+print(json.dumps([*one.scores.values(), *one.probabilities, *maps]))
+"""
+    with local_hub.serve() as hub:
+        variables = hub.environment(tmp_path / "home", "hf_tester")
+        done = run_python(code, tmp_path, **variables, PYTHONPATH=str(REPOSITORY))
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = np.array(json.loads(done.stdout.splitlines()[-1]))
+    image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    (one,) = feedback.judge([image], ["a red cat"])
+    maps = [heatmap.ravel() for heatmap in one.heatmaps.values()]
+    expected = np.concatenate([list(one.scores.values()), one.probabilities, *maps])
+    assert np.abs(found - expected).max() < 1e-6

@@ -1,0 +1,484 @@
+"""What is done with feedback: pipeline, pictures, gallery, inpainting, selection, guidance."""
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="RAHF needs torch")
+pytest.importorskip("transformers", reason="RAHF needs transformers")
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from pqpp_feedback.rahf.gallery import judge_folder, read_folder, render_gallery  # noqa: E402
+from pqpp_feedback.rahf.pictures import heatmap_to_mask, overlay  # noqa: E402
+from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
+
+from pqpp_models import PredictorError, registration  # noqa: E402
+
+
+def picture(seed, size=(32, 32)):
+    pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    return Image.fromarray(pixels)
+
+
+@pytest.fixture(scope="module")
+def feedback():
+    return tiny_feedback()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two images, one prompt in the metadata and one beside its image."""
+    images = tmp_path / "images"
+    images.mkdir()
+    picture(0, (40, 24)).save(images / "a.png")
+    picture(1).save(images / "b.jpg")
+    (images / "b.txt").write_text("a <b>blue</b> dog & co")
+    line = {"file_name": "a.png", "prompt": PROMPTS[0]}
+    (images / "metadata.jsonl").write_text(json.dumps(line) + "\n")
+    return images
+
+
+def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
+    from transformers import pipeline
+
+    registration.register()
+    saved = feedback.save_pretrained(tmp_path / "saved")
+    pipe = pipeline("rich-human-feedback", model=str(saved), device="cpu")
+    image = picture(0, (40, 24))
+    found = pipe({"image": image, "prompt": PROMPTS[0]}, threshold=0.0, overlays=True)
+    (judged,) = feedback.judge([image], [PROMPTS[0]])
+    assert found["scores"] == pytest.approx(judged.scores, abs=1e-6)
+    assert {one.size for one in found["heatmaps"].values()} == {(40, 24)}
+    assert {one.size for one in found["overlays"].values()} == {(40, 24)}
+    words = [PROMPTS[0][w["start"] : w["end"]] for w in found["misaligned_words"]]
+    assert words == PROMPTS[0].split()
+    many = pipe([{"image": image, "prompt": PROMPTS[0]}] * 3, batch_size=2)
+    assert len(many) == 3 and many[2]["scores"] == pytest.approx(judged.scores, abs=1e-5)
+    assert pipe.postprocess(pipe.forward(pipe.preprocess({"image": image, "prompt": "a"})))
+    with pytest.raises(PredictorError, match="index 0 is no mapping"):
+        pipe([image])
+    with pytest.raises(PredictorError, match="no option 'overlay'"):
+        pipe({"image": image, "prompt": "a"}, overlay=True)
+
+
+@pytest.mark.slow
+def test_the_pipeline_is_known_without_importing_anything_of_ours(feedback, tmp_path):
+    from support.processes import run_python
+
+    saved = feedback.save_pretrained(tmp_path / "saved")
+    picture(0).save(tmp_path / "a.png")
+    code = f"""
+import json
+from transformers import AutoModel, AutoProcessor, pipeline
+pipe = pipeline("rich-human-feedback", model={str(saved)!r}, device="cpu")
+found = pipe({{"image": "a.png", "prompt": "a red cat"}}, threshold=0.0)
+loaded = type(AutoModel.from_pretrained({str(saved)!r})).__name__
+print(json.dumps([found["scores"], len(found["misaligned_words"]), loaded]))
+"""
+    done = run_python(code, tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    scores, n_words, loaded = json.loads(done.stdout.splitlines()[-1])
+    (judged,) = feedback.judge([tmp_path / "a.png"], ["a red cat"])
+    assert scores == pytest.approx(judged.scores, abs=1e-6)
+    assert n_words == 3 and loaded == "RahfForRichFeedback"
+
+
+def test_the_pipelines_options_are_checked_and_kept(feedback, tmp_path):
+    from transformers import pipeline
+
+    registration.register()
+    saved = str(feedback.save_pretrained(tmp_path / "saved"))
+    row = {"image": picture(0), "prompt": PROMPTS[0]}
+    pipe = pipeline("rich-human-feedback", model=saved, threshold=0.0, overlays=True, batch_size=2)
+    found = pipe(row)
+    assert len(found["misaligned_words"]) == len(PROMPTS[0].split()) and "overlays" in found
+    one = pipe(row, threshold=1.0, overlays=False)
+    assert one["misaligned_words"] == [] and "overlays" not in one
+    assert len(pipe(row)["misaligned_words"]) == len(PROMPTS[0].split())
+    for name, value in (
+        *(("threshold", wrong) for wrong in (5, float("nan"), "x")),
+        *(("batch_size", wrong) for wrong in (0, -1, "x")),
+    ):
+        with pytest.raises(PredictorError, match=f"`{name}` is "):
+            pipe(row, **{name: value})
+        with pytest.raises(PredictorError, match=f"`{name}` is "):
+            pipeline("rich-human-feedback", model=saved, **{name: value})
+    with pytest.raises(PredictorError, match="the input is a Image; give a mapping"):
+        pipe(picture(0))
+
+
+def test_an_overlay_tints_where_the_heatmap_is_high():
+    heatmap = np.zeros((4, 4))
+    heatmap[0, 0] = 1
+    image = Image.new("RGB", (4, 4), (10, 20, 30))
+    found = np.asarray(overlay(image, heatmap, colour=(250, 0, 0), strength=0.5))
+    assert found[3, 3].tolist() == [10, 20, 30] and found[0, 0].tolist() == [130, 10, 15]
+
+
+def test_a_mask_has_the_threshold_and_the_rim():
+    heatmap = np.zeros((20, 20))
+    heatmap[10, 10], heatmap[0, 0] = 0.5, 0.4
+    assert np.argwhere(np.asarray(heatmap_to_mask(heatmap, (20, 20), 0.45, 0))).tolist() == [
+        [10, 10]
+    ]
+    grown = np.asarray(heatmap_to_mask(heatmap, (20, 20), 0.45, 0.3))
+    assert (grown > 0).sum() == 13 * 13 and set(np.unique(grown)) == {0, 255}
+    with pytest.raises(PredictorError, match="`threshold` is 0"):
+        heatmap_to_mask(heatmap, (20, 20), 0)
+
+
+def test_a_mask_has_what_is_at_the_threshold_and_nothing_below():
+    def marked(value, threshold, size=(16, 16), dtype=np.float32):
+        mask = heatmap_to_mask(np.full((8, 8), value, dtype), size, threshold, 0)
+        return np.asarray(mask).mean() / 255
+
+    assert marked(0, 0.001) == 0
+    assert marked(0.2985, 0.3) == marked(0.2999, 0.3) == 0
+    for value in (0.001, 0.3, 0.45, 0.7, 1.0):
+        for size in ((8, 8), (16, 16), (37, 53), (3, 5)):
+            for dtype in (np.float32, np.float64):
+                assert marked(value, value, size, dtype) == 1
+
+
+def test_a_gallery_shows_images_and_marks_words(feedback, folder):
+    pictures = read_folder(folder)
+    assert [one.prompt for one in pictures] == [PROMPTS[0], "a <b>blue</b> dog & co"]
+    feedback.threshold = 0.0
+    judged = list(judge_folder(feedback, pictures, batch_size=1))
+    feedback.threshold = 0.5
+    page = render_gallery(pictures, judged, sort_by="overall")
+    assert page.count("data:image/jpeg;base64,") == 6
+    assert "<mark>red</mark>" in page and "<b>blue" not in page and "&amp;</mark>" in page
+    names = (
+        ["a.png", "b.jpg"]
+        if judged[0].scores["overall"] < judged[1].scores["overall"]
+        else (["b.jpg", "a.png"])
+    )
+    assert page.index(names[0]) < page.index(names[1])
+    with pytest.raises(PredictorError, match="`sort_by` is 'x'"):
+        render_gallery(pictures, judged, sort_by="x")
+    with pytest.raises(PredictorError, match="`batch_size` is 0"):
+        list(judge_folder(feedback, pictures, batch_size=0))
+
+
+def test_a_folder_without_prompts_is_refused(tmp_path):
+    with pytest.raises(PredictorError, match="there is no folder"):
+        read_folder(tmp_path / "none")
+    with pytest.raises(PredictorError, match="holds no image"):
+        read_folder(tmp_path)
+    picture(0).save(tmp_path / "a.png")
+    with pytest.raises(PredictorError, match=r"has no prompt; put one in metadata\.jsonl"):
+        read_folder(tmp_path)
+
+
+def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
+    import argparse
+    import sys
+
+    from transformers.utils import logging
+
+    from pqpp_cli import feedback as command
+
+    parser = argparse.ArgumentParser()
+    command.add_parser(parser.add_subparsers())
+    saved = feedback.save_pretrained(tmp_path / "saved")
+    page, table = tmp_path / "page.html", tmp_path / "table.json"
+    words = ["feedback", str(folder), "--model", str(saved), "--output", str(page)]
+    words += ["--json", str(table), "--threshold", "0", "--overlays", str(tmp_path / "tinted")]
+    options = parser.parse_args(words)
+    logging.enable_progress_bar()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    options.run(options)
+    assert not logging.is_progress_bar_enabled()
+    assert "<mark>red</mark>" in page.read_text()
+    tinted = sorted((tmp_path / "tinted").iterdir())
+    kinds = ("implausibility", "misalignment")
+    assert [one.name for one in tinted] == [
+        f"{n}.{k}.png" for n in ("a.png", "b.jpg") for k in kinds
+    ]
+    assert Image.open(tinted[0]).size == (40, 24)
+    assert [row["file_name"] for row in json.loads(table.read_text())] == ["a.png", "b.jpg"]
+
+
+@pytest.mark.slow
+def test_inpainting_changes_nothing_outside_the_mask(feedback):
+    pytest.importorskip("diffusers", reason="inpainting needs diffusers")
+    from pqpp_feedback.rahf.uses.inpaint import inpaint
+
+    image = picture(3)
+    (judged,) = feedback.judge([image], ["a cat"])
+    level = float(np.quantile(judged.heatmaps["implausibility"], 0.8))
+    found = inpaint(
+        diffusion(inpainting=True),
+        feedback,
+        image,
+        "a cat",
+        candidates=3,
+        threshold=level,
+        num_inference_steps=2,
+        height=32,
+        width=32,
+        keep_original=False,
+    )
+    outside = np.asarray(found.mask) == 0
+    assert 0 < outside.mean() < 1
+    for one in found.candidates:
+        assert np.array_equal(np.asarray(one)[outside], np.asarray(image)[outside])
+        assert not np.array_equal(np.asarray(one), np.asarray(image))
+    assert found.best == int(np.argmax(found.scores)) and len(set(found.scores)) == 3
+    assert found.image is found.candidates[found.best]
+
+
+def test_nothing_is_painted_where_nothing_is_marked(feedback):
+    from pqpp_feedback.rahf.uses.inpaint import inpaint
+
+    found = inpaint(None, feedback, picture(3), "a cat", threshold=1.0)
+    assert found.best == -1 and found.candidates == [] and not np.asarray(found.mask).any()
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"output_type": "np"}, "`output_type` is 'np'; only 'pil'"),
+        ({"return_dict": False}, "`return_dict` is False; only True"),
+        ({"generator": None}, "`generator` is set by inpaint itself; leave it out .give `seed`"),
+        ({"mask_image": None}, "`mask_image` is set by inpaint itself"),
+    ],
+)
+def test_options_that_painting_cannot_use_are_refused(feedback, option, said):
+    from pqpp_feedback.rahf.uses.inpaint import inpaint
+
+    with pytest.raises(PredictorError, match=said):
+        inpaint(None, feedback, picture(3), "a cat", threshold=0.01, **option)
+
+
+def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
+    from pqpp_feedback.rahf.uses.select import select_best, write_finetuning_set
+
+    candidates = [(PROMPTS[0], [picture(n) for n in range(4)]), (PROMPTS[1], [picture(9)])]
+    scores = [
+        [one.scores["overall"] for one in feedback.judge(images, [prompt] * len(images))]
+        for prompt, images in candidates
+    ]
+    every = list(select_best(feedback, candidates, "overall", 0.0))
+    assert [one.prompt for one in every] == list(PROMPTS[:2])
+    assert every[0].image is candidates[0][1][int(np.argmax(scores[0]))]
+    assert list(select_best(feedback, candidates, "overall", 1.0)) == []
+    written = write_finetuning_set(every, tmp_path / "chosen")
+    assert [one.prompt for one in read_folder(written)] == list(PROMPTS[:2])
+    with pytest.raises(PredictorError, match="exists; name a new folder"):
+        write_finetuning_set(every, tmp_path / "chosen")
+    with pytest.raises(PredictorError, match="no image reaches the threshold"):
+        write_finetuning_set([], tmp_path / "none")
+
+
+def test_selected_images_of_every_form_are_written(feedback, tmp_path):
+    from pqpp_feedback.rahf.uses.select import select_best, write_finetuning_set
+
+    picture(0).save(tmp_path / "a.png")
+    flat = Image.new("CMYK", (32, 32), (0, 255, 255, 0))
+    forms = [str(tmp_path / "a.png"), tmp_path / "a.png", np.asarray(picture(0)), flat]
+    selected = select_best(feedback, [(PROMPTS[0], [one]) for one in forms], threshold=0)
+    written = write_finetuning_set(selected, tmp_path / "chosen")
+    images = [Image.open(one.path) for one in read_folder(written)]
+    assert {one.mode for one in images} == {"RGB"}
+    for one in images[:3]:
+        assert np.array_equal(np.asarray(one), np.asarray(picture(0)))
+    assert images[3].getpixel((0, 0)) == (255, 0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["one encoder", "two encoders"])
+def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
+    diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
+    pytest.importorskip("peft", reason="fine-tuning needs peft")
+    from support.tiny_models import load_script
+    from support.tiny_rahf import diffusion_xl
+
+    from pqpp_feedback.rahf.uses.select import (
+        generate_candidates,
+        select_best,
+        write_finetuning_set,
+    )
+
+    saved = tmp_path / "pipe"
+    (diffusion() if kind == "one encoder" else diffusion_xl()).save_pretrained(saved)
+    pipe = diffusers.DiffusionPipeline.from_pretrained(saved)
+    pipe.set_progress_bar_config(disable=True)
+    options = {"num_inference_steps": 2, "height": 32, "width": 32}
+    candidates = generate_candidates(pipe, PROMPTS, 2, **options)
+    chosen = write_finetuning_set(select_best(feedback, candidates, threshold=0), tmp_path / "set")
+    script = load_script("finetune_t2i")
+    recipe = script.LoraRecipe(
+        data_dir=str(chosen),
+        model=str(saved),
+        output_dir=str(tmp_path / "run"),
+        resolution=32,
+        epochs=3,
+        batch_size=2,
+        learning_rate=0.1,
+    )
+    progress = script.finetune(recipe)
+    assert progress.step == 3 and len(progress.history) == 3
+    written = list((tmp_path / "run" / "lora").iterdir())
+    assert [one.suffix for one in written] == [".safetensors"]
+    before = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
+    pipe.load_lora_weights(tmp_path / "run" / "lora")
+    after = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
+    (tmp_path / "run" / "lora" / "notes.txt").write_text("mine")
+    with pytest.raises(PredictorError, match=r"holds other things \(notes.txt\)"):
+        script.finetune(recipe)
+    assert (tmp_path / "run" / "lora" / "notes.txt").read_text() == "mine"
+    assert np.abs(np.asarray(before, float) - np.asarray(after, float)).max() > 0
+
+
+@pytest.mark.slow
+def test_fine_tuning_tells_the_network_what_the_pipeline_tells_it(tmp_path):
+    pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
+    pytest.importorskip("peft", reason="fine-tuning needs peft")
+    from pqpp_feedback.rahf.gallery import Picture
+    from support.tiny_rahf import diffusion_xl
+
+    from pqpp_feedback.rahf.uses.lora import DenoisingModel, Images
+
+    picture(0, (40, 24)).save(tmp_path / "a.png")
+    images = [Picture(tmp_path / "a.png", PROMPTS[0])]
+    for pipe in (diffusion(), diffusion_xl()):
+        expected = pipe.encode_prompt(
+            PROMPTS[0],
+            device="cpu",
+            num_images_per_prompt=1,
+            do_classifier_free_guidance=False,
+        )
+        batch = Images(images, pipe, 32).collate([0])
+        model = DenoisingModel(pipe, 2, 2).eval()
+        second = batch.get("input_ids_2")
+        states, added = model.encode_prompts(batch["input_ids"], second, batch.get("time_ids"))
+        assert torch.allclose(states, expected[0], atol=1e-5)
+        if second is not None:
+            assert torch.allclose(added["text_embeds"], expected[2], atol=1e-5)
+            # 24 pixels become 32, so 40 become 53.3: 10.7 are cut off on either side.
+            told = pipe._get_add_time_ids(
+                (24, 40), (0, 11), (32, 32), states.dtype, text_encoder_projection_dim=16
+            )
+            assert torch.equal(added["time_ids"], told)
+            assert model(**batch).loss.isfinite()
+
+
+@pytest.mark.slow
+def test_pipelines_of_another_kind_are_refused(tmp_path):
+    diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
+    from support.tiny_rahf import tiny_unet
+
+    from pqpp_feedback.rahf.uses.lora import load_pipeline
+    from pqpp_models import CheckpointError
+
+    unet = diffusers.UNet2DModel(
+        sample_size=8,
+        block_out_channels=(8, 8),
+        norm_num_groups=4,
+        layers_per_block=1,
+        down_block_types=("DownBlock2D",) * 2,
+        up_block_types=("UpBlock2D",) * 2,
+    )
+    diffusers.DDIMPipeline(unet, diffusers.DDIMScheduler()).save_pretrained(tmp_path / "pixels")
+    with pytest.raises(CheckpointError, match="is a DDIMPipeline without vae"):
+        load_pipeline(str(tmp_path / "pixels"))
+    tiny_unet(cross_attention_dim=16).save_pretrained(tmp_path / "none")
+    with pytest.raises(CheckpointError, match="holds no usable pipeline"):
+        load_pipeline(str(tmp_path / "none"))
+    diffusion(inpainting=True).save_pretrained(tmp_path / "inpainting")
+    with pytest.raises(CheckpointError, match="takes 9 channels, not the 4 of the latents"):
+        load_pipeline(str(tmp_path / "inpainting"))
+
+
+@pytest.mark.slow
+def test_guidance_raises_the_score_over_20_seeds(feedback):
+    pytest.importorskip("diffusers", reason="guidance needs diffusers")
+    from pqpp_feedback.rahf.uses.guide import guided
+
+    pipe = diffusion()
+    options = {"num_inference_steps": 4, "height": 32, "width": 32, "guidance_scale": 1.0}
+
+    def images():
+        return [
+            pipe("a cat", generator=torch.Generator().manual_seed(seed), **options).images[0]
+            for seed in range(20)
+        ]
+
+    def scores(found):
+        return [one.scores["overall"] for one in feedback.judge(found, ["a cat"] * len(found))]
+
+    plain = images()
+    with guided(pipe, feedback, "a cat", "overall", scale=0.1):
+        better = images()
+    assert np.mean(scores(better)) > np.mean(scores(plain)) + 1e-4
+    again = images()
+    assert all(np.array_equal(a, b) for a, b in zip(plain, again, strict=True))
+
+
+class Scheduler:
+    """Takes a step of its own, which is the instance's, or its class's."""
+
+    def step(self, sample, return_dict=True):
+        from types import SimpleNamespace
+
+        return SimpleNamespace(prev_sample=sample, pred_original_sample=sample)
+
+
+def test_guidance_inside_guidance_leaves_the_outer_one(feedback):
+    from types import SimpleNamespace
+
+    from pqpp_feedback.rahf.uses.guide import guided
+
+    pipe = SimpleNamespace(scheduler=Scheduler())
+    sample = torch.rand(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+
+    def length():
+        move = pipe.scheduler.step(sample).prev_sample - sample
+        return float(move.norm() / sample.norm())
+
+    with guided(pipe, feedback, "a", "overall", scale=0.1):
+        outer = pipe.scheduler.step
+        assert length() == pytest.approx(0.1, rel=1e-3)
+        with pytest.raises(KeyError), guided(pipe, feedback, "a", "alignment", scale=0.5):
+            assert length() > 0.2
+            raise KeyError
+        assert pipe.scheduler.step is outer
+        assert length() == pytest.approx(0.1, rel=1e-3)
+    assert "step" not in vars(pipe.scheduler) and length() == 0
+    for wrong in (-1, float("nan"), float("inf")):
+        with (
+            pytest.raises(PredictorError, match="`scale` is "),
+            guided(pipe, feedback, "a", scale=wrong),
+        ):
+            pass
+
+
+def test_guidance_works_on_a_pipeline_in_pixel_space(feedback):
+    diffusers = pytest.importorskip("diffusers", reason="guidance needs diffusers")
+    from pqpp_feedback.rahf.uses.guide import guided
+
+    torch.manual_seed(0)
+    unet = diffusers.UNet2DModel(
+        sample_size=32,
+        block_out_channels=(8, 8),
+        layers_per_block=1,
+        norm_num_groups=4,
+        down_block_types=("DownBlock2D",) * 2,
+        up_block_types=("UpBlock2D",) * 2,
+        attention_head_dim=4,
+    )
+    pipe = diffusers.DDIMPipeline(unet, diffusers.DDIMScheduler())
+    pipe.set_progress_bar_config(disable=True)
+    options = {"num_inference_steps": 3, "batch_size": 4, "output_type": "pil"}
+
+    def mean_score():
+        found = pipe(generator=torch.Generator().manual_seed(0), **options).images
+        return np.mean([one.scores["overall"] for one in feedback.judge(found, ["a"] * 4)])
+
+    plain = mean_score()
+    with guided(pipe, feedback, "a", scale=0.2):
+        assert mean_score() > plain
+    assert mean_score() == plain

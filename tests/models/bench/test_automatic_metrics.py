@@ -1,0 +1,168 @@
+"""Automatic metrics in the place of human judgments, and the tables of the paper."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pqpp_models import PredictorError
+from pqpp_models.bench.automatic_metrics import (
+    HUMAN,
+    automatic_cells,
+    human_results,
+    target_of,
+    values_by_prompt,
+)
+from pqpp_models.bench.experiments import EXPERIMENTS, Cell, experiment_cells
+
+
+@pytest.mark.parametrize(
+    ("column", "target"),
+    [
+        ("glide_hpsv2", "glide_hbpp"),
+        ("SDXL_ImageReward", "sdxl_hbpp"),
+        ("clip_p@10", "clip_p10"),
+        ("blip2_clip_rr", "blip2_rr"),
+        ("mean_p10", "mean_p10"),
+        ("clip_score", None),  # CLIPScore is no retrieval model's
+        ("glide", None),
+        ("score", None),
+    ],
+)
+def test_names_of_metrics_tell_their_target(column, target):
+    assert target_of(column) == target
+
+
+def test_named_pairs_win_and_targets_choose():
+    columns = ["sdxl_hpsv2", "score", "clip_rr"]
+    cells = automatic_cells(columns, {"score": "mean_hbpp"}, ["sdxl_hbpp", "mean_hbpp"])
+    assert [(cell.reference, cell.predicted) for cell in cells] == [
+        ("sdxl_hpsv2", "sdxl_hbpp"),
+        ("score", "mean_hbpp"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "named", "said"),
+    [
+        (["seed"], {}, "no column among seed is a metric of mean_hbpp"),
+        (["seed"], {"hps": "mean_hbpp"}, "no column of numbers called 'hps'; it has seed"),
+        (["hps"], {"hps": "mean_hbp"}, "did you mean 'mean_hbpp'"),
+    ],
+)
+def test_pairs_that_make_no_sense(columns, named, said):
+    with pytest.raises(PredictorError, match=said):
+        automatic_cells(columns, named, ["mean_hbpp"])
+
+
+def test_images_of_a_prompt_are_averaged_and_the_identifier_wins():
+    table = {"prompt_id": ["b", "a", "b", "a"], "prompt": list("wxyz"), "m": [1, 2, 4, math.nan]}
+    rows = {"prompt_id": ["a", "b", "c"], "prompt": ["x", "y", "z"]}
+    assert values_by_prompt(table, rows, ["m"]) == {"m": [2.0, 2.5, None]}
+    del table["prompt_id"]
+    assert values_by_prompt(table, rows, ["m"]) == {"m": [2.0, 4.0, None]}
+
+
+def test_files_that_do_not_fit_are_refused():
+    with pytest.raises(PredictorError, match="needs a column prompt_id or prompt; it has text, m"):
+        values_by_prompt({"text": ["a"], "m": [1.0]}, {"prompt": ["a"]}, ["m"])
+    with pytest.raises(PredictorError, match="no prompt of the file of metrics is one of"):
+        values_by_prompt({"prompt": ["a"], "m": [1.0]}, {"prompt": ["b"]}, ["m"])
+
+
+def test_people_are_compared_on_prompts_that_have_both():
+    generator = np.random.default_rng(0)
+    true, metric = generator.normal(size=(2, 30))
+    said = [None if i % 7 == 0 else x for i, x in enumerate(true)]
+    values = [None if i % 5 == 0 else x for i, x in enumerate(metric)]
+    cell = Cell("m [mean_hbpp]", "mean_hbpp", "m")
+    (result,) = human_results([cell], {"m": values}, {"mean_hbpp": said}, "pqpp", "test")
+    both = [i for i in range(30) if i % 5 and i % 7]
+    expected = stats.pearsonr(true[both], metric[both]).statistic
+    assert result.n == len(both) and result.predictor == HUMAN
+    assert result.pearson == pytest.approx(expected, abs=1e-12)
+
+
+def test_every_table_of_the_paper_is_there():
+    titles = " ".join(one.title for one in EXPERIMENTS.values())
+    for number in range(3, 10):
+        assert str(number) in titles
+    cells = experiment_cells("cross-dataset", ["mean_hbpp"], ["mscoco", "drawbench"])
+    assert [(cell.reference, cell.source) for cell in cells] == [("mean_hbpp", "drawbench")]
+    other = experiment_cells("cross-dataset", ["mean_rr"], ["mscoco", "drawbench"], "drawbench")
+    assert [cell.source for cell in other] == ["mscoco"]
+    with pytest.raises(PredictorError, match="no source beside mscoco"):
+        experiment_cells("cross-dataset", ["mean_rr"], ["mscoco"])
+
+
+@pytest.fixture
+def bench(cache, tmp_path, monkeypatch, capsys):
+    """Run `pqpp bench` on the sample here; return its status, what it printed and its errors."""
+    from pqpp_cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        status = main(["bench", "--config", "sample", "--split", "test", *arguments])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def sample_prompts():
+    import datasets
+
+    rows = datasets.load_dataset("pqpp", "sample", split="test")
+    return rows["prompt"][:], rows["sdxl_hbpp"][:]
+
+
+def test_the_table_from_a_file(bench, tmp_path):
+    import pandas as pd
+
+    import pqpp_datasets  # noqa: F401
+
+    prompts, scores = sample_prompts()
+    noise = np.random.default_rng(1).normal(size=len(prompts))
+    table = pd.DataFrame({"prompt": prompts, "sdxl_hps": scores + noise, "image": "x"})
+    table.iloc[3:].to_csv(tmp_path / "hps.csv", index=False)
+    common = ("--table", "automatic-metrics", "--predictors", "static,n_words")
+    arguments = (*common, "--metrics", "hps.csv")
+    status, out, _ = bench(*arguments, "--format", "json", "--baseline", "n_words")
+    rows = {row["predictor"]: row for row in json.loads(out)["rows"]}
+    assert status == 0 and list(rows) == ["static", "n_words", HUMAN]
+    assert {row["n"] for row in rows.values()} == {len(prompts) - 3}
+    expected = stats.kendalltau(scores[3:], (scores + noise)[3:]).statistic
+    assert rows[HUMAN]["kendall"] == pytest.approx(expected, abs=1e-9)
+    assert 0 <= rows["static"]["kendall_baseline_p"] <= 1
+    status, out, _ = bench(*arguments, "--report", "r.html", "--projection", "none")
+    assert status == 0 and "Automatic metrics: Pearson Kendall" in out and "Table 10" in out
+    assert (
+        "sdxl_hps [sdxl_hbpp]" in out and "Automatic metrics" in (tmp_path / "r.html").read_text()
+    )
+    for wrong, said in (
+        ((), "needs --metrics FILE"),
+        (("--metrics", "hps.csv", "--metric", "hps"), "COLUMN=TARGET is needed"),
+        (("--metrics", "hps.txt"), "files of type '.txt' are not read"),
+    ):
+        status, out, error = bench(*common, *wrong)
+        assert status == 2 and said in error and out == "" and error.count("\n") == 1
+
+
+def test_the_report_shows_spaces_and_repeats(bench, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    arguments = ("--predictors", "static,n_words", "--targets", "mean_hbpp,mean_rr")
+    pages = []
+    for name in ("a.html", "b.html"):
+        assert bench(*arguments, "--report", name)[0] == 0
+        pages.append((tmp_path / name).read_text())
+    assert pages[0] == pages[1] and pages[0].count("The space of") == 1
+    assert "The space of static in two dimensions" in pages[0]
+    assert bench(*arguments, "--report", "c.html", "--projection", "none")[0] == 0
+    assert "The space of" not in (tmp_path / "c.html").read_text()
+    monkeypatch.setitem(__import__("sys").modules, "sklearn.manifold", None)
+    status, _, error = bench(*arguments, "--report", "d.html")
+    assert status == 0 and "without pictures of spaces" in error
+    status, _, error = bench(*arguments, "--report", "e.html", "--projection", "tsne")
+    assert status == 2 and "pqpp[plots]" in error and not (tmp_path / "e.html").exists()

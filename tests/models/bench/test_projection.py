@@ -1,0 +1,103 @@
+"""Spaces of predictors, and their pictures in two dimensions."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from pqpp_models import MissingResourceError, Predictor, PredictorError
+from pqpp_models.bench.projection import TITLES, Projection, project, require_method, space_figure
+
+
+def two_heaps(n=40):
+    generator = np.random.default_rng(2)
+    return np.concatenate([generator.normal(size=(n, 8)), generator.normal(size=(n, 8)) + 20])
+
+
+@pytest.mark.parametrize("method", list(TITLES))
+def test_heaps_stay_apart_and_the_seed_decides(method):
+    pytest.importorskip({"tsne": "sklearn", "umap": "umap"}[method])
+    points, used = project(two_heaps(), method)
+    assert points.shape == (80, 2) and used == method
+    first, second = points[:40], points[40:]
+    apart = np.linalg.norm(first.mean(axis=0) - second.mean(axis=0))
+    assert apart > 2 * max(first.std(), second.std())
+    np.testing.assert_array_equal(project(two_heaps(), method).points, points)
+
+
+def test_the_default_is_t_sne_of_scikit_learn():
+    manifold = pytest.importorskip("sklearn.manifold")
+    points = two_heaps(10).astype(np.float32)
+    expected = manifold.TSNE(perplexity=19 / 3, init="pca", random_state=0).fit_transform(points)
+    np.testing.assert_allclose(project(points).points, expected, rtol=1e-6)
+
+
+def test_what_cannot_be_projected_is_refused(monkeypatch):
+    with pytest.raises(PredictorError, match="'pca' is unknown; use tsne or umap"):
+        project(two_heaps(), "pca")
+    with pytest.raises(PredictorError, match="five rows are the least"):
+        project(np.eye(4))
+    for module, method in (("sklearn.manifold", "tsne"), ("umap", "umap")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(MissingResourceError, match=r"install pqpp\[plots\]"):
+            project(two_heaps(), method)
+    for module, method in (("sklearn", "tsne"), ("umap", "umap")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(MissingResourceError, match=r"install pqpp\[plots\]"):
+            require_method(method)
+
+
+def test_points_are_coloured_by_what_is_known():
+    space = Projection(np.arange(12.0).reshape(6, 2), "umap")
+    true, predicted = [0.1, None, 0.3, 0.4, 0.5, None], [0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
+    figure = space_figure("mine", space, {"mean_rr": [("true", true), ("predicted", predicted)]})
+    first, second = [panel for panel in figure.axes if panel.get_title()]
+    assert first.get_title() == "mean_rr, true" and figure.get_suptitle() == "mine, by UMAP"
+    known = [0, 2, 3, 4]
+    np.testing.assert_array_equal(first.collections[0].get_offsets(), space.points[known])
+    np.testing.assert_array_equal(first.collections[0].get_array(), [true[i] for i in known])
+    np.testing.assert_array_equal(second.collections[0].get_array(), predicted)
+    assert first.collections[0].get_clim() == second.collections[0].get_clim()
+
+
+def test_the_static_space_is_the_one_that_distances_are_measured_in():
+    predictor = Predictor.from_pretrained("static")
+    prompts = ["A man riding a wave on a surfboard.", "qwx zzyv 77", ""]
+    points = predictor.embed(prompts)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-5)
+    near = np.sort(points @ (predictor.references.T / 127.0), axis=1)[:, -5:]
+    expected = predictor.predict_with_uncertainty(prompts).distance
+    np.testing.assert_allclose(1 - near.mean(axis=1), expected, atol=1e-5)
+    assert predictor.embed([]).shape == (0, points.shape[1])
+
+
+def test_predictors_without_a_space_or_a_distance_say_so():
+    words = Predictor.from_pretrained("n_words")
+    assert not words.has_space and not words.knows_uncertainty
+    for ask in (
+        lambda: words.embed(["a"]),
+        lambda: words.predict_with_uncertainty(["a"]),
+        lambda: words.is_far(np.zeros(1)),
+    ):
+        with pytest.raises(PredictorError, match=r"n_words .*static"):
+            ask()
+    static = Predictor.from_pretrained("static")
+    assert static.has_space and static.knows_uncertainty
+
+
+def test_a_fine_tuned_encoders_space_is_what_its_head_gets(tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from support.tiny_models import save_text_encoder
+    from transformers import AutoTokenizer
+
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.bert.predictor import BertPredictor
+
+    encoder = str(save_text_encoder(tmp_path / "encoder"))
+    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr"])
+    predictor = BertPredictor(model, AutoTokenizer.from_pretrained(encoder), device="cpu")
+    prompts = ["a cat", "", "a longer prompt with words"]
+    with torch.no_grad():
+        scores = torch.sigmoid(model.head(torch.from_numpy(predictor.embed(prompts))))
+    np.testing.assert_allclose(scores.numpy(), predictor.predict(prompts), atol=1e-5)

@@ -1,0 +1,366 @@
+"""Ego networks: reading word vectors, building networks, and measures worked out by hand."""
+
+import math
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
+from pqpp_models.measures.ego_network import (
+    AGGREGATIONS,
+    MEASURES,
+    EgoNetworkPredictor,
+    EgoNetworks,
+    WordVectors,
+    ego_network,
+    ego_network_values,
+    load_word_vectors,
+)
+
+networkx = pytest.importorskip("networkx")
+
+# Four words on a circle: cosines 1 = .8 (0-1), .6 (1-2), .9 (2-3) come from these angles.
+ANGLES = {
+    "ego": 0.0,
+    "near": math.acos(0.8),
+    "far": math.acos(0.8) + math.acos(0.6),
+    "end": math.acos(0.8) + math.acos(0.6) + math.acos(0.9),
+}
+CIRCLE = WordVectors.from_mapping(
+    {word: [math.cos(angle), math.sin(angle)] for word, angle in ANGLES.items()}
+)
+
+
+def edges(graph) -> dict[tuple[str, str], float]:
+    return {tuple(sorted(pair)): weight for *pair, weight in graph.edges(data="weight")}
+
+
+def cosine(one: str, other: str) -> float:
+    return math.cos(ANGLES[one] - ANGLES[other])
+
+
+class TestNetwork:
+    def test_relative_threshold_follows_each_words_best(self):
+        # Best of ego is near (.8); best of near is ego (.8); far comes within .7 of it (.6).
+        assert set(edges(ego_network(CIRCLE, "ego", 0, 0.7))) == {("ego", "near")}
+        assert set(edges(ego_network(CIRCLE, "ego", 1, 0.7))) == {("ego", "near"), ("far", "near")}
+        # Best of far is end (.9): near (.6) is below .7 of it, end is joined.
+        assert set(edges(ego_network(CIRCLE, "ego", 2, 0.7))) == {
+            ("ego", "near"),
+            ("far", "near"),
+            ("end", "far"),
+        }
+
+    def test_absolute_threshold_follows_the_edge_that_joined(self):
+        # The ego takes .5 and above; near, joined by .8, takes .4 and above; so does far from
+        # near's .6 take .3 and above.
+        assert set(edges(ego_network(CIRCLE, "ego", 0, 0.5, "absolute"))) == {("ego", "near")}
+        assert set(edges(ego_network(CIRCLE, "ego", 1, 0.5, "absolute"))) == {
+            ("ego", "near"),
+            ("far", "near"),
+        }
+        assert ("end", "far") in edges(ego_network(CIRCLE, "ego", 2, 0.5, "absolute"))
+        assert not edges(ego_network(CIRCLE, "ego", 2, 0.85, "absolute"))
+
+    @pytest.mark.parametrize("threshold", ["relative", "absolute"])
+    def test_words_looked_up_together_have_the_networks_they_have_alone(self, threshold):
+        rng = np.random.default_rng(5)
+        vectors = WordVectors([f"w{n}" for n in range(300)], rng.normal(size=(300, 8)))
+        together = EgoNetworks(vectors, 2, 0.9, threshold)
+        together.prepare([*vectors.words[:50], "unicorn"])
+        for word in vectors.words[:50]:
+            alone = edges(ego_network(vectors, word, 2, 0.9, threshold))
+            assert edges(together.build(word)) == pytest.approx(alone, abs=1e-6)
+
+    def test_weights_are_cosines(self):
+        found = edges(ego_network(CIRCLE, "ego", 2, 0.7))
+        for (one, other), weight in found.items():
+            assert weight == pytest.approx(cosine(one, other), abs=1e-6)
+
+    @pytest.mark.parametrize(
+        "vectors",
+        [
+            {"alone": [1.0, 0.0]},
+            {"alone": [1.0, 0.0], "opposite": [-1.0, 0.0], "zero": [0.0, 0.0]},
+            {"alone": [0.0, 0.0], "other": [1.0, 0.0]},
+            {"other": [1.0, 0.0]},
+        ],
+    )
+    @pytest.mark.parametrize("threshold", ["relative", "absolute"])
+    def test_a_word_without_similar_ones_stands_alone(self, vectors, threshold):
+        graph = ego_network(WordVectors.from_mapping(vectors), "alone", 2, 0.0, threshold)
+        assert list(graph.nodes) == ["alone"] and not graph.edges
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(0, 2**32 - 1), st.floats(0.3, 1.0), st.integers(0, 2))
+    def test_what_holds_for_any_embedding(self, seed, beta, alpha):
+        rng = np.random.default_rng(seed)
+        array = rng.normal(size=(12, 3))
+        words = [f"w{number}" for number in range(12)]
+        turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        for threshold in ("relative", "absolute"):
+            found = ego_network(WordVectors(words, array), "w0", alpha, beta, threshold)
+            assert networkx.is_connected(found)
+            assert networkx.eccentricity(found, "w0") <= alpha + 1
+            assert all(0 < weight <= 1 + 1e-6 for *_, weight in found.edges(data="weight"))
+            # A deeper or a looser network holds the smaller one.
+            deeper = ego_network(WordVectors(words, array), "w0", alpha + 1, beta, threshold)
+            assert set(edges(found)) <= set(edges(deeper))
+            looser = ego_network(WordVectors(words, array), "w0", alpha, beta * 0.9, threshold)
+            if threshold == "relative":
+                assert set(edges(found)) <= set(edges(looser))
+            # Only angles count. Not at the threshold itself, where rounding decides.
+            if beta < 1:
+                moved = WordVectors(words, array @ turn * rng.uniform(0.1, 9, (12, 1)))
+                turned = ego_network(moved, "w0", alpha, beta, threshold)
+                assert set(turned.nodes) == set(found.nodes)
+
+    @pytest.mark.parametrize(
+        ("details", "said"),
+        [
+            ({"alpha": -1}, "`alpha` is -1"),
+            ({"alpha": 1.0}, "`alpha` is 1.0"),
+            ({"beta": 1.1}, "`beta` is 1.1"),
+            ({"beta": math.nan}, "`beta` is nan"),
+            ({"threshold": "none"}, "one of relative, absolute"),
+        ],
+    )
+    def test_bad_arguments_are_refused(self, details, said):
+        with pytest.raises(PredictorError, match=said):
+            ego_network(CIRCLE, "ego", **details)
+        with pytest.raises(PredictorError, match=said):
+            EgoNetworks(CIRCLE, **details)
+
+
+class TestMeasures:
+    # The path ego - near - far - end, and the star in the middle of which near stands.
+    PATH = EgoNetworks(CIRCLE, 2, 0.7)
+
+    @pytest.mark.parametrize(
+        ("measure", "ego", "near"),
+        [
+            ("edge_count", 3, 2),
+            ("edge_weight_sum", 0.8 + 0.6 + 0.9, 0.8 + 0.6),
+            ("inverse_edge_frequency", math.log(3 / 1), math.log(2 / 2)),
+            ("degree_centrality", 1, 2),
+            ("closeness_centrality", 3 / (1 + 2 + 3), 2 / (1 + 1)),
+            ("betweenness_centrality", 0.0, 1.0),
+        ],
+    )
+    def test_by_hand(self, measure, ego, near):
+        assert self.PATH.value("ego", measure) == pytest.approx(ego, abs=1e-6)
+        star = networkx.Graph()
+        star.add_weighted_edges_from([("near", "ego", 0.8), ("near", "far", 0.6)])
+        assert MEASURES[measure](star, "near") == pytest.approx(near, abs=1e-6)
+
+    def test_pagerank_by_hand(self):
+        # In the star, the middle m and the leaves l: m = .05 + .85 * 2l and m + 2l = 1.
+        star = networkx.Graph()
+        star.add_weighted_edges_from([("near", "ego", 0.7), ("near", "far", 0.7)])
+        middle = (0.05 + 0.85) / 1.85
+        assert MEASURES["pagerank"](star, "near") == pytest.approx(middle, abs=1e-5)
+        assert MEASURES["pagerank"](star, "ego") == pytest.approx((1 - middle) / 2, abs=1e-5)
+
+    def test_pagerank_follows_the_weights(self):
+        star = networkx.Graph()
+        star.add_weighted_edges_from([("near", "ego", 0.9), ("near", "far", 0.3)])
+        ego, far = (MEASURES["pagerank"](star, word) for word in ("ego", "far"))
+        middle = MEASURES["pagerank"](star, "near")
+        assert ego - 0.05 == pytest.approx(0.85 * middle * 0.75, abs=1e-5)
+        assert far - 0.05 == pytest.approx(0.85 * middle * 0.25, abs=1e-5)
+
+    def test_unknown_words_stand_alone(self):
+        alone = networkx.Graph()
+        alone.add_node("unicorn")
+        for measure, function in MEASURES.items():
+            assert self.PATH.value("unicorn", measure) == function(alone, "unicorn")
+            assert self.PATH.value("unicorn", measure) == (measure == "pagerank")
+
+    @pytest.mark.parametrize(
+        ("aggregation", "expected"),
+        [
+            ("mean", 4 / 3),
+            ("max", 3.0),
+            ("min", 0.0),
+            ("sum", 4.0),
+            ("std", math.sqrt(14) / 3),
+        ],
+    )
+    def test_aggregation(self, aggregation, expected):
+        networks = EgoNetworks(CIRCLE, 0, 0.7)
+        words = ["ego", "unicorn", "near"]
+        # Edges: 1 of ego, 0 of the unknown word, of near both ego (.8) and far (.6).
+        values = [networks.value(word, "edge_count") for word in words]
+        assert values == [1.0, 0.0, 2.0]
+        found = ego_network_values(
+            [["ego", "unicorn", "near"]], _Fixed({"ego": 3, "near": 1}), ["edge_count"], aggregation
+        )
+        assert found[0, 0] == pytest.approx(expected)
+        assert set(AGGREGATIONS) == {"mean", "max", "min", "sum", "std"}
+
+    def test_prompts_without_words_and_repeated_words(self):
+        found = ego_network_values([[], ["ego", "ego", "unicorn"]], self.PATH, ["edge_count"])
+        assert found.tolist() == [[0.0], [2.0]]
+        assert ego_network_values([], self.PATH).shape == (0, 7)
+
+    def test_bad_names_are_refused(self):
+        with pytest.raises(UnknownPredictorError, match="'degree'; available: edge_count"):
+            ego_network_values([["ego"]], self.PATH, ["degree"])
+        with pytest.raises(PredictorError, match="`aggregation` is 'median'"):
+            ego_network_values([["ego"]], self.PATH, aggregation="median")
+
+
+class _Fixed:
+    """Networks whose values are given."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def prepare(self, words):
+        """Nothing is looked up."""
+
+    def value(self, word, measure):
+        return self.values.get(word, 0)
+
+
+WORDS = ["cat", "New York", "caf\u00e9"]
+ROWS = np.array([[3.0, 4.0], [0.0, -2.0], [1.0, 0.0]], dtype=np.float32)
+UNIT = np.array([[0.6, 0.8], [0.0, -1.0], [1.0, 0.0]], dtype=np.float32)
+
+
+def binary(line_feed: bytes, rows=ROWS) -> bytes:
+    parts = [b"3 2\n"]
+    for word, row in zip(WORDS, rows, strict=True):
+        parts.append(word.replace(" ", "_").encode() + b" " + struct.pack("<2f", *row) + line_feed)
+    return b"".join(parts)
+
+
+class TestVectors:
+    @pytest.mark.parametrize("header", ["3 2\n", ""])
+    def test_text(self, tmp_path, header):
+        lines = [" ".join([word, *map(str, row)]) for word, row in zip(WORDS, ROWS, strict=True)]
+        (tmp_path / "x.vec").write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+        found = load_word_vectors(tmp_path / "x.vec")
+        assert found.words == tuple(WORDS)
+        np.testing.assert_allclose(found.array, UNIT, atol=1e-6)
+        assert load_word_vectors(tmp_path / "x.vec", limit=2).words == tuple(WORDS[:2])
+
+    @pytest.mark.parametrize("line_feed", [b"", b"\n"])
+    def test_binary(self, tmp_path, line_feed):
+        (tmp_path / "x.bin").write_bytes(binary(line_feed))
+        found = load_word_vectors(tmp_path / "x.bin")
+        assert found.words == ("cat", "New_York", "caf\u00e9")
+        np.testing.assert_allclose(found.array, UNIT, atol=1e-6)
+        assert len(load_word_vectors(tmp_path / "x.bin", limit=1).words) == 1
+
+    @pytest.mark.parametrize("ending", ["npy", "safetensors"])
+    def test_arrays(self, tmp_path, ending):
+        path = tmp_path / f"x.{ending}"
+        if ending == "npy":
+            np.save(path, ROWS)
+        else:
+            save_file({"embeddings": ROWS}, path)
+        (tmp_path / "x.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8")
+        found = load_word_vectors(path)
+        assert found.words == tuple(WORDS)
+        np.testing.assert_allclose(found.array, UNIT, atol=1e-6)
+        (tmp_path / "two.txt").write_text("a\nb")
+        with pytest.raises(PredictorError, match=r"two\.txt has 2 words"):
+            load_word_vectors(path, tmp_path / "two.txt")
+
+    def test_the_first_of_two_equal_words_counts(self):
+        found = WordVectors(["a", "b", "a"], [[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
+        assert found.words == ("a", "b")
+        assert found.similarities([0]).tolist() == [[1.0, 0.0]]
+
+    @pytest.mark.parametrize(
+        ("name", "content", "said"),
+        [
+            ("x.bin", b"not a header\n", "not a file of word vectors"),
+            ("x.bin", b"3 2\ncat \0\0", "not a file of word vectors"),
+            ("x.bin", binary(b"")[:-1], "EOFError"),
+            ("x.bin", b"1 2\n" + b"x" * 2000, "not a file of word vectors"),
+            ("x.vec", b"cat 1.0 2.0\ndog 1.0\n", "not a file of word vectors"),
+            ("x.vec", b"cat one two\n", "not a file of word vectors"),
+            ("x.vec", b"cat nan 1\n", "not finite"),
+            ("x.vec", b"", "for 0 words"),
+            ("x.npy", b"junk", "not a file of word vectors"),
+            ("x.safetensors", b"junk", "not a file of word vectors"),
+        ],
+    )
+    def test_damaged_files_are_refused(self, tmp_path, name, content, said):
+        (tmp_path / "x.txt").write_text("a\n")
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(PredictorError, match=said) as caught:
+            load_word_vectors(tmp_path / name)
+        assert "\n" not in str(caught.value) and name in str(caught.value)
+
+    def test_pickled_arrays_are_never_opened(self, tmp_path):
+        np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+        (tmp_path / "x.txt").write_text("a\n")
+        with pytest.raises(PredictorError, match="not a file of word vectors"):
+            load_word_vectors(tmp_path / "x.npy")
+
+    @pytest.mark.parametrize(
+        ("make", "said"),
+        [
+            (lambda: WordVectors(["a"], [[1.0], [2.0]]), "for 1 words"),
+            (lambda: WordVectors([], np.empty((0, 2))), "for 0 words"),
+            (lambda: WordVectors(["a"], [[math.inf]]), "not finite"),
+            (lambda: WordVectors.from_mapping({"a": [1.0], "b": [1.0, 2.0]}), "differ in their"),
+            (lambda: load_word_vectors("/nowhere/x.vec"), "No such file"),
+        ],
+    )
+    def test_bad_vectors_are_refused(self, make, said):
+        with pytest.raises(PredictorError, match=said):
+            make()
+
+
+@pytest.mark.realdata
+@pytest.mark.usefixtures("nltk_data")
+class TestPredictor:
+    PROMPTS = ("The EGO is near the unicorn, 3 near-misses.", "", "of the", "far")
+
+    def test_words_are_those_of_the_published_code(self):
+        from pqpp_models.measures.ego_network.network import terms_of
+
+        assert terms_of(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
+
+    @pytest.mark.parametrize("name", MEASURES)
+    def test_saved_and_loaded_it_says_the_same(self, tmp_path, name):
+        predictor = EgoNetworkPredictor(name, EgoNetworks(CIRCLE, 1, 0.7, "absolute"), "max")
+        loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
+        assert loaded.networks.settings == {"alpha": 1, "beta": 0.7, "threshold": "absolute"}
+        found = predictor.predict(self.PROMPTS, "mean_p10,mean_hbpp")
+        np.testing.assert_array_equal(loaded.predict(self.PROMPTS, "mean_p10,mean_hbpp"), found)
+        expected = max(predictor.networks.value(word, name) for word in ("ego", "near", "unicorn"))
+        assert found[0].tolist() == [expected, expected]
+        assert not found[1:3].any()
+
+    def test_the_named_vectors(self, tmp_path, monkeypatch):
+        (tmp_path / "x.vec").write_text("ego 1 0\nnear 0.8 0.6\n")
+        monkeypatch.setenv("PQPP_WORD_VECTORS", str(tmp_path / "x.vec"))
+        found = Predictor.from_pretrained("edge_weight_sum").predict(["ego"], "mean_p10")
+        assert found[0, 0] == pytest.approx(0.8)
+
+    def test_bad_names_and_checkpoints_are_refused(self, tmp_path):
+        with pytest.raises(UnknownPredictorError, match="no ego-network measure"):
+            EgoNetworkPredictor("degree", EgoNetworks(CIRCLE))
+        with pytest.raises(PredictorError, match="`aggregation`"):
+            EgoNetworkPredictor("pagerank", EgoNetworks(CIRCLE), "median")
+        saved = EgoNetworkPredictor("pagerank", EgoNetworks(CIRCLE)).save_pretrained(tmp_path / "s")
+        text = (saved / "config.json").read_text()
+        (saved / "config.json").write_text(text.replace('"mean"', '"median"'))
+        with pytest.raises(CheckpointError, match="do not describe word vectors"):
+            Predictor.from_pretrained(saved)
+
+    def test_without_networkx_it_says_what_to_install(self, monkeypatch):
+        import sys
+
+        monkeypatch.setitem(sys.modules, "networkx", None)
+        with pytest.raises(PredictorError, match="pip install networkx"):
+            EgoNetworkPredictor("pagerank", EgoNetworks(CIRCLE)).predict(["ego"])

@@ -1,0 +1,504 @@
+"""Post-retrieval predictors, against values worked out by hand and against loops."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import Dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
+from pqpp_models.measures.post_retrieval import (
+    MEASURES,
+    PostRetrievalPredictor,
+    autocorrelation,
+    clarity,
+    coherence,
+    dense_qpp,
+    n_sigma,
+    nqc,
+    pair_ratio,
+    query_drift,
+    rank_biased_overlap,
+    score_variation,
+    sigma_max,
+    smv,
+    wig,
+)
+from pqpp_models.measures.post_retrieval.arrays import pad, ranked
+from pqpp_models.measures.pre_retrieval import CaptionStatistics
+
+NAN = math.nan
+SCORES = [4.0, 2.0, 1.0, 1.0]
+
+# Every measure of scores with its parameters fixed.
+ON_SCORES = {
+    "nqc": lambda s: nqc(s, k=3),
+    "wig": lambda s: wig(s, 2, k=3),
+    "smv": lambda s: smv(s, k=3),
+    "sigma_max": sigma_max,
+    "n_sigma": lambda s: n_sigma(s, 2),
+    "score_variation": lambda s: score_variation(s, k=3),
+}
+positive = st.floats(0.01, 100).map(lambda value: round(value, 6))
+score_lists = st.lists(positive, min_size=1, max_size=12)
+
+
+def same_scores(found, expected, largest):
+    """Compare up to rounding: sums in another order differ by some last digits of the scores."""
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14 * max(largest, 1))
+
+
+def vectors_of(shape):
+    return arrays(np.float64, shape, elements=st.floats(-2, 2).map(lambda value: round(value, 3)))
+
+
+class TestScores:
+    @pytest.mark.parametrize(
+        ("found", "expected"),
+        [
+            # Top 2: mean 3, deviation 1; the collection's mean score is 2.
+            (nqc([SCORES], k=2), 1 / 2),
+            (nqc([SCORES], k=2, collection_score=[-4]), 1 / 4),
+            (nqc([SCORES]), math.sqrt(6) / 2 / 2),
+            (wig([SCORES], 4, k=2), (3 - 2) / 2),
+            (wig([SCORES], [9], k=1, collection_score=1), (4 - 1) / 3),
+            (smv([SCORES], k=2), (4 * math.log(4 / 3) + 2 * math.log(3 / 2)) / 2 / 2),
+            (smv([SCORES], k=2, collection_score=-1), 2 * math.log(4 / 3) + math.log(3 / 2)),
+            # Deviations of the top 1 to 4: 0, 1, 1.2472, 1.2247.
+            (sigma_max([SCORES]), math.sqrt(14 / 9)),
+            # At least half of 4: 4 and 2; at least a quarter: all.
+            (n_sigma([SCORES], 1), 1.0),
+            (n_sigma([SCORES], 4, share=0.25), math.sqrt(6) / 2 / 2),
+            (n_sigma([SCORES], 1, share=1), 0.0),
+            (score_variation([SCORES], k=2), 1.0),
+            (score_variation([SCORES]), 1.5),
+        ],
+    )
+    def test_by_hand(self, found, expected):
+        assert found.shape == (1,) and found.dtype == np.float64
+        assert found[0] == pytest.approx(expected, rel=1e-12)
+
+    @pytest.mark.parametrize("name", ON_SCORES)
+    def test_empty_single_and_equal_lists(self, name):
+        found = ON_SCORES[name]([[NAN, NAN, NAN], [0.1, NAN, NAN], [0.1, 0.1, 0.1]])
+        assert np.isnan(found[0])
+        assert found[1:].tolist() == [0.0, 0.0]
+
+    @pytest.mark.parametrize("name", ON_SCORES)
+    @pytest.mark.parametrize("shape", [(0, 5), (0, 0), (3, 0)])
+    def test_no_queries_and_no_documents(self, name, shape):
+        found = ON_SCORES[name](np.empty(shape))
+        assert found.shape == (shape[0],) and np.isnan(found).all()
+
+    @pytest.mark.parametrize("name", ON_SCORES)
+    @given(data=st.data(), scores=score_lists)
+    def test_order_and_padding_change_nothing(self, name, data, scores):
+        shuffled = data.draw(st.permutations([*scores, NAN, NAN]))
+        found = ON_SCORES[name]([shuffled])
+        same_scores(found, ON_SCORES[name]([scores]), max(scores))
+
+    @pytest.mark.parametrize("name", ON_SCORES)
+    @given(lists=st.lists(score_lists, min_size=1, max_size=4))
+    def test_queries_do_not_touch_each_other(self, name, lists):
+        alone = [ON_SCORES[name]([scores])[0] for scores in lists]
+        same_scores(ON_SCORES[name](pad(lists)), alone, max(map(max, lists)))
+
+    @pytest.mark.parametrize(
+        ("name", "power"),
+        list(zip(ON_SCORES, (0, 1, 0, 1, 1, 2), strict=True)),
+    )
+    @given(scores=score_lists, factor=st.sampled_from([0.25, 2.0, 1024.0]))
+    def test_scale_of_scores(self, name, power, scores, factor):
+        found = ON_SCORES[name]([[factor * score for score in scores]])
+        expected = factor**power * ON_SCORES[name]([scores])
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * factor**power)
+
+    @pytest.mark.parametrize("name", ["wig", "sigma_max", "score_variation"])
+    @given(scores=score_lists, shift=st.sampled_from([-64.0, 1.0, 1000.0]))
+    def test_common_shift_changes_nothing(self, name, scores, shift):
+        found = ON_SCORES[name]([[score + shift for score in scores]])
+        np.testing.assert_allclose(found, ON_SCORES[name]([scores]), rtol=1e-6, atol=1e-6)
+
+    @given(scores=score_lists)
+    def test_sigma_max_is_the_largest_of_all_depths(self, scores):
+        best_first = sorted(scores, reverse=True)
+        expected = max(np.std(best_first[:k]) for k in range(1, len(scores) + 1))
+        assert sigma_max([scores])[0] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+    def test_a_large_common_offset_costs_no_precision(self):
+        found = sigma_max([[1e8 + 2, 1e8 + 1, 1e8]])
+        assert found[0] == pytest.approx(math.sqrt(2 / 3), rel=1e-12)
+
+    def test_spread_over_a_collection_score_of_zero_is_undefined(self):
+        assert np.isnan(nqc([[1.0, -1.0]])).all()
+        assert nqc([[0.0, 0.0]]).tolist() == [0.0]
+
+    @pytest.mark.parametrize(
+        ("call", "said"),
+        [
+            (lambda: nqc([1.0, 2.0]), r"shape \(2,\)"),
+            (lambda: nqc([["a"]]), "not an array of numbers"),
+            (lambda: nqc([[1.0], [1.0, 2.0]]), "pad lists"),
+            (lambda: nqc([[math.inf]]), "infinite"),
+            (lambda: nqc([[1.0]], k=0), "`k` is 0"),
+            (lambda: nqc([[1.0]], k=2.5), "`k` is 2.5"),
+            (lambda: nqc([[1.0]], collection_score=[1.0, 2.0]), "`collection_score` has shape"),
+            (lambda: nqc([[1.0]], collection_score=NAN), "not finite"),
+            (lambda: wig([[1.0]], 0), "below 1"),
+            (lambda: smv([[1.0], [0.0]]), "query 1 has a score of 0 or less"),
+            (lambda: n_sigma([[-1.0]], 1), "best score of query 0"),
+            (lambda: n_sigma([[1.0]], 1, share=1.5), "`share` is 1.5"),
+        ],
+    )
+    def test_bad_arguments_are_refused(self, call, said):
+        with pytest.raises(PredictorError, match=said) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+    def test_scores_are_not_changed(self):
+        given_scores = np.array([[1.0, 3.0, NAN, 2.0]])
+        ranked(given_scores)
+        np.testing.assert_array_equal(given_scores, [[1.0, 3.0, NAN, 2.0]])
+
+
+class TestRankings:
+    @pytest.mark.parametrize(
+        ("one", "two", "k", "expected"),
+        [
+            ([1, 2, 3], [3, 2, 1], 3, 1.0),
+            ([1, 2, 3], [4, 5, 6], 3, 0.0),
+            ([1, 2, 3, 4], [2, 1, 9, 8], 3, 0.5),
+            ([1, 2, 3, 4], [2, 1, 9, 8], 100, 1 / 3),
+            ([1, 2, -1], [1, -1, -1], 3, 0.5),
+            ([1, 2], [-1, -1], 2, 0.0),
+            ([-1, -1], [-1, -1], 2, NAN),
+        ],
+    )
+    def test_query_drift(self, one, two, k, expected):
+        np.testing.assert_allclose(query_drift([one], [two], k), [expected])
+
+    @pytest.mark.parametrize(
+        ("one", "two", "p", "expected"),
+        [
+            ([1, 2, 3], [1, 2, 3], 0.9, 1.0),
+            ([1, 2], [3, 4], 0.9, 0.0),
+            ([1, 2], [2, 1], 0.5, 0.5),
+            # Agreements 1, 1/2, 2/3: 2/3 p^3 + (1 - p)/p (p + p^2/2 + 2/3 p^3) at p = .5.
+            ([1, 2, 3], [1, 3, 4], 0.5, 2 / 24 + 0.5 + 0.125 + 2 / 24),
+            ([1, 2, 3], [1], 0.5, 1.0),
+            ([], [1], 0.5, 0.0),
+            ([], [], 0.5, NAN),
+        ],
+    )
+    def test_rank_biased_overlap(self, one, two, p, expected):
+        found = rank_biased_overlap(np.array([one], int), np.array([two], int), p)
+        np.testing.assert_allclose(found, [expected])
+
+    @given(st.permutations(range(8)), st.permutations(range(8)), st.floats(0.1, 0.95))
+    def test_overlap_is_symmetric_and_bounded(self, one, two, p):
+        found = rank_biased_overlap([one], [two], p)[0]
+        assert found == pytest.approx(rank_biased_overlap([two], [one], p)[0], abs=1e-12)
+        assert -1e-12 <= found <= 1 + 1e-12
+
+    @pytest.mark.parametrize(
+        ("call", "said"),
+        [
+            (lambda: query_drift([[1, 1]], [[1, 2]]), "names a document twice"),
+            (lambda: query_drift([[1.5]], [[1]]), "whole numbers"),
+            (lambda: query_drift([[1]], [[1], [2]]), "1 lists on one side, 2"),
+            (lambda: query_drift([1], [1]), "shape"),
+            (lambda: rank_biased_overlap([[1]], [[1]], p=1), "`p` is 1"),
+        ],
+    )
+    def test_bad_arguments_are_refused(self, call, said):
+        with pytest.raises(PredictorError, match=said):
+            call()
+
+
+class TestEmbeddings:
+    AXES = ((1.0, 0.0), (0.0, 1.0), (0.6, 0.8), (0.0, 0.0))
+
+    def test_coherence_by_hand(self):
+        # Cosines of the first three: 0, .6, .8; the vector of zeros adds three pairs of 0.
+        assert coherence([[4, 3, 2, 1]], [self.AXES], k=3)[0] == pytest.approx(1.4 / 3)
+        assert coherence([[4, 3, 2, 1]], [self.AXES])[0] == pytest.approx(1.4 / 6)
+        assert coherence([[1, 2, 3, 0]], [self.AXES], k=2)[0] == pytest.approx(0.8)
+
+    def test_pair_ratio_by_hand(self):
+        vectors = [[[1, 0], [0.6, 0.8], [1, 0], [0.8, 0.6], [0, 1]]]
+        found = pair_ratio([[5, 4, 3, 2, 1]], vectors, top=2, bottom=2, k=5)
+        # Upper: .6; lower: (.8 + 0 + .6) / 3.
+        assert found[0] == pytest.approx(0.6 / (1.4 / 3))
+
+    def test_autocorrelation_by_hand(self):
+        # Two pairs of twins: each one's neighbour is its twin.
+        vectors = [[[1, 0], [1, 0], [0, 1], [0, 1]]]
+        found = autocorrelation([[4, 2, 2, 0]], vectors, neighbours=1)
+        # Centred scores 2 0 0 -2, around them 0 2 -2 0: no correlation.
+        assert found[0] == pytest.approx(0.0, abs=1e-12)
+        same = autocorrelation([[4, 4, 1, 1]], vectors, neighbours=1)
+        assert same[0] == pytest.approx(1.0)
+
+    @pytest.mark.parametrize("function", [autocorrelation, coherence, pair_ratio])
+    def test_lists_without_enough_documents(self, function):
+        undefined = function([[NAN, NAN], [1.0, NAN]], np.ones((2, 2, 3)))
+        assert np.isnan(undefined[0])
+        assert undefined[1] == 0.0 if function is autocorrelation else np.isnan(undefined[1])
+
+    def test_constant_scores_have_no_autocorrelation(self):
+        assert autocorrelation([[1.0, 1.0, 1.0]], np.ones((1, 3, 2))).tolist() == [0.0]
+
+    @settings(max_examples=50)
+    @given(st.data())
+    def test_rotation_scale_order_and_padding_change_nothing(self, data):
+        scores = data.draw(st.lists(positive, min_size=4, max_size=8, unique=True))
+        vectors = data.draw(vectors_of((len(scores), 3)))
+        turn, _ = np.linalg.qr(np.random.default_rng(len(scores)).normal(size=(3, 3)))
+        order = data.draw(st.permutations(range(len(scores))))
+        moved = np.append(vectors[order] @ turn * 3, [[NAN] * 3], axis=0)
+        shuffled = [*(scores[place] for place in order), NAN]
+        for call in (
+            lambda s, e: coherence([s], [e], k=3),
+            lambda s, e: pair_ratio([s], [e], top=2, bottom=2, k=6),
+        ):
+            found, expected = call(shuffled, moved), call(scores, vectors)
+            if not np.isnan(expected).any() and abs(expected[0]) < 1e6:
+                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+    @settings(max_examples=50)
+    @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 8.0]), st.sampled_from([-4.0, 16.0]))
+    def test_autocorrelation_ignores_scale_shift_and_rotation(self, seed, factor, shift):
+        rng = np.random.default_rng(seed)
+        scores, vectors = rng.normal(size=(2, 9)), rng.normal(size=(2, 9, 4))
+        turn, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+        found = autocorrelation(factor * scores + shift, vectors @ turn * 5, neighbours=3)
+        expected = autocorrelation(scores, vectors, neighbours=3)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        assert (np.abs(found) <= 1).all()
+
+    def test_autocorrelation_is_that_of_a_loop(self):
+        rng = np.random.default_rng(3)
+        scores, vectors = rng.normal(size=12), rng.normal(size=(12, 5))
+        top = sorted(range(12), key=lambda place: -scores[place])[:10]
+        unit = vectors / np.linalg.norm(vectors, axis=1)[:, None]
+        around = []
+        for place in top:
+            others = [(float(unit[place] @ unit[o]), o) for o in top if o != place]
+            near = [(w, o) for w, o in sorted(others, reverse=True)[:4] if w > 0]
+            total = sum(w for w, _ in near)
+            mean = np.mean(scores[top])
+            around.append(sum(w * (scores[o] - mean) for w, o in near) / total if near else 0.0)
+        expected = np.corrcoef(scores[top], around)[0, 1]
+        found = autocorrelation([scores], [vectors], k=10, neighbours=4)
+        assert found[0] == pytest.approx(expected)
+
+    def test_noise_moves_crowded_results_more_than_lonely_ones(self):
+        rng = np.random.default_rng(0)
+        crowd = np.array([1.0, 0, 0, 0]) + rng.normal(scale=0.001, size=(200, 4))
+        lonely = np.array([[0, 1.0, 0, 0], [0, 0.9, 0.3, 0], [0, 0.7, 0.7, 0]])
+        queries = [[1.0, 0, 0, 0], [0, 1.0, 0, 0]]
+        found = dense_qpp(queries, np.vstack([crowd, lonely]), k=3, repeats=20)
+        assert 0 <= found[0] < 0.5 < found[1] <= 1
+
+    def test_dense_qpp_is_repeatable_and_looks_at_no_other_query(self):
+        rng = np.random.default_rng(1)
+        queries, documents = rng.normal(size=(3, 8)), rng.normal(size=(50, 8))
+        found = dense_qpp(queries, documents, noise=0.3)
+        np.testing.assert_array_equal(found, dense_qpp(queries, documents, noise=0.3))
+        np.testing.assert_array_equal(found[1:2], dense_qpp(queries[1:2], documents, noise=0.3))
+        assert (found != dense_qpp(queries, documents, noise=0.3, seed=1)).any()
+        np.testing.assert_allclose(dense_qpp(queries, documents, noise=0.0), 1.0)
+        np.testing.assert_allclose(dense_qpp(queries * 7, documents * 3, noise=0.3), found)
+
+    def test_dense_qpp_without_documents(self):
+        assert np.isnan(dense_qpp([[1.0]], np.empty((0, 1)))).all()
+
+    @pytest.mark.parametrize(
+        ("call", "said"),
+        [
+            (lambda: coherence([[1.0, 2.0]], np.ones((1, 3, 2))), r"it must be \(1, 2, dim"),
+            (lambda: coherence([[1.0]], np.full((1, 1, 2), NAN)), "not finite"),
+            (lambda: autocorrelation([[1.0]], np.ones((1, 1, 2)), neighbours=0), "`neighbours`"),
+            (lambda: pair_ratio([[1.0]], np.ones((1, 1, 2)), top=9, bottom=3), "out of order"),
+            (lambda: dense_qpp([[1.0]], [[1.0, 2.0]]), "1 dimensions, documents 2"),
+            (lambda: dense_qpp([[1.0]], [[1.0]], noise=-1), "`noise` is -1"),
+            (lambda: dense_qpp([1.0], [[1.0]]), "`queries` has shape"),
+        ],
+    )
+    def test_bad_arguments_are_refused(self, call, said):
+        with pytest.raises(PredictorError, match=said):
+            call()
+
+
+class TestClarity:
+    # P(cat) = 1/2, P(dog) = 1/4, P(red) = 1/4.
+    COLLECTION = CaptionStatistics.from_texts(["cat dog", "red cat"])
+
+    def test_by_hand(self):
+        # .6 of the caption, .4 of the collection: cat .2, dog .4, red .4 and so on.
+        model = {"cat": 0.6 / 2 + 0.4 / 2, "dog": 0.6 / 2 + 0.4 / 4, "red": 0.4 / 4}
+        back = {"cat": 1 / 2, "dog": 1 / 4, "red": 1 / 4}
+        expected = sum(share * math.log2(share / back[word]) for word, share in model.items())
+        assert clarity(["cat, dog"], self.COLLECTION) == pytest.approx(expected)
+
+    def test_scores_weigh_the_captions(self):
+        # exp(ln 3) : exp(0) is 3 : 1.
+        found = clarity(["dog", "cat"], self.COLLECTION, [math.log(3), 0.0], smoothing=1.0)
+        expected = 3 / 4 * math.log2((3 / 4) / (1 / 4)) + 1 / 4 * math.log2((1 / 4) / (1 / 2))
+        assert found == pytest.approx(expected)
+        shifted = clarity(["dog", "cat"], self.COLLECTION, [9 + math.log(3), 9], smoothing=1.0)
+        assert shifted == pytest.approx(expected)
+
+    def test_only_the_top_counts(self):
+        best = clarity(["red"], self.COLLECTION)
+        assert clarity(["cat", "red"], self.COLLECTION, [0.0, 1.0], k=1) == best
+        assert clarity(["red", "cat"], self.COLLECTION, k=1) == best
+
+    def test_what_says_nothing_is_zero(self):
+        for captions in (["unicorn"], [""], ["cat dog", "red cat"]):
+            assert clarity(captions, self.COLLECTION) == pytest.approx(0.0, abs=1e-12)
+        assert clarity(["red"], self.COLLECTION, smoothing=0.0) == 0.0
+        assert math.isnan(clarity([], self.COLLECTION))
+
+    @given(st.lists(st.sampled_from(["cat", "dog red", "cat cat red", "new"]), min_size=1))
+    def test_never_negative_and_order_changes_nothing(self, captions):
+        found = clarity(captions, self.COLLECTION)
+        assert found >= 0
+        assert clarity(captions[::-1], self.COLLECTION) == pytest.approx(found, abs=1e-12)
+
+    @pytest.mark.parametrize(
+        ("details", "said"),
+        [
+            ({"captions": "cat"}, "one string"),
+            ({"captions": ["cat"], "scores": [1.0, 2.0]}, "one finite score for each of the 1"),
+            ({"captions": ["cat"], "scores": [NAN]}, "one finite score"),
+            ({"captions": ["cat"], "smoothing": 2}, "`smoothing` is 2"),
+        ],
+    )
+    def test_bad_arguments_are_refused(self, details, said):
+        with pytest.raises(PredictorError, match=said):
+            clarity(statistics=self.COLLECTION, **details)
+
+
+def row(prompt: str, n: int, seed: int = 0) -> dict:
+    """A row with all that any measure needs, of a result list of n documents."""
+    rng = np.random.default_rng(seed)
+    return {
+        "prompt": prompt,
+        "scores": rng.uniform(0.1, 1, n).tolist(),
+        "embeddings": rng.normal(size=(n, 3)).tolist(),
+        "results": list(range(n)),
+        "perturbed": list(range(n // 2, n + n // 2)),
+        "captions": [f"cat {number % 3}" for number in range(n)],
+    }
+
+
+ROWS = [row("a red cat", 8, 1), row("a dog", 5, 2)]
+
+
+class TestPredictor:
+    STATISTICS = CaptionStatistics.from_texts(["a red cat", "cat 0", "cat 1 2"])
+
+    @pytest.mark.parametrize("name", MEASURES)
+    def test_it_says_what_the_function_says(self, name):
+        options = {"pair_ratio": {"top": 2, "bottom": 2, "k": 5}}.get(name)
+        statistics = self.STATISTICS if name == "clarity" else None
+        found = PostRetrievalPredictor(name, options, statistics).predict(ROWS, "mean_p10")[:, 0]
+        functions = {
+            "nqc": lambda one: nqc([one["scores"]]),
+            "wig": lambda one: wig([one["scores"]], len(one["prompt"].split())),
+            "smv": lambda one: smv([one["scores"]]),
+            "sigma_max": lambda one: sigma_max([one["scores"]]),
+            "n_sigma": lambda one: n_sigma([one["scores"]], len(one["prompt"].split())),
+            "score_variation": lambda one: score_variation([one["scores"]]),
+            "autocorrelation": lambda one: autocorrelation([one["scores"]], [one["embeddings"]]),
+            "coherence": lambda one: coherence([one["scores"]], [one["embeddings"]]),
+            "pair_ratio": lambda one: pair_ratio([one["scores"]], [one["embeddings"]], 2, 2, 5),
+            "query_drift": lambda one: query_drift([one["results"]], [one["perturbed"]]),
+            "clarity": lambda one: [clarity(one["captions"], statistics, one["scores"])],
+        }
+        np.testing.assert_allclose(found, [functions[name](one)[0] for one in ROWS], rtol=1e-12)
+        assert np.unique(found).size == 2
+
+    @pytest.mark.parametrize("name", MEASURES)
+    def test_saved_and_loaded_it_says_the_same(self, tmp_path, name):
+        options = {name: 7 for name in MEASURES[name].options if name == "k"}
+        options |= {"top": 2, "bottom": 3} if name == "pair_ratio" else {}
+        statistics = self.STATISTICS if name == "clarity" else None
+        predictor = PostRetrievalPredictor(name, options, statistics)
+        loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
+        assert loaded.options == predictor.options
+        np.testing.assert_array_equal(loaded.predict(ROWS), predictor.predict(ROWS))
+
+    def test_every_kind_of_rows(self):
+        predictor = Predictor.from_pretrained("nqc")
+        plain = [{"prompt": one["prompt"], "scores": one["scores"]} for one in ROWS]
+        expected = predictor.predict(plain)
+        columns = {key: [one[key] for one in plain] for key in plain[0]}
+        for rows in (
+            iter(plain),
+            columns,
+            pd.DataFrame(plain),
+            Dataset.from_list(plain),
+            Dataset.from_list(plain).to_iterable_dataset(),
+        ):
+            np.testing.assert_array_equal(predictor.predict(rows), expected)
+        assert predictor.predict([]).shape == (0, 9)
+
+    def test_empty_lists_and_blank_prompts(self):
+        rows = [{"prompt": "", "scores": [2.0, 1.0]}, {"prompt": "a b", "scores": []}]
+        found = Predictor.from_pretrained("wig").predict(rows, "mean_rr")
+        assert found.tolist() == [[0.0], [0.0]]
+        vectors = [{"prompt": "a", "scores": [], "embeddings": np.empty((0, 3))}]
+        assert Predictor.from_pretrained("coherence").predict(vectors, "mean_rr").tolist() == [
+            [0.0]
+        ]
+
+    def test_the_collection_score_of_a_row(self):
+        rows = [{"prompt": "a", "scores": [3.0, 1.0], "collection_score": 4.0}]
+        assert Predictor.from_pretrained("nqc").predict(rows, "mean_rr").tolist() == [[0.25]]
+
+    def test_clarity_takes_the_named_collection(self, tmp_path, monkeypatch):
+        (tmp_path / "captions.txt").write_text("cat 0\ndog\n")
+        monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "captions.txt"))
+        assert (Predictor.from_pretrained("clarity").predict(ROWS) > 0).all()
+
+    @pytest.mark.parametrize(
+        ("name", "rows", "said"),
+        [
+            (
+                "nqc",
+                ["a cat"],
+                "the row at index 0 has no 'prompt'; nqc needs rows with prompt, sc",
+            ),
+            ("nqc", [{"prompt": "a"}], "no 'scores'"),
+            ("nqc", [{"prompt": 3, "scores": [1.0]}], "not a string"),
+            ("nqc", [{"prompt": "a", "scores": ["x"]}], "cannot read scores as numbers"),
+            ("nqc", [{"prompt": "a", "scores": [math.inf]}], "infinite"),
+            ("nqc", {"prompt": "a", "scores": [1.0]}, r"write \[row\]"),
+            ("nqc", {"prompt": ["a"], "scores": [[1.0], [2.0]]}, "not of one length"),
+            ("nqc", "a cat", "`rows` is a str"),
+            ("coherence", [{"prompt": "a", "scores": [1.0], "embeddings": [1.0]}], "shape"),
+            ("query_drift", [{"prompt": "a", "results": [1], "perturbed": [2.5]}], "whole numbers"),
+        ],
+    )
+    def test_bad_rows_are_refused(self, name, rows, said):
+        with pytest.raises(PredictorError, match=said):
+            Predictor.from_pretrained(name).predict(rows)
+
+    def test_bad_names_and_options_are_refused(self, tmp_path):
+        with pytest.raises(UnknownPredictorError, match="no post-retrieval predictor"):
+            PostRetrievalPredictor("nqc2")
+        with pytest.raises(PredictorError, match="nqc has no option 'depth'; it has: k"):
+            PostRetrievalPredictor("nqc", {"depth": 3})
+        with pytest.raises(PredictorError, match="needs `statistics`"):
+            PostRetrievalPredictor("clarity")
+        saved = PostRetrievalPredictor("nqc").save_pretrained(tmp_path / "saved")
+        text = (saved / "config.json").read_text()
+        (saved / "config.json").write_text(text.replace('"k"', '"depth"'))
+        with pytest.raises(CheckpointError, match="no option 'depth'"):
+            Predictor.from_pretrained(saved)

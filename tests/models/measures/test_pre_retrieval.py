@@ -1,0 +1,282 @@
+"""Pre-retrieval predictors, against counts and values worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.processes import run_python
+
+from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
+from pqpp_models.checkpoint import write_checkpoint
+from pqpp_models.measures.pre_retrieval import (
+    MEASURES,
+    CaptionStatistics,
+    PreRetrievalPredictor,
+    pre_retrieval_values,
+)
+from pqpp_models.measures.pre_retrieval.measures import NEED_POSTINGS
+
+# df: a 3, cat 2, dog 2, red 1; cf: a 5, cat 2, dog 4, red 1; N = 4, T = 12.
+CAPTIONS = ["A cat.", "a dog, a dog", "a red cat, a", "Dog dog"]
+LN = math.log
+
+
+@pytest.fixture(scope="module")
+def collection() -> CaptionStatistics:
+    return CaptionStatistics.from_texts(CAPTIONS, postings=True)
+
+
+def value(name: str, prompt: str, statistics: CaptionStatistics) -> float:
+    return pre_retrieval_values([prompt], statistics, [name])[0, 0]
+
+
+class TestStatistics:
+    def test_counts(self, collection):
+        assert collection.terms == ("a", "cat", "dog", "red")
+        assert collection.document_frequency.tolist() == [3, 2, 2, 1]
+        assert collection.collection_frequency.tolist() == [5, 2, 4, 1]
+        assert (collection.n_documents, collection.n_tokens) == (4, 12)
+        # ln f of "a": 0, ln 2, ln 2; of "dog": ln 2, ln 2.
+        expected = [LN(2) * math.sqrt(2) / 3, 0, 0, 0]
+        np.testing.assert_allclose(collection.log_deviation, expected, atol=1e-15)
+        assert [collection.documents(place).tolist() for place in range(4)] == [
+            [0, 1, 2],
+            [0, 2],
+            [1, 3],
+            [2],
+        ]
+
+    def test_terms_that_are_always_as_frequent_have_no_deviation(self):
+        for times in range(1, 12):
+            found = CaptionStatistics.from_texts([" ".join(["dog"] * times)] * 7)
+            assert found.log_deviation.tolist() == [0.0]
+
+    def test_captions_without_terms_are_no_documents(self):
+        assert CaptionStatistics.from_texts(["a", "", " ?! ", "b"]).n_documents == 2
+
+    def test_stopwords_are_left_out_everywhere(self):
+        found = CaptionStatistics.from_texts([*CAPTIONS, "a"], stopwords=["a"])
+        assert (found.terms, found.n_documents, found.n_tokens) == (("cat", "dog", "red"), 4, 7)
+
+    def test_a_file_has_one_caption_a_line(self, tmp_path, collection):
+        path = tmp_path / "captions.txt"
+        path.write_text("\n".join(CAPTIONS) + "\n\n", encoding="utf-8")
+        found = CaptionStatistics.from_file(path)
+        assert found.document_frequency.tolist() == collection.document_frequency.tolist()
+        assert found.n_documents == 4
+
+    @pytest.mark.parametrize("postings", [True, False])
+    def test_save_and_load(self, tmp_path, postings):
+        found = CaptionStatistics.from_texts(CAPTIONS, postings=postings)
+        loaded = CaptionStatistics.load(found.save(tmp_path / "collection"))
+        np.testing.assert_array_equal(
+            pre_retrieval_values(CAPTIONS, loaded, ["avg_idf", "sum_var", "scs"]),
+            pre_retrieval_values(CAPTIONS, found, ["avg_idf", "sum_var", "scs"]),
+        )
+        if postings:
+            assert value("query_scope", "cat", loaded) == value("query_scope", "cat", found)
+        else:
+            with pytest.raises(PredictorError, match="postings=True"):
+                value("query_scope", "cat", loaded)
+
+    def test_no_text_is_kept(self, tmp_path):
+        texts = ["zebra quietly umbrella", "umbrella zebra paints"]
+        folder = CaptionStatistics.from_texts(texts).save(tmp_path / "collection")
+        written = b"".join(path.read_bytes() for path in folder.iterdir())
+        assert b"zebra" in written and b"zebra quietly" not in written
+
+    @pytest.mark.parametrize(
+        ("texts", "said"),
+        [
+            ("a cat", "one string"),
+            ([], "no term"),
+            (["", "..."], "no term"),
+            (["a", None], "index 1 is a NoneType"),
+        ],
+    )
+    def test_bad_texts_are_refused(self, texts, said):
+        with pytest.raises(PredictorError, match=said):
+            CaptionStatistics.from_texts(texts)
+
+    def test_bad_files_are_refused(self, tmp_path, collection):
+        with pytest.raises(PredictorError, match="No such file"):
+            CaptionStatistics.from_file(tmp_path / "none.txt")
+        (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
+        with pytest.raises(PredictorError, match="not UTF-8"):
+            CaptionStatistics.from_file(tmp_path / "latin.txt")
+        saved = PreRetrievalPredictor("scs", collection).save_pretrained(tmp_path / "scs")
+        with pytest.raises(CheckpointError, match="'scs', not 'caption_statistics'"):
+            CaptionStatistics.load(saved)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"document_frequency": np.array([3, 2, 2, 9])},
+            {"collection_frequency": np.array([1, 2, 4, 1])},
+            {"terms": np.frombuffer(b"a\ncat", np.uint8)},
+            {"posting_documents": np.array([0, 1, 2, 0, 2, 1, 3, 7])},
+            {"posting_starts": np.array([0, 3, 5, 7, 9])},
+        ],
+    )
+    def test_counts_that_contradict_each_other_are_refused(self, collection, tmp_path, change):
+        config, tensors = collection.state()
+        kind = {"predictor_type": "caption_statistics"}
+        folder = write_checkpoint(tmp_path / "bad", {**kind, **config}, {**tensors, **change}, "")
+        with pytest.raises(CheckpointError, match="do not fit"):
+            CaptionStatistics.load(folder)
+
+
+# The terms of the prompt "a red cat": df 3, 1, 2 and cf 5, 1, 2 of N = 4, T = 12.
+IDF = [LN(4 / 3), LN(4), LN(2)]
+SCQ = [(1 + LN(5)) * LN(1 + 4 / 3), LN(5), (1 + LN(2)) * LN(3)]
+VAR = [LN(2) * math.sqrt(2) / 3 * LN(1 + 4 / 3), 0, 0]
+# Captions that hold both: a and red 1, a and cat 2, red and cat 1.
+PMI = [LN(4 * 1 / 3), LN(4 * 2 / 6), LN(4 * 1 / 2)]
+
+
+class TestMeasures:
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [
+            ("avg_idf", sum(IDF) / 3),
+            ("max_idf", LN(4)),
+            ("sum_idf", sum(IDF)),
+            ("std_idf", float(np.std(IDF))),
+            ("avg_ictf", (LN(12 / 5) + LN(12) + LN(6)) / 3),
+            ("avg_scq", sum(SCQ) / 3),
+            ("max_scq", max(SCQ)),
+            ("sum_scq", sum(SCQ)),
+            ("avg_var", sum(VAR) / 3),
+            ("max_var", max(VAR)),
+            ("sum_var", sum(VAR)),
+            ("scs", sum(math.log2(12 / cf / 3) / 3 for cf in (5, 1, 2))),
+            ("query_scope", LN(4 / 3)),
+            ("avg_pmi", sum(PMI) / 3),
+            ("max_pmi", max(PMI)),
+        ],
+    )
+    def test_by_hand(self, collection, name, expected):
+        assert value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
+
+    def test_every_measure_is_tested_by_hand(self):
+        marks = type(self).test_by_hand.pytestmark[0]
+        assert [name for name, _ in marks.args[1]] == list(MEASURES)
+
+    def test_repeated_terms_count_in_scs_only(self, collection):
+        for name in MEASURES:
+            same = value(name, "cat dog cat", collection) == value(name, "dog cat", collection)
+            assert same == (name != "scs")
+        twice = 2 / 3 * math.log2(2 / 3 * 12 / 2) + 1 / 3 * math.log2(1 / 3 * 12 / 4)
+        assert value("scs", "cat dog cat", collection) == pytest.approx(twice)
+
+    def test_unknown_terms_are_left_out(self, collection):
+        for name in MEASURES:
+            assert value(name, "a unicorn", collection) == value(name, "a", collection)
+
+    @pytest.mark.parametrize("prompt", ["", "  ", "unicorn", "?!"])
+    def test_without_a_known_term_all_are_zero(self, collection, prompt):
+        assert not pre_retrieval_values([prompt], collection).any()
+
+    def test_words_that_never_meet_have_no_pmi(self, collection):
+        assert value("avg_pmi", "red dog", collection) == 0.0
+
+    @given(st.permutations(["a", "red", "dog", "and", "a", "cat"]))
+    def test_order_of_words_changes_nothing(self, words):
+        statistics = CaptionStatistics.from_texts(CAPTIONS, postings=True)
+        found = pre_retrieval_values([" ".join(words)], statistics)
+        expected = pre_retrieval_values(["a red dog and a cat"], statistics)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+    @given(st.lists(st.text("ab ", max_size=8), min_size=1, max_size=12), st.integers(2, 4))
+    def test_copies_of_the_collection_change_no_ratio(self, captions, times):
+        if not "".join(captions).strip():
+            return
+        names = ["avg_idf", "max_idf", "sum_idf", "std_idf", "avg_ictf", "scs", "query_scope"]
+        names += ["avg_var", "max_pmi"]
+        once = CaptionStatistics.from_texts(captions, postings=True)
+        often = CaptionStatistics.from_texts(captions * times, postings=True)
+        found = pre_retrieval_values(captions, often, names)
+        np.testing.assert_allclose(
+            found, pre_retrieval_values(captions, once, names), rtol=1e-9, atol=1e-9
+        )
+
+    def test_shapes_and_names(self, collection):
+        assert pre_retrieval_values([], collection).shape == (0, len(MEASURES))
+        with pytest.raises(UnknownPredictorError, match="'idf'; available: avg_idf"):
+            pre_retrieval_values(["a"], collection, ["idf"])
+
+
+class TestPredictor:
+    @pytest.mark.parametrize("name", MEASURES)
+    def test_saved_and_loaded_it_says_the_same(self, collection, tmp_path, name):
+        predictor = PreRetrievalPredictor(name, collection)
+        loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
+        rows = [*CAPTIONS, "a unicorn", ""]
+        np.testing.assert_array_equal(loaded.predict(rows), predictor.predict(rows))
+        assert loaded.predict(rows, "mean_rr,mean_p10").shape == (6, 2)
+        # Which caption holds which terms leaves only with those that need it.
+        kept = loaded.statistics._postings is not None
+        assert kept == (name in NEED_POSTINGS)
+
+    @pytest.mark.parametrize("kind", ["text file", "folder"])
+    def test_the_named_collection(self, collection, tmp_path, monkeypatch, kind):
+        path = tmp_path / "captions"
+        if kind == "folder":
+            collection.save(path)
+        else:
+            path.write_text("\n".join(CAPTIONS))
+        monkeypatch.setenv("PQPP_COLLECTION", str(path))
+        found = Predictor.from_pretrained("query_scope").predict(["red"], "mean_hbpp")
+        assert found.tolist() == [[pytest.approx(LN(4))]]
+
+    def test_unknown_names_are_refused(self, collection):
+        with pytest.raises(UnknownPredictorError, match="no pre-retrieval predictor"):
+            PreRetrievalPredictor("idf", collection)
+
+    def test_importing_it_loads_nothing_heavy(self, tmp_path):
+        code = (
+            "import sys, pqpp_models.measures.pre_retrieval, pqpp_models.measures.post_retrieval\n"
+        )
+        code += "import pqpp_models.measures.ego_network\n"
+        code += "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+        loaded = run_python(code, tmp_path, PQPP_NO_AUTOLOAD="1").stdout.split()
+        heavy = {"torch", "transformers", "datasets", "nltk", "scipy", "pandas", "networkx"}
+        assert "pqpp_models" in loaded and not heavy & set(loaded)
+
+
+@pytest.fixture(scope="module")
+def coco(real_data) -> CaptionStatistics:
+    path = real_data / "captions" / "coco_val2014_captions.txt"
+    return CaptionStatistics.from_file(path, postings=True)
+
+
+@pytest.mark.realdata
+class TestRealData:
+    """Over 42 thousand MS COCO captions, on the validation split of v1.0."""
+
+    def test_the_collection(self, coco):
+        assert (coco.n_documents, coco.n_tokens, len(coco.terms)) == (41_966, 439_151, 9_038)
+
+    @pytest.mark.parametrize(
+        ("name", "target", "pearson", "kendall"),
+        [
+            ("max_idf", "mean_p10", -0.2498, -0.1748),
+            ("sum_idf", "mean_p10", -0.2396, -0.2013),
+            ("sum_scq", "mean_hbpp", -0.1034, -0.0679),
+            ("max_var", "mean_rr", -0.1004, -0.0657),
+            ("scs", "mean_p10", -0.1613, -0.1020),
+            ("avg_pmi", "mean_p10", 0.0777, 0.0906),
+        ],
+    )
+    def test_correlations(self, coco, read_split, name, target, pearson, kendall):
+        from scipy.stats import kendalltau, pearsonr
+
+        from pqpp_models import TARGETS
+
+        prompts, scores = read_split("validation")
+        predicted = PreRetrievalPredictor(name, coco).predict(prompts, target)[:, 0]
+        true = scores[:, TARGETS.index(target)]
+        assert pearsonr(predicted, true)[0] == pytest.approx(pearson, abs=5e-5)
+        assert kendalltau(predicted, true)[0] == pytest.approx(kendall, abs=5e-5)

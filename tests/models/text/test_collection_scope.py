@@ -1,0 +1,110 @@
+"""Scope and coherence: against counting by hand, and against a plain recomputation."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_models.text.collection import SAME, unit
+from pqpp_models.text.collection_scope import (
+    COHERENCE_NEIGHBOURS,
+    SCOPE_RANKS,
+    SHARES,
+    Postings,
+    coherence,
+)
+from pqpp_models.text.collection_state import pack_postings, unpack_postings
+from pqpp_models.text.words import content_words, words_of
+
+CAPTIONS = ["a red cat", "two cats on a mat", "a dog", "red mats, a red cat", "the of"]
+WORDS = ["cat", "dog", "red", "mat", "zebra", "a", "on", "the", "two"]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=6)
+RANDOM = np.random.default_rng(0)
+
+
+def counted(prompt, captions):
+    """Compute the scope again, with the words themselves."""
+    spoken = [words_of(caption) for caption in captions if words_of(caption) != words_of(prompt)]
+    sets = [set(content_words(words)) for words in spoken]
+    content = content_words(words_of(prompt))
+    rarity = {
+        word: np.log((len(sets) + 1) / (sum(word in one for one in sets) + 1)) for word in content
+    }
+    total = sum(rarity.values())
+    hits = np.array([sum(word in one for word in content) for one in sets])
+    share = np.array([sum(rarity[word] for word in content if word in one) for one in sets])
+    share = share / max(total, 1e-6)
+    top = [*np.sort(share)[::-1], *np.zeros(max(SCOPE_RANKS))]
+    return [
+        *(np.log1p((hits >= max(len(content) - missing, 1)).sum()) for missing in range(3)),
+        *(np.log1p((share > least).sum()) for least in SHARES),
+        *(top[rank - 1] for rank in SCOPE_RANKS),
+        *(total, total / max(len(content), 1)),
+    ]
+
+
+def test_scope_counts_captions_with_the_words():
+    found = Postings.build(CAPTIONS).scope(["a cat and a red mat", "a zebra", ""])
+    # One caption has all three words, two more have two of them, none more has one.
+    np.testing.assert_allclose(np.expm1(found[0, :3]), [1, 3, 3], atol=1e-5)
+    assert not found[1, :3].any() and not found[2].any()
+    assert found[1, -1] == pytest.approx(np.log(6), abs=1e-5)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=12), TEXTS)
+def test_scope_is_what_counting_words_gives(captions, prompt):
+    captions, prompt = [" ".join(words) for words in captions], " ".join(prompt)
+    found = Postings.build(captions).scope([prompt])[0]
+    np.testing.assert_allclose(found, counted(prompt, captions), atol=1e-5)
+
+
+def test_a_caption_does_not_count_itself():
+    others = Postings.build([*CAPTIONS[:3], *CAPTIONS[4:]])
+    own = Postings.build(CAPTIONS)
+    prompt = CAPTIONS[3].upper()
+    np.testing.assert_allclose(own.scope([prompt]), others.scope([prompt]), atol=1e-6)
+
+
+def test_postings_hold_no_words_and_come_back():
+    postings = Postings.build(CAPTIONS)
+    arrays = pack_postings(postings)
+    assert all(array.dtype.kind in "ui" for array in arrays.values())
+    again = unpack_postings(arrays)
+    np.testing.assert_array_equal(again.scope(CAPTIONS), postings.scope(CAPTIONS))
+    assert unpack_postings({}) is None
+
+
+@pytest.mark.parametrize("name", ["starts", "captions", "keys"])
+def test_postings_that_do_not_fit_are_refused(name):
+    arrays = pack_postings(Postings.build(CAPTIONS[:4]))
+    arrays[f"postings.{name}"] = arrays[f"postings.{name}"][:-1]
+    with pytest.raises(ValueError, match="postings"):
+        unpack_postings(arrays)
+
+
+def test_coherence_is_the_mean_cosine_of_pairs():
+    known, rows = unit(RANDOM.normal(size=(130, 8))), unit(RANDOM.normal(size=(300, 8)))
+    found = coherence(rows, known, SAME)
+    assert found.shape == (300, 2 * len(COHERENCE_NEIGHBOURS) + 1)
+    for number in (0, 299):
+        cosines = known @ rows[number]
+        order = np.argsort(-cosines)
+        for place, k in enumerate(COHERENCE_NEIGHBOURS):
+            pairs = (known[order[:k]] @ known[order[:k]].T)[np.triu_indices(k, 1)]
+            assert found[number, 2 * place] == pytest.approx(pairs.mean(), abs=1e-4)
+            deviation = cosines[order[:k]].std()
+            assert found[number, 2 * place + 1] == pytest.approx(deviation, abs=1e-4)
+        middle = np.linalg.norm(known[order[:20]].mean(axis=0))
+        assert found[number, -1] == pytest.approx(middle, abs=1e-4)
+
+
+@pytest.mark.parametrize("size", [150, 50])
+def test_coherence_leaves_the_prompt_itself_out(size):
+    known = unit(RANDOM.normal(size=(size, 8)))
+    with_own, without = coherence(known[:1], known, SAME), coherence(known[:1], known[1:], SAME)
+    np.testing.assert_allclose(with_own, without, atol=1e-5)
+
+
+def test_coherence_of_few_captions_is_finite():
+    found = coherence(unit(RANDOM.normal(size=(2, 4))), unit(RANDOM.normal(size=(1, 4))), SAME)
+    assert np.isfinite(found).all()

@@ -1,0 +1,255 @@
+"""A collection of one's own: the search for neighbours, files, and its place in a predictor."""
+
+import json
+
+import numpy as np
+import pytest
+from support.processes import run_pqpp
+
+from pqpp_models import CheckpointError, MissingResourceError, Predictor, PredictorError
+from pqpp_models.text import collection as collections
+from pqpp_models.text.collection import COUNTED, Collection, density, similarities, summarise, unit
+from pqpp_models.text.encoded_captions import (
+    EncodedCaptions,
+    encoder_of,
+    fingerprint,
+    with_collection,
+)
+
+RANDOM = np.random.default_rng(5)
+PROMPTS = ["A cat near an old clock.", "zebra", "", "two red birds on a mat"]
+CAPTIONS = [
+    f"{who} {where} {i}"
+    for i in range(7)
+    for who in ("A dog", "Two men")
+    for where in ("in a park", "by the sea", "near a clock")
+]
+
+
+def near_each_other(rows):
+    return unit(RANDOM.normal(size=(rows, 12)).astype(np.float32) + 1)
+
+
+@pytest.mark.parametrize("size", [1, 30, 1500])
+def test_faiss_finds_what_numpy_finds(size):
+    pytest.importorskip("faiss")
+    known = near_each_other(size)
+    rows = np.concatenate([near_each_other(9), known[:3]])
+    vectors, labelled = {2: known, 5: known[:, ::-1].copy()}, min(20, size)
+    means = {layer: np.zeros(12) for layer in vectors}
+    prompts = {2: rows, 5: rows[:, ::-1].copy()}
+    by = {
+        search: Collection(vectors, means, labelled, search).density_features(prompts)
+        for search in ("numpy", "faiss")
+    }
+    np.testing.assert_allclose(by["faiss"], by["numpy"], atol=2e-5)
+
+
+def test_captions_that_say_the_same_many_times_do_not_hide_others():
+    search = pytest.importorskip("pqpp_models.text.collection_search")
+    pytest.importorskip("faiss")
+    row, others = near_each_other(1), near_each_other(90)
+    known = np.concatenate([np.repeat(row, 300, axis=0), others])
+    found = search.nearest(row, known, 60)[0]
+    expected = -np.sort(-similarities(row, others)[0])[:60]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_the_old_numbers_are_those_of_the_nearest_thousand():
+    similarity = RANDOM.uniform(-1, 1, size=(3, COUNTED + 300)).astype(np.float32)
+    nearest = -np.sort(-similarity, axis=1)[:, :COUNTED]
+    np.testing.assert_allclose(density(similarity), summarise(nearest), rtol=1e-5)
+
+
+def test_a_large_collection_is_searched_by_faiss_where_it_is_there(monkeypatch):
+    from pqpp_models.text import collection_search
+
+    monkeypatch.setattr(collection_search, "LARGE", 10)
+    found = {True: object(), False: None}
+    for installed in (True, False):
+        monkeypatch.setattr("importlib.util.find_spec", lambda name, there=installed: found[there])
+        assert collection_search.uses_faiss("auto", 10) is installed
+        assert not collection_search.uses_faiss("auto", 9)
+        assert not collection_search.uses_faiss("numpy", 10**9)
+    with pytest.raises(MissingResourceError, match=r"install pqpp\[collection\]"):
+        collection_search.uses_faiss("faiss", 3)
+    with pytest.raises(PredictorError, match="use one of auto, numpy, faiss"):
+        Collection({}, {}, 0, "hnsw")
+    assert collections.LARGE > 10_000
+
+
+@pytest.fixture
+def captions(ensemble):
+    encoder, layers = encoder_of(ensemble)
+    return EncodedCaptions.build(CAPTIONS, encoder, ensemble.tokenizer, layers)
+
+
+def rest_of(captions):
+    """All but the states, as the class takes it."""
+    return captions.tables, captions.postings, captions.encoder, captions.fingerprint
+
+
+def test_captions_come_back_from_their_folder(captions, tmp_path):
+    folder = captions.save_pretrained(tmp_path / "mine")
+    again = EncodedCaptions.from_pretrained(folder)
+    assert len(again) == len(captions) == len(CAPTIONS)
+    assert again.fingerprint == captions.fingerprint and again.encoder == captions.encoder
+    for layer, states in captions.states.items():
+        np.testing.assert_array_equal(again.states[layer], states)
+    np.testing.assert_array_equal(again.tables.counts, captions.tables.counts)
+    content = b"".join(path.read_bytes() for path in folder.iterdir())
+    assert b"park" not in content and b"Two men" not in content
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    captions.save_pretrained(folder)
+    assert first == {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_words_said_twice_count_once(ensemble):
+    encoder, layers = encoder_of(ensemble)
+    said = ["A cat.", "a cat", "", "!!", "Two dogs"]
+    assert len(EncodedCaptions.build(said, encoder, ensemble.tokenizer, layers)) == 2
+    with pytest.raises(PredictorError, match="no caption with words"):
+        EncodedCaptions.build(["", "?"], encoder, ensemble.tokenizer, layers)
+    with pytest.raises(PredictorError, match="layer 9 was asked for; the encoder has 0 to 2"):
+        EncodedCaptions.build(said, encoder, ensemble.tokenizer, [9])
+
+
+@pytest.mark.parametrize("change", [{"captions": 3}, {"layers": []}, {"layers": [7]}])
+def test_damaged_collections_are_refused(captions, tmp_path, change):
+    folder = captions.save_pretrained(tmp_path / "mine")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | change))
+    with pytest.raises(CheckpointError, match="holds no usable collection") as caught:
+        EncodedCaptions.from_pretrained(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_predictor_is_no_collection(ensemble, tmp_path):
+    folder = ensemble.save_pretrained(tmp_path / "predictor")
+    with pytest.raises(CheckpointError, match="a predictor of type 'text_ensemble', not a coll"):
+        EncodedCaptions.from_pretrained(folder)
+
+
+def test_the_labelled_captions_stay_and_the_others_go(ensemble, captions, tmp_path):
+    made = with_collection(ensemble, captions)
+    old, new = ensemble.model.collection, made.model.collection
+    assert len(new) == old.labelled + len(CAPTIONS) and new.labelled == old.labelled
+    for layer, vectors in new.vectors.items():
+        np.testing.assert_array_equal(vectors[: old.labelled], old.vectors[layer][: old.labelled])
+        expected = unit(captions.states[layer] - old.means[layer])
+        np.testing.assert_array_equal(vectors[old.labelled :], expected)
+    before, after = ensemble.predict(PROMPTS), made.predict(PROMPTS)
+    assert np.abs(after - before).max() > 1e-4
+    np.testing.assert_allclose(ensemble.predict(PROMPTS), before)  # left as it was
+    distance = ensemble.predict_with_uncertainty(PROMPTS).distance
+    np.testing.assert_array_equal(made.predict_with_uncertainty(PROMPTS).distance, distance)
+    saved = Predictor.from_pretrained(made.save_pretrained(tmp_path / "made"))
+    np.testing.assert_allclose(saved.predict(PROMPTS), after, atol=5e-3)
+    assert f"by {len(CAPTIONS)} others" in (tmp_path / "made" / "README.md").read_text()
+
+
+def test_words_are_those_of_labelled_and_new_captions():
+    from pqpp_models.text.collection_scope import Postings
+    from pqpp_models.text.encoded_captions import _postings_beside_labelled
+
+    labelled = ["a red cat on a mat", "two dogs"]
+    new = ["a cat and a red dog", "birds in the sky"]
+    old = Postings.build([*labelled, "what goes away: a cat, a sky"])
+    joined = _postings_beside_labelled(old, Postings.build(new), 2)
+    expected = Postings.build([*labelled, *new])
+    for name in ("words", "starts", "captions", "keys"):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name))
+        assert getattr(joined, name).dtype == getattr(expected, name).dtype
+
+
+def test_the_training_prompts_again_are_not_counted_twice(ensemble, captions):
+    old = ensemble.model.collection
+    own = {k: captions.states[k].copy() for k in captions.states}
+    for layer in own:  # the states that the first labelled caption has, whatever its length
+        own[layer][0] = old.vectors[layer][0] * 3 + old.means[layer]
+    same = EncodedCaptions(own, *rest_of(captions))
+    made = with_collection(ensemble, same)
+    assert len(made.model.collection) == old.labelled + len(CAPTIONS) - 1
+
+
+def test_another_encoder_is_refused(ensemble, captions):
+    other = EncodedCaptions(captions.states, *rest_of(captions)[:-1], "0" * 64)
+    with pytest.raises(PredictorError, match="another encoder's weights; build it with"):
+        with_collection(ensemble, other)
+    lacking = EncodedCaptions({2: captions.states[2]}, *rest_of(captions))
+    with pytest.raises(PredictorError, match="lacks layer 0"):
+        with_collection(ensemble, lacking)
+    assert fingerprint(ensemble.encoder) == captions.fingerprint != fingerprint(ensemble.tuned)
+
+
+@pytest.mark.parametrize("name", ["static", "n_words"])
+def test_predictors_without_a_collection_say_so(name, captions):
+    with pytest.raises(PredictorError, match=f"{name} has no collection that can be replaced"):
+        with_collection(Predictor.from_pretrained(name), captions)
+
+
+def test_from_a_file_to_a_predictor_by_the_command_line(
+    ensemble, captions, tmp_path, monkeypatch, capsys
+):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    from pqpp_cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    ensemble.save_pretrained(tmp_path / "ensemble")
+    table = pa.table({"id": range(len(CAPTIONS)), "text": CAPTIONS})
+    pa.parquet.write_table(table, tmp_path / "captions.parquet")
+    build = ("collection", "build", "captions.parquet", "--column", "text")
+    build += ("--predictor", "ensemble", "--output", "mine")
+    assert main(build) == 0
+    assert "42 distinct captions of 42" in capsys.readouterr().out
+    again = EncodedCaptions.from_pretrained(tmp_path / "mine")
+    for layer, states in captions.states.items():
+        np.testing.assert_allclose(again.states[layer], states, atol=1e-3)
+    attach = ("collection", "attach", "mine", "--predictor", "ensemble", "--output", "made")
+    assert main(attach) == 0
+    assert "102 captions, 60 of them labelled" in capsys.readouterr().out
+    made = Predictor.from_pretrained(tmp_path / "made")
+    expected = with_collection(Predictor.from_pretrained(tmp_path / "ensemble"), again)
+    np.testing.assert_allclose(made.predict(PROMPTS), expected.predict(PROMPTS), atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("build", "c.txt", "--predictor", "static", "--output", "x"), "static has no collection"),
+        (("build", "c.txt", "--model", "./absent", "--output", "x"), "no text encoder"),
+        (("build", "absent.txt", "--model", "x", "--output", "x"), "absent.txt: No such file"),
+        (("build", "c.txt", "--output", "x"), "one of the arguments --predictor --model"),
+        (("build", "c.txt", "--model", "m", "--layers", "a", "--output", "x"), "whole numbers"),
+        (("attach", "c.txt", "--predictor", "static", "--output", "x"), "static has no collection"),
+    ],
+)
+def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
+    (tmp_path / "c.txt").write_text("a cat\n")
+    done = run_pqpp("collection", *arguments, cwd=tmp_path, HF_HUB_OFFLINE="1")
+    assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_no_other_model_is_lost_to_an_output(ensemble, captions, tmp_path, monkeypatch, capsys):
+    from pqpp_cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    ensemble.save_pretrained(tmp_path / "te")
+    captions.save_pretrained(tmp_path / "mine")
+    (tmp_path / "c.txt").write_text("a cat\n")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    # None of the long work may be done for nothing.
+    for work in ("EncodedCaptions.build", "EncodedCaptions.from_pretrained", "load_encoder"):
+        monkeypatch.setattr(f"pqpp_models.text.encoded_captions.{work}", None)
+    for arguments, held in (
+        (("build", "c.txt", "--predictor", "te", "--output", "te"), "a 'text_ensemble'"),
+        (("build", "c.txt", "--model", "te", "--output", "te"), "a 'text_ensemble'"),
+        (("attach", "mine", "--predictor", "te", "--output", "mine"), "a 'collection'"),
+    ):
+        assert main(("collection", *arguments)) == 2
+        said = capsys.readouterr()
+        assert f"{arguments[-1]} holds {held}, which a" in said.err and said.out == ""
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before

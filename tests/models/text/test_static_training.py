@@ -1,0 +1,155 @@
+"""Distillation, calibration and the outside model on made-up prompts."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from pqpp_models.text.instructions import OutsideModel, begins_lower  # noqa: E402
+from pqpp_models.text.static.fitting import (  # noqa: E402
+    DistilSettings,
+    OutsideSettings,
+    StaticModule,
+    distil,
+    first_points,
+    fit_calibration,
+    fit_outside,
+)
+from pqpp_models.text.words import WordTables, cue_features  # noqa: E402
+
+SMALL = DistilSettings(
+    piece_size=8,
+    filters=12,
+    hidden_size=16,
+    point_size=4,
+    dropout=0.0,
+    point_weight=0.0,
+    epochs=10,
+    batch_size=8,
+    learning_rate=1e-2,
+)
+
+
+def made_up(n=200, seed=0):
+    random = np.random.default_rng(seed)
+    encoded = [random.integers(1, 30, size=random.integers(1, 9)).tolist() for _ in range(n)]
+    goals = np.array([[np.mean(np.array(row) < 10), len(row) / 9] for row in encoded])
+    points = random.normal(size=(n, 4)).astype(np.float32)
+    return encoded, goals, points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def first_pieces():
+    return torch.randn(30, 8, generator=torch.Generator().manual_seed(1)) * 0.3
+
+
+def test_the_network_is_the_module():
+    torch.manual_seed(0)
+    encoded = made_up(40)[0]
+    module = StaticModule(first_pieces(), 2, SMALL).eval()
+    network = module.to_static(2)
+    exact = torch.from_numpy(network.pieces * network.scales[:, None])
+    module.pieces.weight.data.copy_(exact)
+    from pqpp_models.text.encoder.encoding import pad
+
+    with torch.no_grad():
+        scores, points = module(**pad(encoded, 0))
+    ours, places = network(encoded)
+    np.testing.assert_allclose(ours, scores.numpy(), atol=5e-3)
+    expected = torch.nn.functional.normalize(points, dim=1).numpy()
+    np.testing.assert_allclose(places, expected, atol=2e-2)
+
+
+def test_distilling_learns_and_repeats():
+    encoded, goals, points = made_up()
+    first, second = (distil(encoded, goals, points, first_pieces(), SMALL, 3) for _ in range(2))
+    for one, other in zip(first.parameters(), second.parameters(), strict=True):
+        assert torch.equal(one, other)
+    new, true, _ = made_up(seed=9)
+    scores = first.to_static(2)(new)[0]
+    assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
+
+
+def test_points_keep_similarities():
+    vectors = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    wide = vectors @ np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
+    wide /= np.linalg.norm(wide, axis=1, keepdims=True)
+    points = first_points(wide, 3)
+    np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
+
+
+def test_deviations_cover_nine_in_ten():
+    random = np.random.default_rng(0)
+    scores = random.normal(size=(4000, 2))
+    distance = random.uniform(0, 1, 4000).astype(np.float32)
+    true = 0.5 * scores + 1 + random.normal(size=scores.shape) * (0.1 + distance)[:, None]
+    found = fit_calibration(scores, true, distance, np.array([0.5, 0.9]), [True, False])
+    assert found["slope"] == pytest.approx([0.5, 0.5], abs=0.05)
+    assert found["offset"] == pytest.approx([1, 1], abs=0.05)
+    assert (found["spread"][:, 1] > 0.5).all()
+    assert found["spread"][0, 4] > 0 == found["spread"][1, 4]
+
+
+def test_the_gate_stays_closed_for_captions():
+    captions = [f"A man {verb} a wave on a board." for verb in ("riding", "catching")] * 100
+    instructions = [f"{n} cats left of a box" for n in ("two", "three", "four")] * 20
+    tables = WordTables.build(captions)
+    inside = cue_features(captions, tables, own=True), begins_lower(captions)
+    outside = cue_features(instructions, tables), begins_lower(instructions)
+    settings = OutsideSettings(closed_share=1.0, ridge=1.0, expected={"unknown_words": -1.0})
+    model = fit_outside(inside, outside, np.tile([0.9, 0.5, 0.1], 20), settings)
+    assert model.gate(*inside).max() < 1e-4
+    assert model.gate(*outside).min() > 0.5
+    strict = model.strict(outside[0][:3])
+    assert strict[0] > strict[1] > strict[2]
+    harder = cue_features(["two zyxq cats left of a box"], tables)
+    assert model.strict(harder)[0] < strict[0]
+    again = OutsideModel.from_tensors(model.tensors())
+    assert np.array_equal(again.gate(*outside), model.gate(*outside))
+
+
+def test_the_script_trains_a_predictor(tmp_path):
+    pytest.importorskip("transformers")
+    from models.made_up import made_up as made_up_prompts
+    from support.tiny_models import load_script, save_text_encoder
+    from transformers import AutoModel, AutoTokenizer
+
+    from pqpp_models import Predictor
+    from pqpp_models.text.collection_data import Benchmark, cached_layer_means
+
+    script = load_script("train_static")
+    folder = save_text_encoder(tmp_path / "encoder")
+    prompts, scores = made_up_prompts(50)
+    prompts = [f"{prompt} {number}" for number, prompt in enumerate(prompts)]
+    captions = [f"{prompt} again {i}" for i, prompt in enumerate(made_up_prompts(40, seed=1)[0])]
+    instructions = [f"a photo of {number} cats" for number in ("two", "three", "four")] * 4
+    texts = script.Texts(prompts, captions, instructions, np.tile([0.9, 0.5, 0.2], 4), ["a robot"])
+    recipe = {
+        **{
+            "model": str(folder),
+            "layers": [0, 1, 2],
+            "seed": 0,
+            "config": "made up",
+            "encoder": "tiny",
+        },
+        **{"collection_captions": 20, "made_up": 0},
+        "teacher": {"kernel_layers": [2, 1], "networks": 2, "hidden_size": 8, "epochs": 1},
+        "student": {
+            **{"piece_size": 8, "filters": 8, "hidden_size": 8, "point_size": 4},
+            **{"epochs": 1, "batch_size": 16},
+        },
+        "outside": {"ridge": 1.0, "expected": {"unknown_words": -1.0}},
+    }
+    benchmark = Benchmark(prompts, scores, prompts[:5], scores[:5], np.arange(1, 51))
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    encoder = AutoModel.from_pretrained(folder).eval()
+    cache = str(tmp_path / "cache")
+    encoded = cached_layer_means(encoder, tokenizer, texts.all, [0, 1, 2], cache)
+    again = cached_layer_means(encoder, tokenizer, texts.all, [0, 1, 2], cache)
+    assert all(np.array_equal(encoded[layer], again[layer]) for layer in encoded)
+    fitted = script.fit_teacher(recipe, texts, encoded, benchmark)
+    student = script.fit_student(recipe, texts, encoded, fitted, encoder, tokenizer)
+    predictor = script.assemble(recipe, texts, fitted, student, tokenizer, benchmark)
+    predictor.details |= script.describe(recipe, texts, predictor)
+    saved = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "static"))
+    assert np.isfinite(saved.predict([*prompts, ""])).all()
+    assert "Not measured" in (tmp_path / "static" / "README.md").read_text("utf-8")
