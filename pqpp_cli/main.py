@@ -102,9 +102,9 @@ class _Version(argparse.Action):
 
 def _is_for_the_user(error: Exception) -> bool:
     """Tell errors that describe bad input from errors of our own making."""
-    from pqpp_cli.errors import is_typed
+    from pqpp_files.errors import PqppError
 
-    return isinstance(error, OSError) or is_typed(error)
+    return isinstance(error, OSError | PqppError)
 
 
 def _one_line(error: Exception) -> str:

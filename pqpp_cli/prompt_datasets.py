@@ -42,7 +42,7 @@ def load_rows(options: argparse.Namespace):
     from datasets.exceptions import DatasetGenerationError
 
     import pqpp_datasets  # noqa: F401 (registers, also where the start-up files are switched off)
-    from pqpp_cli.errors import is_typed
+    from pqpp_files.errors import PqppError
     from pqpp_hub.reasons import reason_behind
 
     if not sys.stderr.isatty():
@@ -50,7 +50,7 @@ def load_rows(options: argparse.Namespace):
     try:
         rows = _split_of(_loaded(options), options)
     except Exception as error:
-        if is_typed(error):
+        if isinstance(error, PqppError):
             raise
         # The texts of the Hub's client may hold request headers, and with them a token.
         refused = reason_behind(error)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_files.errors import FileError
 
 
 def refuse_unwritable_file(path: str | os.PathLike[str]) -> None:
@@ -22,16 +22,16 @@ def refuse_unwritable_file(path: str | os.PathLike[str]) -> None:
         path: The file; neither it nor its folder need be there.
 
     Raises:
-        PredictorError: It is a folder, or its folder cannot be one or be written to.
+        FileError: It is a folder, or its folder cannot be one or be written to.
 
     Example:
         >>> refuse_unwritable_file("/")
         Traceback (most recent call last):
-        pqpp_models.errors.PredictorError: / is a folder; name a file
+        pqpp_files.errors.FileError: / is a folder; name a file
     """
     place = Path(path)
     if place.is_dir():
-        raise PredictorError(f"{place} is a folder; name a file")
+        raise FileError(f"{place} is a folder; name a file")
     if not place.exists() or place.is_file():  # a pipe or a device is not replaced
         refuse_unwritable_folder(place.resolve().parent)
 
@@ -43,19 +43,19 @@ def refuse_unwritable_folder(folder: str | os.PathLike[str]) -> None:
         folder: The folder; it need not be there.
 
     Raises:
-        PredictorError: It or what it shall lie in is a file, or cannot be written to.
+        FileError: It or what it shall lie in is a file, or cannot be written to.
 
     Example:
         >>> refuse_unwritable_folder(__file__)
         Traceback (most recent call last):
-        pqpp_models.errors.PredictorError: ...whole_folder.py is a file; name a folder
+        pqpp_files.errors.FileError: ...whole_folder.py is a file; name a folder
     """
     place = Path(folder).absolute()
     nearest = next(one for one in (place, *place.parents) if one.exists())
     if not nearest.is_dir():
-        raise PredictorError(f"{nearest} is a file; name a folder")
+        raise FileError(f"{nearest} is a file; name a folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise PredictorError(f"{nearest} cannot be written to; name another folder")
+        raise FileError(f"{nearest} cannot be written to; name another folder")
 
 
 def refuse_foreign_files(folder: str | os.PathLike[str], patterns: Sequence[str]) -> None:
@@ -68,17 +68,15 @@ def refuse_foreign_files(folder: str | os.PathLike[str], patterns: Sequence[str]
         patterns: The names that may be in it.
 
     Raises:
-        CheckpointError: It holds something else, or is a file.
+        FileError: It holds something else, or is a file.
     """
     place = Path(folder).expanduser()
     if place.exists() and not place.is_dir():
-        raise CheckpointError(f"{place} is a file; name a folder")
+        raise FileError(f"{place} is a file; name a folder")
     names = sorted(path.name for path in place.iterdir()) if place.exists() else []
     foreign = [name for name in names if not any(fnmatchcase(name, one) for one in patterns)]
     if foreign:
-        raise CheckpointError(
-            f"{place} holds other things ({', '.join(foreign[:3])}); name a new folder"
-        )
+        raise FileError(f"{place} holds other things ({', '.join(foreign[:3])}); name a new folder")
 
 
 @contextlib.contextmanager
@@ -93,7 +91,7 @@ def whole_folder(folder: str | os.PathLike[str], patterns: Sequence[str]) -> Ite
         patterns: The names of what an older one may hold.
 
     Raises:
-        CheckpointError: It holds something else, or is a file.
+        FileError: It holds something else, or is a file.
     """
     place = Path(folder).expanduser().absolute()
     refuse_foreign_files(place, patterns)

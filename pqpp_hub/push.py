@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqpp_files.errors import PqppError
 from pqpp_hub.names import content_id, is_repository_id
 from pqpp_hub.reasons import reason_of
 
@@ -20,7 +21,7 @@ _MAIN = "main"
 _TRIES = 3
 
 
-class HubError(ValueError):
+class HubError(PqppError):
     """The Hub cannot be reached or refuses; the message says why and what to do, and no token."""
 
 

@@ -4,8 +4,10 @@ All of them are ``PredictorError``, which is a ``ValueError``: the command line 
 class, prints the line and exits with 2.
 """
 
+from pqpp_files.errors import PqppError
 
-class PredictorError(ValueError):
+
+class PredictorError(PqppError):
     """A predictor was given something that it cannot use.
 
     >>> issubclass(CheckpointError, PredictorError) and issubclass(PredictorError, ValueError)

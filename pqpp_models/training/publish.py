@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pqpp_models.checkpoint import check_place
-from pqpp_models.errors import HubError, PredictorError
+from pqpp_models.errors import HubError
 from pqpp_models.training.arguments import Recipe
 
 Returned = TypeVar("Returned")
@@ -107,10 +107,10 @@ def or_exit(main: Callable[[], Returned]) -> Returned:
         >>> or_exit(lambda: 0)
         0
     """
-    from pqpp_datasets.errors import BenchmarkError
+    from pqpp_files.errors import PqppError
 
     try:
         return main()
-    except (PredictorError, BenchmarkError) as error:
+    except PqppError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         sys.exit(2)

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.labels import SCORES
 from torch.nn import functional
 
+from pqpp_feedback.rahf.feedback import FeedbackModel
+from pqpp_feedback.rahf.labels import SCORES
 from pqpp_models.errors import PredictorError
 
 Decode = Callable[[torch.Tensor], torch.Tensor]

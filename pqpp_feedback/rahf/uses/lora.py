@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from pqpp_feedback.rahf.gallery import Picture
 from torch import nn
 from torch.nn import functional
 from transformers.utils import ModelOutput
 
+from pqpp_feedback.rahf.gallery import Picture
 from pqpp_files.whole_folder import whole_folder
 from pqpp_models.errors import CheckpointError, MissingResourceError
 from pqpp_models.images.pairs import open_image

@@ -9,13 +9,14 @@ torch = pytest.importorskip("torch", reason="RAHF needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 pytest.importorskip("PIL", reason="images need pillow")
 
-from pqpp_feedback.rahf.bench import bench_richhf  # noqa: E402
-from pqpp_feedback.rahf.tables import TABLES  # noqa: E402
-from pqpp_feedback.rahf.trained_baselines import TrainedBaseline  # noqa: E402
 from support.tiny_models import load_script, save_clip  # noqa: E402
 from support.tiny_rahf import tiny_feedback  # noqa: E402
 
 from pqpp_datasets.richhf.scenes import write_scenes  # noqa: E402
+from pqpp_feedback.rahf.bench import bench_richhf  # noqa: E402
+from pqpp_feedback.rahf.tables import TABLES  # noqa: E402
+from pqpp_feedback.rahf.trained_baselines import TrainedBaseline  # noqa: E402
+from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_models import CheckpointError, PredictorError  # noqa: E402
 
 
@@ -124,11 +125,11 @@ def test_a_broken_baseline_is_refused(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")
     made = TrainedBaseline.from_backbone("resnet", str(save_resnet(tmp_path / "resnet")), 32)
-    with pytest.raises(CheckpointError, match=r"other things \(notes.txt\); name a new folder"):
+    with pytest.raises(FileError, match=r"other things \(notes.txt\); name a new folder"):
         made.save_pretrained(tmp_path / "other")
     saved = made.save_pretrained(tmp_path / "saved")
     (saved / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match=r"other things \(notes.txt\); name a new folder"):
+    with pytest.raises(FileError, match=r"other things \(notes.txt\); name a new folder"):
         made.save_pretrained(saved)
     assert (saved / "notes.txt").read_text() == "mine" and TrainedBaseline.is_saved_in(saved)
     with pytest.raises(CheckpointError, match="holds no usable backbone"):

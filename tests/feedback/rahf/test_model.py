@@ -6,11 +6,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="RAHF needs torch")
 pytest.importorskip("transformers", reason="RAHF needs transformers")
 
-from pqpp_feedback.rahf.labels import KEYWORD_TASK, TASKS, VARIANTS  # noqa: E402
-from pqpp_feedback.rahf.words import read_rewritten, split_words  # noqa: E402
 from support.tiny_rahf import PROMPTS, tiny_feedback, tiny_processor  # noqa: E402
 
 from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback  # noqa: E402
+from pqpp_feedback.rahf.labels import KEYWORD_TASK, TASKS, VARIANTS  # noqa: E402
+from pqpp_feedback.rahf.words import read_rewritten, split_words  # noqa: E402
+from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_models import CheckpointError, PredictorError, registration  # noqa: E402
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (48, 40, 3), dtype=np.uint8)
@@ -185,7 +186,7 @@ def test_saving_again_keeps_the_card_and_foreign_files(tmp_path):
     (folder / "README.md").write_text("how it was trained")
     assert (feedback.save_pretrained(folder) / "README.md").read_text() == "how it was trained"
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match=r"holds other things \(notes.txt\)"):
+    with pytest.raises(FileError, match=r"holds other things \(notes.txt\)"):
         feedback.save_pretrained(folder)
 
 

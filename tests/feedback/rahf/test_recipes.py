@@ -7,7 +7,8 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from support.tiny_models import load_script
 
-from pqpp_models import CheckpointError, PredictorError
+from pqpp_files.errors import FileError
+from pqpp_models import PredictorError
 from pqpp_models.training.arguments import RecipeError, build_recipe
 
 KINDS = {
@@ -59,6 +60,7 @@ def test_some_rows_are_left_to_validate_on(rows):
 @pytest.mark.parametrize(("published", "name"), [(True, "pqpp"), (False, "not the published")])
 def test_a_card_says_what_its_figures_come_from(published, name):
     from huggingface_hub import ModelCard
+
     from pqpp_feedback.rahf.publishing import render_card
 
     recipe = {"dataset": "pqpp", "dataset_config": "richhf", "validation_split": "validation"}
@@ -154,5 +156,5 @@ def test_foreign_files_are_refused_before_the_training(tmp_path):
         if more:
             pytest.importorskip("peft", reason="fine-tuning needs peft")
         recipe = getattr(module, KINDS[script])(output_dir=str(folder.parent), **more)
-        with pytest.raises(CheckpointError, match=r"holds other things \(notes.txt\)"):
+        with pytest.raises(FileError, match=r"holds other things \(notes.txt\)"):
             getattr(module, train)(recipe, *([] if more else [None, None]))

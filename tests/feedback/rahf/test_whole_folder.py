@@ -2,8 +2,8 @@
 
 import pytest
 
+from pqpp_files.errors import FileError
 from pqpp_files.whole_folder import refuse_foreign_files, whole_folder
-from pqpp_models import CheckpointError
 
 FILES = ("config.json", "model-*.safetensors")
 
@@ -31,7 +31,7 @@ def test_an_empty_folder_is_taken_and_a_file_is_not(tmp_path):
     (tmp_path / "empty").mkdir()
     write(tmp_path / "empty", "new")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(CheckpointError, match="is a file; name a folder"):
+    with pytest.raises(FileError, match="is a file; name a folder"):
         write(tmp_path / "file", "new")
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -78,10 +78,10 @@ def test_foreign_files_stay(tmp_path, when):
     said = r"holds other things \(notes.txt\); name a new folder"
     if when == "before":
         mine.write_text("mine")
-        with pytest.raises(CheckpointError, match=said):
+        with pytest.raises(FileError, match=said):
             refuse_foreign_files(tmp_path / "model", FILES)
     with (
-        pytest.raises(CheckpointError, match=said),
+        pytest.raises(FileError, match=said),
         whole_folder(tmp_path / "model", FILES) as beside,
     ):
         mine.write_text("mine")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models.made_up import made_up
-from models.reference_lexical import Reference
+from models.text.reference_lexical import Reference
 
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.text.lexical.features import DENSE, dense_features, weighted_entries

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
-from pqpp_feedback.rahf.words import MarkedPath
 from transformers.modeling_outputs import BaseModelOutput
+
+from pqpp_feedback.rahf.words import MarkedPath
 
 if TYPE_CHECKING:
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback

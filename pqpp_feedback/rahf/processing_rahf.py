@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from pqpp_feedback.rahf.labels import TASKS, VARIANTS
-from pqpp_feedback.rahf.words import SUFFIX, split_words
 from transformers import BatchFeature, ProcessorMixin
 
+from pqpp_feedback.rahf.labels import TASKS, VARIANTS
+from pqpp_feedback.rahf.words import SUFFIX, split_words
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 

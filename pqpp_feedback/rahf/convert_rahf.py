@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
-
 from pqpp_models.errors import CheckpointError
 
 if TYPE_CHECKING:
     import torch
+
     from pqpp_feedback.rahf.configuration_rahf import RahfConfig
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 
@@ -312,10 +312,10 @@ def _one(weights: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
 
 def main() -> None:
     """Convert a file and save the model with its processor."""
-    from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-    from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
     from transformers import AutoTokenizer, ViTImageProcessor
 
+    from pqpp_feedback.rahf.processing_rahf import RahfProcessor
+    from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
     from pqpp_files.whole_folder import refuse_foreign_files
     from pqpp_models.pretrained import loading
 

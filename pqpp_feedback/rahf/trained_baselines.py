@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from torch.nn import functional
+from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcessor
+
 from pqpp_feedback.rahf.baselines import ClipBaseline, ResnetBaseline
 from pqpp_feedback.rahf.evaluation import Predictions
 from pqpp_feedback.rahf.examples import Examples
 from pqpp_feedback.rahf.labels import HEATMAPS
-from torch.nn import functional
-from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcessor
-
 from pqpp_files.whole_folder import refuse_foreign_files, whole_folder
 from pqpp_models.checkpoint import EXTRA_FILES, WEIGHTS
 from pqpp_models.errors import CheckpointError

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from pqpp_feedback.rahf.evaluation import (
     Predictions,
     Truth,
@@ -19,7 +20,6 @@ from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.labels import SCORES
 from pqpp_feedback.rahf.provenance import counted, is_published
 from pqpp_feedback.rahf.tables import tables
-
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.pretrained import loading
 
@@ -109,7 +109,6 @@ def clip_baselines(
         size: Pixels along a side of the heatmaps.
     """
     from pqpp_feedback.rahf.baselines import clip_gradient_heatmaps, clip_similarity
-
     from pqpp_models.images.pairs import open_image
 
     clip, processor = _loaded_clip(name)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
-from pqpp_feedback.rahf.modeling_rahf import RahfOutput, squared_error
 from torch import nn
 from torch.nn import functional
 from transformers import AutoModel
 
+from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
+from pqpp_feedback.rahf.modeling_rahf import RahfOutput, squared_error
 from pqpp_models.clip.modeling_clip_predictor import feature_size, pooled
 from pqpp_models.images.embedding import pixels_of, tokens_of
 

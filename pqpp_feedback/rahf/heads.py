@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 import torch
-from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from torch import nn
+
+from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 
 
 class ChannelLayerNorm(nn.LayerNorm):

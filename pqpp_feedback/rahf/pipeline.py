@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from transformers.pipelines.base import Pipeline
+
 from pqpp_feedback.rahf.feedback import (
     Feedback,
     FeedbackModel,
@@ -13,8 +15,6 @@ from pqpp_feedback.rahf.feedback import (
 )
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_feedback.rahf.pictures import heatmap_image, overlay
-from transformers.pipelines.base import Pipeline
-
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 

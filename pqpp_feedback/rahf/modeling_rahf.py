@@ -9,9 +9,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
-from pqpp_feedback.rahf.configuration_rahf import RahfConfig
-from pqpp_feedback.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
-from pqpp_feedback.rahf.labels import HEATMAPS, KEYWORD_TASK, SCORES, TASKS
 from torch import nn
 from torch.nn import functional
 from transformers import AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
@@ -19,6 +16,9 @@ from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils import ModelOutput
 
+from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+from pqpp_feedback.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
+from pqpp_feedback.rahf.labels import HEATMAPS, KEYWORD_TASK, SCORES, TASKS
 from pqpp_models.errors import PredictorError
 from pqpp_models.strict_loading import StrictLoading
 

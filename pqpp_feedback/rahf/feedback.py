@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
 from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, split_words
-
 from pqpp_models.errors import CheckpointError, PredictorError
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ class FeedbackModel:
             batch_size: Images at once.
         """
         import torch
+
         from pqpp_feedback.rahf.decoding import rewrite_freely
 
         texts: list[str] = []
@@ -178,6 +179,7 @@ class FeedbackModel:
 
     def _judge_batch(self, images: Sequence[Any], prompts: Sequence[str]) -> Iterable[Feedback]:
         import torch
+
         from pqpp_feedback.rahf.decoding import mark_words
 
         batch = self._prepared(images, prompts)
@@ -236,7 +238,6 @@ def _fetched(
 ) -> Path:
     """Return the folder of what is downloaded, each file checked, or found in the cache."""
     from pqpp_feedback.rahf.publishing import FILES
-
     from pqpp_models import hub
 
     if not hub.is_repository_id(name):
@@ -250,7 +251,6 @@ def _loaded(folder: Path, name: str | os.PathLike[str]) -> tuple[Any, Any]:
     """Return the model and the processor of a folder; nobody is asked for what is not in it."""
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-
     from pqpp_models.pretrained import loading
 
     remedy = "give a folder or OWNER/REPOSITORY written by training/train_rahf.py"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numbers
 from typing import Any, Self
 
-from pqpp_feedback.rahf.labels import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
+from pqpp_feedback.rahf.labels import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS
 from pqpp_models.errors import PredictorError
 from pqpp_models.registration import announce, announce_processor
 

@@ -15,7 +15,6 @@ from typing import Any
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel, check_batch_size
 from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
 from pqpp_feedback.rahf.pictures import overlay
-
 from pqpp_files.written_beside import written_beside
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
