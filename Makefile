@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp_* hub_cards -type f -not -name '*.pyc')
-CHECKED := pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks tests training
+SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp.py pqpp_* hub_cards -type f -not -name '*.pyc')
+CHECKED := pqpp.py pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks tests training
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all bench lint format clean

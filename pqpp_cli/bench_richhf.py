@@ -39,14 +39,14 @@ def run(options: argparse.Namespace) -> None:
     """Evaluate the models and print the four tables beside the published figures."""
     import datasets
     import transformers.utils.logging
-    from pqpp_feedback.rahf.bench import bench_richhf
-    from pqpp_feedback.rahf.tables import format_tables, published
 
     from pqpp_cli.bench import FORMATS
     from pqpp_cli.errors import CommandError
     from pqpp_cli.options import names_of
     from pqpp_cli.output import emit, format_of
     from pqpp_datasets.richhf.richhf import SPLITS
+    from pqpp_feedback.rahf.bench import bench_richhf
+    from pqpp_feedback.rahf.tables import format_tables, published
     from pqpp_files.whole_folder import refuse_unwritable_file
 
     if options.split not in SPLITS:

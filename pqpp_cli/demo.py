@@ -53,9 +53,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _print_predictions(predictor, targets) -> None:
-    from pqpp_cli.predict import answers, format_answers
+    from pqpp_cli.predict import format_answers
+    from pqpp_models.predict import predicted_columns
 
-    print(format_answers("table", answers(predictor, list(_PROMPTS), targets, uncertainty=True)))
+    print(
+        format_answers(
+            "table", predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
+        )
+    )
 
 
 def _bench_on_sample(folder: Path) -> Path:

@@ -46,6 +46,8 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Judge the folder and write the page."""
     import transformers.utils.logging
+
+    from pqpp_cli.output import emit
     from pqpp_feedback.rahf.feedback import FeedbackModel
     from pqpp_feedback.rahf.gallery import (
         judge_folder,
@@ -53,8 +55,6 @@ def run(options: argparse.Namespace) -> None:
         render_gallery,
         save_overlays,
     )
-
-    from pqpp_cli.output import emit
 
     check_options(options)
     pictures = read_folder(options.folder)
@@ -82,7 +82,6 @@ def check_options(options: argparse.Namespace) -> None:
     """Refuse before anything is read what would fail after the work, or leave half a result."""
     from pqpp_feedback.rahf.feedback import check_batch_size, check_threshold
     from pqpp_feedback.rahf.gallery import check_sort_by
-
     from pqpp_files.whole_folder import refuse_unwritable_file, refuse_unwritable_folder
 
     check_sort_by(options.sort_by)

@@ -78,67 +78,12 @@ def run(options: argparse.Namespace) -> None:
     else:
         prompts = _prompts(options)
     predictor = _predictor(options, rows)
-    if options.uncertainty and not predictor.knows_uncertainty:
-        raise CommandError(
-            f"--uncertainty: {predictor.name} does not know how sure it is; leave the option out, "
-            "or use a predictor that does, like static"
-        )
-    found = answers(predictor, prompts, options.targets, options.uncertainty, rows)
-    emit(format_answers(style, found), options.output)
+    from pqpp_models.predict import predicted_columns
 
-
-def answers(
-    predictor, prompts: list[str], targets=None, uncertainty: bool = False, rows=None
-) -> dict:
-    """Ask a predictor about prompts.
-
-    Args:
-        predictor: The predictor.
-        prompts: The prompts.
-        targets: Names of targets; all of the predictor's if left out.
-        uncertainty: Also give standard deviations; the predictor must know them.
-        rows: The prompts' rows, for predictors that need more than the text.
-
-    Returns:
-        Name to column, as in files: `prompt`, the targets, TARGET_deviation where uncertainty was
-        wanted, `distance` and `far` where the predictor knows them.
-    """
-    from pqpp_models.targets import resolve_targets
-
-    targets = resolve_targets(targets, predictor.targets)
+    asked = prompts if predictor.inputs == "text" else rows
     progress = len(prompts) > 20_000 and sys.stderr.isatty()
-    if not predictor.knows_uncertainty:
-        asked = prompts if predictor.inputs == "text" else rows
-        values = predictor.predict(asked, targets, progress=progress)
-        return {"prompt": prompts, **dict(zip(targets, values.T.tolist(), strict=True))}
-    found = _measured(predictor, prompts, targets, progress)
-    columns = {"prompt": prompts, **dict(zip(targets, found.values.T.tolist(), strict=True))}
-    if uncertainty:
-        names = [f"{target}_deviation" for target in targets]
-        columns |= dict(zip(names, found.deviations.T.tolist(), strict=True))
-    far = predictor.is_far(found.distance).tolist()
-    return {**columns, "distance": found.distance.tolist(), "far": far}
-
-
-def _measured(predictor, prompts: list[str], targets: tuple[str, ...], progress: bool):
-    """Ask for predictions with their uncertainty, a part of the prompts at a time."""
-    import numpy as np
-    from tqdm import tqdm
-
-    from pqpp_models import Uncertain
-
-    size = predictor.chunk_size
-    starts = tqdm(
-        range(0, max(len(prompts), 1), size),
-        desc=predictor.name,
-        unit=f" x {size} rows",
-        disable=not progress,
-    )
-    parts = [
-        predictor.predict_with_uncertainty(prompts[start : start + size], targets)
-        for start in starts
-    ]
-    return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    found = predicted_columns(predictor, asked, options.targets, options.uncertainty, progress)
+    emit(format_answers(style, found), options.output)
 
 
 def _check_sources(options: argparse.Namespace) -> None:
@@ -196,7 +141,7 @@ def _predictor(options: argparse.Namespace, rows=None):
 
 
 def format_answers(style: str, columns: dict) -> str | bytes:
-    r"""Return what `answers` returned in one of `FORMATS`; Parquet is bytes.
+    r"""Return what `predicted_columns` returned in one of `FORMATS`; Parquet is bytes.
 
     Example:
         >>> format_answers("jsonl", {"prompt": ["a cat"], "mean_rr": [0.5]})

@@ -8,7 +8,15 @@ import pkgutil
 import pytest
 
 PACKAGES = (
-    *("pqpp_autoload", "pqpp_cli", "pqpp_datasets", "pqpp_feedback", "pqpp_files", "pqpp_hub"),
+    *(
+        "pqpp",
+        "pqpp_autoload",
+        "pqpp_cli",
+        "pqpp_datasets",
+        "pqpp_feedback",
+        "pqpp_files",
+        "pqpp_hub",
+    ),
     *("pqpp_metrics", "pqpp_models"),
 )
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

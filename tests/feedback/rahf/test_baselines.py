@@ -6,13 +6,14 @@ import pytest
 torch = pytest.importorskip("torch", reason="baselines need torch")
 transformers = pytest.importorskip("transformers", reason="baselines need transformers")
 
+from support.tiny_models import save_clip  # noqa: E402
+
 from pqpp_feedback.rahf.baselines import (  # noqa: E402
     ClipBaseline,
     ResnetBaseline,
     clip_gradient_heatmaps,
     clip_similarity,
 )
-from support.tiny_models import save_clip  # noqa: E402
 
 IMAGES = list(np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8))
 PROMPTS = ["a red cat", "a dog", "birds"]

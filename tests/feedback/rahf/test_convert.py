@@ -9,10 +9,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="RAHF needs torch")
 transformers = pytest.importorskip("transformers", reason="RAHF needs transformers")
 
-from pqpp_feedback.rahf.convert_rahf import convert, read_config, read_weights  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
+from pqpp_feedback.rahf.convert_rahf import convert, read_config, read_weights  # noqa: E402
 from pqpp_models import CheckpointError  # noqa: E402
 
 C, GRID, PATCH, HEADS = 16, 8, 4, 2

@@ -8,8 +8,6 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from pqpp_feedback.rahf.augmentation import augment, cropped, recoloured  # noqa: E402
-
 from pqpp_datasets.errors import OptionError  # noqa: E402
 from pqpp_datasets.richhf.richhf import prompt_tokens, row_of  # noqa: E402
 from pqpp_datasets.richhf.scenes import (  # noqa: E402
@@ -21,6 +19,7 @@ from pqpp_datasets.richhf.scenes import (  # noqa: E402
 )
 from pqpp_datasets.richhf.shapes import COLOURS, SHAPES  # noqa: E402
 from pqpp_datasets.richhf.tfrecord import read_records  # noqa: E402
+from pqpp_feedback.rahf.augmentation import augment, cropped, recoloured  # noqa: E402
 
 
 def test_scenes_are_made_by_their_numbers():
@@ -173,9 +172,8 @@ def test_the_command_says_in_one_line_what_is_wrong(tmp_path, words, monkeypatch
 
 
 def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
-    from pqpp_feedback.rahf.provenance import is_published
-
     from pqpp_datasets.sources import Release, Source
+    from pqpp_feedback.rahf.provenance import is_published
 
     def source(name, content):
         return Source(name, "", len(content), hashlib.sha256(content).hexdigest())
@@ -206,7 +204,6 @@ def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
 def test_a_split_that_is_not_there_is_told(tmp_path, split, dataset, said):
     pytest.importorskip("torch", reason="examples need torch")
     from pqpp_feedback.rahf.examples import load_split
-
     from pqpp_models import PredictorError
 
     with pytest.raises(PredictorError, match=said):
@@ -229,8 +226,9 @@ def table(tmp_path_factory):
 
 class TestExamples:
     def examples(self, table, **options):
-        from pqpp_feedback.rahf.examples import Examples
         from support.tiny_rahf import tiny_processor
+
+        from pqpp_feedback.rahf.examples import Examples
 
         return Examples(table, tiny_processor(options.pop("variant", "multi_head")), 32, **options)
 

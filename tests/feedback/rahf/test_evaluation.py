@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+
 from pqpp_feedback.rahf.evaluation import (
     Predictions,
     Truth,
@@ -14,7 +15,6 @@ from pqpp_feedback.rahf.evaluation import (
     summary,
 )
 from pqpp_feedback.rahf.tables import STYLES, TABLES, format_tables, published, tables
-
 from pqpp_models import PredictorError
 
 

@@ -5,7 +5,6 @@ import pytest
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from pqpp_feedback.rahf.gallery import read_folder  # noqa: E402
-
 from pqpp_models import PredictorError  # noqa: E402
 
 

@@ -16,7 +16,6 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 pytest.importorskip("PIL", reason="images need pillow")
 
-from pqpp_feedback.rahf.publishing import render_card, save_whole  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from support import local_hub  # noqa: E402
 from support.processes import run_python  # noqa: E402
@@ -26,6 +25,7 @@ from transformers import ViTConfig  # noqa: E402
 
 from pqpp_datasets.richhf.scenes import write_scenes  # noqa: E402
 from pqpp_feedback.rahf import RahfConfig  # noqa: E402
+from pqpp_feedback.rahf.publishing import render_card, save_whole  # noqa: E402
 from pqpp_models import CheckpointError  # noqa: E402
 from pqpp_models.training.arguments import RecipeError  # noqa: E402
 from pqpp_models.training.loop import rate_factor  # noqa: E402

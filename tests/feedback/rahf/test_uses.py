@@ -9,10 +9,10 @@ torch = pytest.importorskip("torch", reason="RAHF needs torch")
 pytest.importorskip("transformers", reason="RAHF needs transformers")
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from pqpp_feedback.rahf.gallery import judge_folder, read_folder, render_gallery  # noqa: E402
-from pqpp_feedback.rahf.pictures import heatmap_to_mask, overlay  # noqa: E402
 from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 
+from pqpp_feedback.rahf.gallery import judge_folder, read_folder, render_gallery  # noqa: E402
+from pqpp_feedback.rahf.pictures import heatmap_to_mask, overlay  # noqa: E402
 from pqpp_models import PredictorError, registration  # noqa: E402
 
 
@@ -337,9 +337,9 @@ def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
 def test_fine_tuning_tells_the_network_what_the_pipeline_tells_it(tmp_path):
     pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
     pytest.importorskip("peft", reason="fine-tuning needs peft")
-    from pqpp_feedback.rahf.gallery import Picture
     from support.tiny_rahf import diffusion_xl
 
+    from pqpp_feedback.rahf.gallery import Picture
     from pqpp_feedback.rahf.uses.lora import DenoisingModel, Images
 
     picture(0, (40, 24)).save(tmp_path / "a.png")

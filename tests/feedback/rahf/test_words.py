@@ -1,9 +1,9 @@
 """The way from tokens to words and back, whatever prompts and tokenizers do."""
 
 import pytest
-from pqpp_feedback.rahf.words import MarkedPath, read_rewritten, rewrite, split_words
 
 from pqpp_datasets.richhf.richhf import prompt_tokens
+from pqpp_feedback.rahf.words import MarkedPath, read_rewritten, rewrite, split_words
 
 QUIRKS = [
     "a red cat and a red cat",

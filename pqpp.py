@@ -1,0 +1,64 @@
+"""pqpp: how well will this prompt do, and how good are images in people's eyes?
+
+The names below are the front door; each is imported when it is first used. The packages behind it:
+`pqpp_datasets` (benchmarks), `pqpp_metrics` (metrics), `pqpp_models` (predictors) and
+`pqpp_feedback` (what a person would say of an image). `python -m pqpp` is the `pqpp` command.
+
+Example:
+    >>> import pqpp
+    >>> table = pqpp.predict(["A man riding a wave.", "Two robots play chess."], "mean_hbpp")
+    >>> list(table.columns)[:2], len(table)
+    (['prompt', 'mean_hbpp'], 2)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pqpp_datasets.load import list_benchmarks, load_benchmark
+    from pqpp_files.errors import PqppError
+    from pqpp_models.predict import predict
+    from pqpp_models.predictor import Predictor
+    from pqpp_models.registry import list_predictors
+
+_HOMES = {
+    "PqppError": "pqpp_files.errors",
+    "Predictor": "pqpp_models.predictor",
+    "list_benchmarks": "pqpp_datasets.load",
+    "list_predictors": "pqpp_models.registry",
+    "load_benchmark": "pqpp_datasets.load",
+    "predict": "pqpp_models.predict",
+}
+
+__all__ = [
+    "PqppError",
+    "Predictor",
+    "list_benchmarks",
+    "list_predictors",
+    "load_benchmark",
+    "predict",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pqpp")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
+
+
+if __name__ == "__main__":
+    import sys
+
+    from pqpp_cli.main import main
+
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""Loading a benchmark by its name, without a word about where it comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import datasets
+
+
+def load_benchmark(name: str = "pqpp", **options: Any) -> datasets.DatasetDict | datasets.Dataset:
+    """Load a benchmark: `datasets.load_dataset("pqpp", name, ...)`.
+
+    Args:
+        name: One of `list_benchmarks()`.
+        options: What `load_dataset` takes: `split`, `data_dir`, `streaming` and so on.
+
+    Example:
+        >>> load_benchmark("sample", split="test").column_names[:3]
+        ['prompt_id', 'source', 'prompt']
+    """
+    import datasets
+
+    from pqpp_datasets.registration import register
+
+    register()  # also where the start-up files are switched off
+    return datasets.load_dataset("pqpp", name, **options)
+
+
+def list_benchmarks() -> list[str]:
+    """Return the names that `load_benchmark` takes, the default one first.
+
+    Example:
+        >>> list_benchmarks()[0]
+        'pqpp'
+    """
+    from pqpp_datasets.benchmarks import BENCHMARKS
+
+    return list(BENCHMARKS)

@@ -1,0 +1,70 @@
+"""`import pqpp`: cheap, whole, and not broken by what lies beside the user's script."""
+
+import subprocess
+import sys
+
+import pytest
+from support.processes import run_python
+
+import pqpp
+
+
+def test_every_name_is_there():
+    assert set(pqpp.__all__) <= set(dir(pqpp))
+    for name in (*pqpp.__all__, "__version__"):
+        assert getattr(pqpp, name)
+    with pytest.raises(AttributeError, match="no attribute 'predictt'"):
+        pqpp.predictt  # noqa: B018
+
+
+def test_importing_it_imports_nothing_else(tmp_path):
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        "import time; t = time.perf_counter(); import pqpp; t = time.perf_counter() - t\n"
+        "print(sorted(m for m in set(sys.modules) - before if m.startswith(('pqpp_', 'numpy'))))\n"
+        "print(t < 0.05)"
+    )
+    assert run_python(code, tmp_path).stdout.split("\n")[:2] == ["[]", "True"]
+
+
+def test_one_prompt_is_one_row():
+    table = pqpp.predict("A man riding a wave on a surfboard.", ["mean_hbpp"], uncertainty=True)
+    assert table.columns.tolist() == [
+        "prompt",
+        "mean_hbpp",
+        "mean_hbpp_deviation",
+        "distance",
+        "far",
+    ]
+    (value,) = pqpp.Predictor.from_pretrained("static").predict(table.prompt.tolist(), "mean_hbpp")
+    assert table.mean_hbpp.tolist() == value.tolist()
+
+
+@pytest.mark.parametrize("beside", ["file", "folder"])
+def test_what_lies_beside_the_script_does_not_matter(tmp_path, cache, beside):
+    if beside == "file":
+        (tmp_path / "pqpp.py").write_text("raise RuntimeError('the wrong file')")
+    else:
+        (tmp_path / "pqpp").mkdir()
+        (tmp_path / "pqpp" / "pqpp.py").write_text("raise RuntimeError('the wrong file')")
+        (tmp_path / "pqpp" / "train.csv").write_text("a,b\n1,2\n")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from datasets import load_dataset\n"
+        "print(load_dataset('pqpp', 'sample', split='test').column_names[2])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "prompt", done.stderr
+
+
+def test_the_module_is_the_command(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "pqpp", "predict", "A cat.", "--target", "mean_hbpp"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and "mean_hbpp" in done.stdout, done.stderr
