@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from pqpp_feedback.rahf.gallery import read_folder
 from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
-
 from pqpp_feedback.rahf.uses.lora import (
     FILES,
     DenoisingModel,

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accelerate.utils import gather_object
+from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
+
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.evaluation import evaluate, join, predict_rows, summary, truth_of
 from pqpp_feedback.rahf.examples import BLINDS, Examples, fingerprint, load_split
@@ -15,8 +17,6 @@ from pqpp_feedback.rahf.provenance import is_published
 from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
 from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, refuse_unused
 from pqpp_feedback.rahf.tokenizer import new_tokenizer
-from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
-
 from pqpp_files.whole_folder import refuse_foreign_files
 from pqpp_models.pretrained import loading
 from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
