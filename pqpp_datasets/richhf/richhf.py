@@ -12,7 +12,6 @@ prompt has tokens; they are kept, `labels_match` says so.
 import contextlib
 import io
 import numbers
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -50,7 +49,6 @@ _SCORES = {
 }
 _MAPS = {"implausibility_map": "artifact_map", "misalignment_map": "misalignment_map"}
 _LABELS = "prompt_misalignment_label"
-_SEPARATORS = re.compile(r'[,.?!":;\s]+')
 # A part is what a process takes at a time, a table is what is in memory at a time.
 _RECORDS_IN_PART, _RECORDS_IN_TABLE = 1000, 250
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
@@ -71,21 +69,6 @@ _JOINED = pa.schema(
         "image": _IMAGE,
     }
 )
-
-
-def prompt_tokens(prompt: str) -> list[str]:
-    """Split a prompt into the tokens that RichHF's labels are given for.
-
-    The tokens are the non-empty pieces between the characters `,.?!":;` and blanks.
-
-    Args:
-        prompt: A prompt of Pick-a-Pic.
-
-    Example:
-        >>> prompt_tokens('A cat, sitting on a "red" mat.')
-        ['A', 'cat', 'sitting', 'on', 'a', 'red', 'mat']
-    """
-    return [token for token in _SEPARATORS.split(prompt) if token]
 
 
 def features(options: Mapping[str, object]):
@@ -163,6 +146,8 @@ def _rows(path: Path, wanted: list) -> Iterator[dict]:
 
 
 def _joined(row: Mapping[str, object], images: PickapicImages) -> dict:
+    from pqpp_metrics.functional.keywords import prompt_tokens
+
     prompt, image = images.prompt(row["uid"]), images.image(row["uid"])
     tokens = None if prompt is None else prompt_tokens(prompt)
     return {

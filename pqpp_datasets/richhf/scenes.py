@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_datasets.errors import BenchmarkError, OptionError
-from pqpp_datasets.richhf.richhf import SPLITS, prompt_tokens, write_split
+from pqpp_datasets.richhf.richhf import SPLITS, write_split
 from pqpp_datasets.richhf.shapes import (
     COLOURS,
     GROUNDS,
@@ -38,6 +38,7 @@ from pqpp_datasets.richhf.shapes import (
     plant_artifact,
 )
 from pqpp_files.written_beside import written_beside
+from pqpp_metrics.functional.keywords import prompt_tokens
 
 MAP_SIZE = 512
 """Pixels along a side of a published heatmap."""

@@ -1,22 +1,22 @@
 """The words of a prompt, their rewriting with `_0`, and the exact way back.
 
-RichHF labels words: the non-empty pieces of a prompt between `,.?!":;` and blanks. A word that the
-image does not show is rewritten with the suffix `_0` (section 4.1.1 of the paper). What a tokenizer
-does to a word (repeated words, unknown characters, changed case) must not move a label to another
-word; so words are tokenized one by one, and decoding follows them.
+RichHF labels words: the non-empty pieces of a prompt between `,.?!":;` and plain spaces. A word
+that the image does not show is rewritten with the suffix `_0` (section 4.1.1 of the paper). What a
+tokenizer does to a word (repeated words, unknown characters, changed case) must not move a label to
+another word; so words are tokenized one by one, and decoding follows them.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pqpp_metrics.functional.keywords import TOKEN
+
 SUFFIX = "_0"
-_WORD = re.compile(r'[^,.?!":;\s]+')
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def split_words(prompt: str) -> list[Word]:
         >>> [word.text for word in split_words('A cat, a "red" cat.')]
         ['A', 'cat', 'a', 'red', 'cat']
     """
-    return [Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(prompt)]
+    return [Word(m.group(), m.start(), m.end()) for m in TOKEN.finditer(prompt)]
 
 
 def rewrite(prompt: str, labels: Sequence[int]) -> str:

@@ -8,9 +8,25 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import to_numpy
 
-# RichHF's tokens: what is left between these characters.
-_BETWEEN_TOKENS = re.compile(r'[,.?!":;\s]+')
+# RichHF's tokens: what is left between these characters; of all blanks only the plain space counts.
+TOKEN = re.compile(r'[^,.?!":; ]+')
 _SUFFIX = "_0"
+
+
+def prompt_tokens(prompt):
+    r"""The tokens of a prompt that RichHF's labels are given for.
+
+    Args:
+        prompt: Split at `,.?!":;` and the plain space, and at no other blank.
+
+    Returns:
+        List of tokens, none empty, in order.
+
+    Example:
+        >>> prompt_tokens('A cat\nsitting on a "red" mat.')
+        ['A', 'cat\nsitting', 'on', 'a', 'red', 'mat']
+    """
+    return TOKEN.findall(prompt)
 
 
 def keyword_f1(predictions, references):
@@ -20,7 +36,7 @@ def keyword_f1(predictions, references):
 
     - labels, one for each token of the prompt: 0 misaligned, 1 aligned; compared place by place;
     - the prompt, with the suffix `_0` after each misaligned token, as the paper's model writes
-      it; tokens are what is left between blanks and `,.?!":;`. Because a model may also change
+      it; tokens are what is left between spaces and `,.?!":;`. Because a model may also change
       words, the misaligned tokens are compared as a bag: one hit for each that both sides mark.
 
     Args:
@@ -96,10 +112,8 @@ def misaligned_tokens(text):
     Returns:
         List of tokens, in order.
     """
-    tokens = _BETWEEN_TOKENS.split(text)
-    return [
-        token[: -len(_SUFFIX)] for token in tokens if token.endswith(_SUFFIX) and len(token) > 2
-    ]
+    marked = (token for token in prompt_tokens(text) if token.endswith(_SUFFIX) and len(token) > 2)
+    return [token.removesuffix(_SUFFIX) for token in marked]
 
 
 def _count_in_labels(index, predicted, marked):

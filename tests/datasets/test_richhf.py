@@ -12,7 +12,7 @@ from support.benchmark_folders import heatmap, richhf_rows, write_richhf
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.richhf.richhf import prompt_tokens, record_of, write_split
+from pqpp_datasets.richhf.richhf import record_of, write_split
 from pqpp_datasets.richhf.tfrecord import encode_example, parse_example, write_records
 from pqpp_datasets.sources import release
 
@@ -132,16 +132,10 @@ def test_record_that_is_no_example(tmp_path):
         load(tmp_path)
 
 
-def test_split_rule():
-    assert prompt_tokens('a;b:c!d?e.f,g "h"  i\tj\n') == list("abcdefghij")
-    assert prompt_tokens("it's a mid-night dog's") == ["it's", "a", "mid-night", "dog's"]
-    assert prompt_tokens(" ,. ") == []
-
-
 def write_pickapic(folder, images=True):
     folder.mkdir()
     rows = {
-        "caption": ["a cat, alone", "two words"],
+        "caption": ["a cat, alone\n ", "two words"],
         "image_0_uid": ["uid-1", "other"],
         "image_1_uid": ["none", "uid-2"],
     }
@@ -154,8 +148,8 @@ def write_pickapic(folder, images=True):
 def test_prompts_and_images_by_uid(tmp_path):
     pickapic = write_pickapic(tmp_path / "pick")
     rows = load(write_richhf(tmp_path / "rich"), pickapic_dir=str(pickapic), split="train")
-    assert rows["prompt"][:] == [None, "a cat, alone", "two words", None]
-    assert rows["tokens"][1:3] == [["a", "cat", "alone"], ["two", "words"]]
+    assert rows["prompt"][:] == [None, "a cat, alone\n ", "two words", None]
+    assert rows["tokens"][1:3] == [["a", "cat", "alone\n"], ["two", "words"]]
     assert rows["token_labels"][1:3] == [[1, 0], [1, 0, 1]]
     assert rows["labels_match"][:] == [None, False, False, None]  # kept, and flagged
     assert np.array_equal(np.asarray(rows[2]["image"]), np.asarray(open_image(heatmap(22))))
@@ -166,7 +160,7 @@ def test_prompts_without_images(tmp_path):
     pickapic = write_pickapic(tmp_path / "pick", images=False)
     folder = write_richhf(tmp_path / "rich")
     rows = list(load(folder, pickapic_dir=str(pickapic), split="train", streaming=True))
-    assert [row["prompt"] for row in rows][1:3] == ["a cat, alone", "two words"]
+    assert [row["prompt"] for row in rows][1:3] == ["a cat, alone\n ", "two words"]
     assert [row["image"] for row in rows] == [None] * 4
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import keyword_f1
+from pqpp_metrics.functional.keywords import prompt_tokens
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=6), min_size=1))
@@ -39,6 +40,19 @@ def test_texts_and_labels_agree_where_the_words_are_the_same():
     text = keyword_f1(["a_0 b c_0"], ["a_0 b_0 c"])
     labels = keyword_f1([[0, 1, 0]], [[0, 0, 1]])
     assert text == labels
+
+
+def test_tokens_are_split_by_the_published_rule():
+    """At `,.?!":;` and the plain space: tabs and line breaks are part of a token."""
+    assert prompt_tokens("a cat\nsitting on a mat") == ["a", "cat\nsitting", "on", "a", "mat"]
+    assert prompt_tokens('a;b:c!d?e.f,g "h"  i\tj\u00a0k') == [*"abcdefgh", "i\tj\u00a0k"]
+    assert prompt_tokens("it's a mid-night dog's") == ["it's", "a", "mid-night", "dog's"]
+    assert prompt_tokens(" ,. ") == []
+
+
+def test_a_text_is_split_by_the_same_rule():
+    result = keyword_f1(["a cat_0\nmat_0"], ["a cat mat_0"])
+    assert (result["n_predicted"], result["n_marked"], result["n_hits"]) == (1, 1, 0)
 
 
 def test_separators_and_the_bare_suffix():

@@ -9,7 +9,7 @@ import pytest
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from pqpp_datasets.errors import OptionError  # noqa: E402
-from pqpp_datasets.richhf.richhf import prompt_tokens, row_of  # noqa: E402
+from pqpp_datasets.richhf.richhf import row_of  # noqa: E402
 from pqpp_datasets.richhf.scenes import (  # noqa: E402
     heatmap,
     main,
@@ -20,6 +20,7 @@ from pqpp_datasets.richhf.scenes import (  # noqa: E402
 from pqpp_datasets.richhf.shapes import COLOURS, SHAPES  # noqa: E402
 from pqpp_datasets.richhf.tfrecord import read_records  # noqa: E402
 from pqpp_feedback.rahf.augmentation import augment, cropped, recoloured  # noqa: E402
+from pqpp_metrics.functional.keywords import prompt_tokens  # noqa: E402
 
 
 def test_scenes_are_made_by_their_numbers():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pqpp_datasets.richhf.richhf import prompt_tokens
 from pqpp_feedback.rahf.words import MarkedPath, read_rewritten, rewrite, split_words
+from pqpp_metrics.functional.keywords import prompt_tokens
 
 QUIRKS = [
     "a red cat and a red cat",
@@ -23,6 +23,11 @@ def test_words_are_those_of_the_dataset(prompt):
     words = split_words(prompt)
     assert [word.text for word in words] == prompt_tokens(prompt)
     assert all(prompt[word.start : word.end] == word.text for word in words)
+
+
+def test_only_the_plain_space_parts_words():
+    words = split_words("a cat\nsitting on a mat")
+    assert [word.text for word in words] == ["a", "cat\nsitting", "on", "a", "mat"]
 
 
 @pytest.mark.parametrize(
