@@ -9,8 +9,9 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
 START_UP_FILES = runpy.run_path(str(ROOT / "pqpp_autoload.py"))["START_UP_FILES"]
-CARDS = sorted((ROOT / "hub_cards" / "datasets").glob("*.md"))
-CARD_FOLDER = Path("pqpp_datasets") / "cards"
+CARDS = ROOT / "hub_cards"
+CARD_FILES = sorted(path.relative_to(CARDS) for path in CARDS.rglob("*.md"))
+CARD_FOLDER = Path("pqpp_hub") / "cards"
 
 
 class BuildWithFilesFromElsewhere(build_py):
@@ -23,14 +24,14 @@ class BuildWithFilesFromElsewhere(build_py):
             return
         for name, text in START_UP_FILES.items():
             (Path(self.build_lib) / name).write_text(text, "utf-8")
-        folder = Path(self.build_lib) / CARD_FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
-        for card in CARDS:
-            shutil.copyfile(card, folder / card.name)
+        for card in CARD_FILES:
+            place = Path(self.build_lib) / CARD_FOLDER / card
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(CARDS / card, place)
 
     def get_outputs(self, include_bytecode=True):
         """List the added files too, so that an uninstall removes them."""
-        names = [*START_UP_FILES, *(CARD_FOLDER / card.name for card in CARDS)]
+        names = [*START_UP_FILES, *(CARD_FOLDER / card for card in CARD_FILES)]
         added = [str(Path(self.build_lib) / name) for name in names]
         return [*super().get_outputs(include_bytecode), *added]
 

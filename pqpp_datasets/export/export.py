@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.errors import MissingFileError, OptionError
+from pqpp_datasets.errors import OptionError
+from pqpp_hub.card import render_card
 
 LICENCES = {
     "CC BY 4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
@@ -81,7 +82,7 @@ def export(
                 files[config, split] = write_split(place, split, _tables(dataset))
                 rows[config, split] = dataset.num_rows
                 features[config] = dataset.features
-        card = render_card(families.pop(), files, rows, beside, options)
+        card = card_of(families.pop(), files, rows, beside, options)
         (beside / "README.md").write_text(card, "utf-8")
         metadata = _croissant(beside, BENCHMARKS[configs[0]], files)
         (beside / "croissant.json").write_text(json.dumps(metadata, indent=1) + "\n", "utf-8")
@@ -118,7 +119,7 @@ def _tables(dataset) -> Iterator[pa.Table]:
         yield table.replace_schema_metadata(schema.metadata)
 
 
-def render_card(
+def card_of(
     family: str,
     files: Mapping[tuple[str, str], Sequence[Path]],
     rows: Mapping[tuple[str, str], int],
@@ -134,8 +135,6 @@ def render_card(
         folder: What the files are named relative to.
         options: Of the load. The card says them all, but of a folder only that one was given.
     """
-    from jinja2 import Environment, StrictUndefined
-
     configs: dict[str, list[dict]] = {}
     for (config, split), paths in files.items():
         place = paths[0].relative_to(folder)
@@ -143,10 +142,8 @@ def render_card(
         entry = {"name": split, "pattern": pattern, "rows": rows[config, split]}
         configs.setdefault(config, []).append(entry)
     benchmark = BENCHMARKS[next(iter(configs))]
-    environment = Environment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    return environment.from_string(template_of(family)).render(
+    return render_card(
+        f"datasets/{family}",
         configs=configs,
         licence=LICENCES.get(benchmark.licence, ("other", ""))[0],
         licence_name=benchmark.licence,
@@ -155,35 +152,16 @@ def render_card(
         descriptions={name: BENCHMARKS[name].description for name in configs},
         versions={name: BENCHMARKS[name].version for name in configs},
         options=dict(options or {}),
-        options_given=_options_in_words(options or {}),
+        options_given=_options_named(options or {}),
     )
 
 
-def _options_in_words(options: Mapping[str, str]) -> str:
+def _options_named(options: Mapping[str, str]) -> list[str]:
     # The name of a folder on somebody's machine is nobody else's business.
-    said = (
-        f"`{name}`" if name.endswith("_dir") else f"`{name}={value}`"
+    return [
+        name if name.endswith("_dir") else f"{name}={value}"
         for name, value in sorted(options.items())
-    )
-    return ", ".join(said)
-
-
-def template_of(family: str) -> str:
-    """Return the text of a benchmark's card template.
-
-    Args:
-        family: The benchmark.
-
-    Raises:
-        MissingFileError: If the package was installed without it.
-    """
-    here = Path(__file__).parents[1]
-    # Beside the module in an installed package, at the top of a checkout.
-    places = [here / "cards", here.parent / "hub_cards" / "datasets"]
-    for place in places:
-        if (place / f"{family}.md").is_file():
-            return (place / f"{family}.md").read_text("utf-8")
-    raise MissingFileError(f"{places[0] / family}.md: the card is missing; install pqpp again")
+    ]
 
 
 def _croissant(folder: Path, benchmark: Benchmark, files) -> dict:

@@ -13,7 +13,8 @@ from support.processes import run
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export.export import export, family_of, render_card, template_of
+from pqpp_datasets.export.export import card_of, export, family_of
+from pqpp_hub.card import template_text
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +143,7 @@ def test_card_says_the_options(tmp_path, options, said, how):
 
 
 def test_card_names_no_folder(tmp_path):
-    card = render_card(
+    card = card_of(
         "richhf",
         {("richhf", "test"): [tmp_path / "data/richhf/test-0.parquet"]},
         {("richhf", "test"): 1},
@@ -226,7 +227,7 @@ def test_large_splits_are_cut(tmp_path, monkeypatch):
 
 def test_every_family_has_a_card_with_its_columns():
     for config, benchmark in BENCHMARKS.items():
-        text = template_of(family_of(config))
+        text = template_text(f"datasets/{family_of(config)}")
         assert f'"{config}" in configs' in text
         assert isinstance(benchmark.features({}), Features)
 

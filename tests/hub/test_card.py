@@ -1,0 +1,122 @@
+"""Cards: facts stand where the template wants them, and none can break out of its place."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import jinja2
+import pytest
+import yaml
+from markupsafe import Markup
+
+from pqpp_hub import card
+from pqpp_hub.card import CardError, card_names, render_card
+
+NASTY = 'a "b": c\n---\n# d | e <f> `g` \x1b[31m \u2028{{ 1 }} \ud800'
+TEMPLATE = """\
+---
+license: {{ value }}
+tags:
+- {{ value }}
+---
+{% macro bold(text) %}**{{ text }}**{% endmacro %}
+# {{ value }}
+
+| a | b |
+|---|---|
+| {{ value }} | `{{ bold(value) }}` |
+
+```
+{{ value }}
+```
+{{ rates | listed }}
+"""
+
+
+@pytest.fixture
+def templates(monkeypatch):
+    def use(**texts):
+        loader = jinja2.DictLoader({f"{name}.md": text for name, text in texts.items()})
+        monkeypatch.setattr(card._environment(), "loader", loader)
+
+    return use
+
+
+def test_every_value_stays_in_its_place(templates):
+    templates(one=TEMPLATE)
+    text = render_card("one", value=NASTY, rates={"seed": 0, "rate": 1e-3})
+    _, front, body = text.split("---\n", 2)
+    said = yaml.safe_load(front)
+    assert said["license"] == said["tags"][0]
+    assert said["license"].startswith('a "b": c\n---\n# d | e <f> `g` \x1b[31m')
+    line = "a \"b\": c --- # d \\| e &lt;f> 'g' [31m {{ 1 }} "
+    assert body.splitlines()[0] == f"# {line}"
+    assert f"| {line} | `**{line}**` |" in body.splitlines()
+    assert body.splitlines().count("```") == 2
+    assert body.splitlines()[-1] == "seed 0, rate 0.001"
+    assert "\x1b" not in text and "\ud800" not in text
+
+
+def test_plain_values_and_finished_markdown(templates):
+    templates(one="---\na: {{ a }}\nb: {{ b }}\n---\n{{ c }} {{ d }}\n")
+    text = render_card("one", a=[1, "two"], b=None, c=Markup("| x |"), d="| y |")
+    front, body = text.split("---\n")[1:]
+    assert yaml.safe_load(front) == {"a": [1, "two"], "b": None}
+    assert body == "| x | \\| y \\|\n"
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ lacking }}", "the card one needs a fact: 'lacking' is undefined"),
+        ("{{ given.lacking }}", "the card one needs a fact: .* has no attribute 'lacking'"),
+        ("{% if lacking %}{% endif %}", "needs a fact: 'lacking'"),
+        ("---\na: x/{{ given }}\n---\n", "a part of a value"),
+        ('---\na: "{{ given }}"\n---\n', "a part of a value"),
+    ],
+)
+def test_what_a_card_cannot_be_made_of(templates, template, said):
+    templates(one=template)
+    with pytest.raises(CardError, match=said):
+        render_card("one", given={"a": 1})
+
+
+def test_an_unknown_card_names_the_known_ones():
+    with pytest.raises(CardError, match=r"no card template nothing\.md; there are datasets/conqa"):
+        render_card("nothing")
+
+
+def test_a_wheel_holds_every_card(tmp_path):
+    root = Path(card.__file__).parents[1]
+    (tmp_path / "source").mkdir()
+    for path in root.iterdir():  # the build writes beside its sources
+        if path.name in ("setup.py", "setup.cfg", "MANIFEST.in", "README.md", "LICENSE"):
+            (tmp_path / "source" / path.name).write_bytes(path.read_bytes())
+        elif path.name in ("hub_cards", "pqpp_autoload.py", "pqpp_hub", "pqpp_files"):
+            (tmp_path / "source" / path.name).symlink_to(path)
+    command = [sys.executable, "-c", "import setuptools.build_meta as b; b.build_wheel('../out')"]
+    (tmp_path / "out").mkdir()
+    done = subprocess.run(
+        command, cwd=tmp_path / "source", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (tmp_path / "out").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith("pqpp_hub/cards/")}
+        code = "from pqpp_hub.card import card_names; print(*card_names())"
+        archive.extractall(tmp_path / "installed")
+    cards = {
+        f"pqpp_hub/cards/{p.relative_to(root / 'hub_cards')}"
+        for p in (root / "hub_cards").rglob("*.md")
+    }
+    assert packed == cards
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path / "installed",
+        env={"PYTHONPATH": str(tmp_path / "installed")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == card_names()
