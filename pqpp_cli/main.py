@@ -5,7 +5,8 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 # Each is a module of this package with `add_parser(subparsers)`; only standard modules are imported
 # until a command runs, so that `pqpp predict` answers at once.
@@ -39,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `pqpp`; those of the process if left out.
 
     Returns:
-        0 when all went well, 2 for bad input (one line on standard error, no traceback), 130 when
-        interrupted.
+        0 when all went well, 2 for bad input and 1 for a defect of ours (one line on standard
+        error, no traceback; `PQPP_TRACEBACK=1` shows it), 130 when interrupted.
 
     Example:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
@@ -64,17 +65,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("pqpp: interrupted", file=sys.stderr)
         return 130
-    except (ValueError, OSError) as error:
-        if not _is_for_the_user(error):
+    except Exception as error:
+        if os.environ.get("PQPP_TRACEBACK"):
             raise
         print(f"pqpp: error: {_one_line(error)}", file=sys.stderr)
-        return 2
+        return 2 if _is_for_the_user(error) else 1
     return 0
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pqpp",
         description="Predict and evaluate how well prompts do in image generation and retrieval.",
         epilog=_EPILOG,
@@ -85,6 +86,44 @@ def build_parser() -> argparse.ArgumentParser:
     for name in _COMMANDS:
         importlib.import_module(f"pqpp_cli.{name}").add_parser(subparsers)
     return parser
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the choice that was probably meant."""
+
+    _INVALID = r"argument ([^:]+): invalid choice: '([^']*)' \(choose from (.*)\)"
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Refuse what is left over, at the command whose options are known here."""
+        found, left = super().parse_known_args(args, namespace)
+        if left and "_ARGCOMPLETE" not in os.environ:
+            known = [name for action in self._actions for name in action.option_strings]
+            wrong = left[0].partition("=")[0]
+            self.error(f"{wrong} is unknown; {suggestion(wrong, known)}")
+        return found, left
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and leave with 2."""
+        import re
+
+        if found := re.search(self._INVALID, message):
+            argument, value, known = found.groups()
+            message = f"{argument} {value!r} is unknown; {suggestion(value, known.split(', '))}"
+        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+
+
+def suggestion(value: str, known: Iterable[str]) -> str:
+    """Return which names a mistyped one may have meant.
+
+    Example:
+        >>> suggestion("predit", ["predict", "bench"])
+        'did you mean predict?'
+    """
+    import difflib
+
+    names = [name.strip("'") for name in known]
+    close = difflib.get_close_matches(value, names, n=3)
+    return f"did you mean {', '.join(close)}?" if close else f"choose among {', '.join(names)}"
 
 
 class _Version(argparse.Action):
@@ -104,13 +143,32 @@ def _is_for_the_user(error: Exception) -> bool:
     """Tell errors that describe bad input from errors of our own making."""
     from pqpp_files.errors import PqppError
 
-    return isinstance(error, OSError | PqppError)
+    return isinstance(error, OSError | PqppError) or _lacking(error) is not None
+
+
+def _lacking(error: Exception) -> str | None:
+    """Return the optional package that an import did not find, None for any other error."""
+    from pqpp_files.extras import extra_of
+
+    package = (getattr(error, "name", None) or "").partition(".")[0]
+    return package if isinstance(error, ImportError) and extra_of(package) else None
 
 
 def _one_line(error: Exception) -> str:
+    from pqpp_files.extras import extra_of, install_command
+
+    package = _lacking(error)
+    if package:
+        return f"this command needs {package}; run: {install_command(extra_of(package))}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
+    said = " ".join(str(error).split())
+    if _is_for_the_user(error):
+        return said
+    return (
+        f"this should not happen ({type(error).__name__}: {said[:300]}); PQPP_TRACEBACK=1 shows "
+        "where, please report it with the command"
+    )
 
 
 if __name__ == "__main__":

@@ -9,6 +9,26 @@ from importlib import metadata
 
 from pqpp_files.errors import MissingExtraError
 
+_EXTRAS = {
+    **dict.fromkeys(("torch", "transformers", "accelerate", "peft"), "models"),
+    **dict.fromkeys(("diffusers", "gradio"), "apps"),
+    **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
+    **dict.fromkeys(("sklearn", "umap"), "plots"),
+    "faiss": "select",
+    "tensorboard": "trackers",
+}
+"""Which extra brings a package, by the name that is imported."""
+
+
+def extra_of(package: str) -> str | None:
+    """Return the extra that brings a package, None for a package that none brings.
+
+    Example:
+        >>> extra_of("torch"), extra_of("numpy")
+        ('models', None)
+    """
+    return _EXTRAS.get(package)
+
 
 def install_command(extra: str) -> str:
     """Return the command that installs an extra, as this package itself was installed.

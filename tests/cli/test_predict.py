@@ -208,7 +208,7 @@ def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
         (["--file", "surplus.csv"], "surplus.csv, line 3: another number of cells"),
         (["--file", "open.csv"], "open.csv, line"),
         (["--file", "deep.json"], "not JSON"),
-        (["a cat", "--format", "xml"], "invalid choice: 'xml'"),
+        (["a cat", "--format", "xml"], "--format 'xml' is unknown; choose among table"),
         (["a cat", "--format", "parquet"], "name a file by --output"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),
     ],

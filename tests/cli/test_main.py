@@ -1,0 +1,49 @@
+"""What every command has in common: one line for what is wrong, and no traceback."""
+
+import sys
+
+import pytest
+
+from pqpp_cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["predit", "a cat"], "COMMAND 'predit' is unknown; did you mean predict?"),
+        (["metrics", "compue"], "ACTION 'compue' is unknown; did you mean compute?"),
+        (["bench", "--splt", "test"], "--splt is unknown; did you mean --split"),
+        (["predict", "a cat", "--formt=csv"], "--formt is unknown; did you mean --format?"),
+        (["predict", "a cat", "--xyz"], "--xyz is unknown; choose among -h, --help, "),
+        ([], "the following arguments are required: COMMAND"),
+    ],
+)
+def test_a_mistyped_word_gets_one_line(words, said, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    shown = capsys.readouterr().err
+    assert left.value.code == 2 and said in shown and shown.count("\n") == 1
+
+
+def test_a_missing_package_gets_one_line(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "transformers", None)  # as where it is not installed
+    for name in [name for name in sys.modules if name.startswith("pqpp_feedback.rahf")]:
+        monkeypatch.delitem(sys.modules, name)
+    picture = tmp_path / "a.png"
+    picture.write_bytes(b"")
+    assert main(["feedback", str(tmp_path), "--model", str(tmp_path)]) == 2
+    shown = capsys.readouterr().err
+    assert "needs transformers; run: pip install" in shown and shown.count("\n") == 1
+
+
+def test_what_nobody_foresaw_gets_one_line(monkeypatch, capsys):
+    def broken(options):
+        raise KeyError("no\nsuch")
+
+    monkeypatch.setattr("pqpp_cli.models._list", broken)
+    assert main(["models", "list"]) == 1
+    shown = capsys.readouterr().err
+    assert "this should not happen (KeyError: " in shown and shown.count("\n") == 1
+    monkeypatch.setenv("PQPP_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        main(["models", "list"])
