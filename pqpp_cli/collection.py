@@ -112,8 +112,9 @@ def run_attach(options: argparse.Namespace) -> None:
 def _encoder(options: argparse.Namespace):
     """Return the encoder, its tokenizer and the layers."""
     from pqpp_cli.errors import CommandError
+    from pqpp_files.extras import needing
     from pqpp_models import Predictor
-    from pqpp_models.text.encoded_captions import encoder_of, load_encoder
+    from pqpp_models.text.encoded_captions import encoder_of
 
     try:
         layers = [int(part) for part in (options.layers or "").split(",") if part.strip()]
@@ -123,5 +124,7 @@ def _encoder(options: argparse.Namespace):
         predictor = Predictor.from_pretrained(options.predictor)
         encoder, own = encoder_of(predictor)
         return encoder, predictor.tokenizer, layers or own
+    with needing("pqpp collection build --model", "models"):
+        from pqpp_models.text.encoder.pretrained import load_encoder
     encoder, tokenizer = load_encoder(options.model)
     return encoder, tokenizer, layers or [encoder.config.num_hidden_layers]

@@ -38,7 +38,7 @@ from pqpp_models.text.collection_data import (
     read_lines,
     spaced,
 )
-from pqpp_models.text.encoded_captions import check_layers, load_encoder
+from pqpp_models.text.encoder.pretrained import check_layers, load_encoder
 from pqpp_models.text.static.evaluation import evaluate
 from pqpp_models.text.static.fitting import (
     DistilSettings,

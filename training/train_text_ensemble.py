@@ -24,10 +24,7 @@ import transformers
 from numpy.typing import NDArray
 
 from pqpp_models import TARGETS
-from pqpp_models.bert.modeling_bert_predictor import (
-    BertForPerformancePrediction,
-    allowed_length,
-)
+from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.checkpoint import check_place
 from pqpp_models.targets import scale_targets
 from pqpp_models.text.calibrated import NEAREST
@@ -41,8 +38,8 @@ from pqpp_models.text.collection_data import (
     spaced,
 )
 from pqpp_models.text.collection_scope import Postings
-from pqpp_models.text.encoded_captions import check_layers, load_encoder
 from pqpp_models.text.encoder.encoding import pad
+from pqpp_models.text.encoder.pretrained import allowed_length, check_layers, load_encoder
 from pqpp_models.text.encoder.tokens import encode
 from pqpp_models.text.static.evaluation import correlations, evaluate
 from pqpp_models.text.static.fitting import OutsideSettings, fit_calibration, outside_of

@@ -7,9 +7,9 @@ from typing import Any
 from transformers import AutoConfig, BertConfig, PreTrainedConfig
 
 from pqpp_models.registration import announce
+from pqpp_models.text.encoder.tokens import MAX_LENGTH
 
 POOLINGS = ("cls", "pooler", "mean")
-MAX_LENGTH = 128  # tokens, if nothing else is asked for
 
 
 class BertPredictorConfig(PreTrainedConfig):

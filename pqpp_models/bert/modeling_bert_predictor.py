@@ -17,11 +17,8 @@ from transformers import AutoModel, PreTrainedModel
 from pqpp_models.bert.configuration_bert_predictor import MAX_LENGTH, BertPredictorConfig
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.pretrained import loading
 from pqpp_models.strict_loading import StrictLoading
-
-# What transformers calls an encoder's table of learned positions.
-_TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
+from pqpp_models.text.encoder.pretrained import allowed_length, pretrained_encoder
 
 
 class RegressionHead(nn.Module):
@@ -151,86 +148,3 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             return tokens.mean(dim=1)
         mask = attention_mask.unsqueeze(-1).to(tokens.dtype)
         return (tokens * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
-
-
-def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
-    """Return a pretrained text encoder.
-
-    Args:
-        name_or_path: A folder, or a name on the Hub.
-        **options: Further options of `AutoModel.from_pretrained`.
-
-    Raises:
-        CheckpointError: There is none, or it is a model of another kind.
-
-    Example:
-        >>> import tempfile
-        >>> pretrained_encoder(tempfile.mkdtemp())
-        Traceback (most recent call last):
-            ...
-        pqpp_models.errors.CheckpointError: ... is no text encoder that transformers can load ...
-    """
-    remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
-    what = f"{name_or_path} is no text encoder that transformers can load"
-    with loading(what, remedy, name_or_path):
-        encoder = AutoModel.from_pretrained(name_or_path, **options)
-    config = encoder.config
-    is_decoded = getattr(config, "is_encoder_decoder", False)
-    reads_text = encoder.main_input_name == "input_ids" and not is_decoded
-    if not reads_text or not hasattr(config, "hidden_size"):
-        raise CheckpointError(
-            f"{name_or_path} holds a model of type {config.model_type!r}, which is no text "
-            f"encoder; {remedy}"
-        )
-    return encoder
-
-
-def longest_input(encoder: nn.Module) -> int | None:
-    """Return how many tokens an encoder takes, None where its positions have no end.
-
-    Args:
-        encoder: The encoder; what counts is its table of learned positions.
-
-    Example:
-        >>> from transformers import BertConfig
-        >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
-        ...                   num_attention_heads=2, max_position_embeddings=40)
-        >>> longest_input(AutoModel.from_config(tiny))
-        40
-    """
-    found = []
-    for name, part in encoder.named_modules():
-        if isinstance(part, nn.Embedding) and name.rpartition(".")[2] in _TABLES:
-            # RoBERTa's kind counts from behind the padding's number.
-            unused = 0 if part.padding_idx is None else part.padding_idx + 1
-            found.append(part.num_embeddings - unused)
-    told = getattr(encoder.config, "max_position_embeddings", None)
-    return min([*found, told or found[0]]) if found else None
-
-
-def allowed_length(encoder: nn.Module, max_length: int | None) -> int:
-    """Return after how many tokens prompts are cut.
-
-    Args:
-        encoder: The encoder.
-        max_length: What is asked for; None for the default, or what the encoder takes if less.
-
-    Raises:
-        PredictorError: The encoder does not take so many.
-
-    Example:
-        >>> from transformers import BertConfig
-        >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
-        ...                   num_attention_heads=2, max_position_embeddings=40)
-        >>> allowed_length(AutoModel.from_config(tiny), None)
-        40
-    """
-    most = longest_input(encoder)
-    if max_length is None:
-        return MAX_LENGTH if most is None else min(MAX_LENGTH, most)
-    if most is not None and max_length > most:
-        raise PredictorError(
-            f"`max_length` is {max_length}, but the encoder takes {most} tokens; give {most} or "
-            "less"
-        )
-    return max_length

@@ -186,7 +186,7 @@ def cached_layer_means(
         layers: numbers of layers.
         folder: where the states are kept; ``None`` for nowhere.
     """
-    from pqpp_models.text.collection_encoder import layer_means
+    from pqpp_models.text.encoder.encoding import layer_means
 
     if folder is None:
         return layer_means(model, tokenizer, texts, layers, progress=True)

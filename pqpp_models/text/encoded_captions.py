@@ -6,7 +6,6 @@ words; never its text.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pqpp_models.checkpoint import Tensors, read_config, read_tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError, MissingResourceError, PredictorError
+from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.text.collection import SAME, Collection, Floats
 from pqpp_models.text.collection_scope import Postings
 from pqpp_models.text.collection_state import pack_postings, unpack_postings
@@ -54,7 +53,7 @@ class EncodedCaptions:
         tables: the counts of the captions' words.
         postings: which captions hold which words.
         encoder: the name of the encoder.
-        fingerprint: what `fingerprint` returned for it.
+        fingerprint: the SHA-256 of its weights.
     """
 
     def __init__(
@@ -93,7 +92,8 @@ class EncodedCaptions:
         Raises:
             PredictorError: no caption is left, or the encoder has no such layer.
         """
-        from pqpp_models.text.collection_encoder import layer_means
+        from pqpp_models.text.encoder.encoding import layer_means
+        from pqpp_models.text.encoder.pretrained import check_layers, weights_sha256
 
         texts = distinct(captions)
         check_layers(encoder, layers)
@@ -102,7 +102,7 @@ class EncodedCaptions:
         states = {layer: array.astype(np.float16) for layer, array in states.items()}
         name = Path(str(encoder.config.name_or_path)).name or encoder.config.model_type
         tables, postings = WordTables.build(texts), Postings.build(texts)
-        return cls(states, tables, postings, name, fingerprint(encoder))
+        return cls(states, tables, postings, name, weights_sha256(encoder))
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write the collection to a folder, whole or not at all.
@@ -184,15 +184,6 @@ def distinct(captions: Iterable[str]) -> list[str]:
     return list(kept.values())
 
 
-def fingerprint(encoder: Any) -> str:
-    """Return the SHA-256 of an encoder's weights: vectors of another one mean something else."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(encoder.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().float().cpu().numpy().tobytes())
-    return digest.hexdigest()
-
-
 def with_collection(predictor: Predictor, captions: EncodedCaptions) -> TextEnsemblePredictor:
     """Return a text ensemble whose collection is another one.
 
@@ -208,8 +199,10 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> TextEnse
         PredictorError: the predictor has no collection to replace, or the encoders differ.
     """
     encoder, layers = encoder_of(predictor)
+    from pqpp_models.text.encoder.pretrained import weights_sha256
+
     lacking = [layer for layer in layers if layer not in captions.states]
-    if lacking or captions.fingerprint != fingerprint(encoder):
+    if lacking or captions.fingerprint != weights_sha256(encoder):
         what = f"lacks layer {lacking[0]}" if lacking else "is of another encoder's weights"
         raise PredictorError(
             f"the collection ({captions.encoder}) {what}; build it with --predictor and this folder"
@@ -243,48 +236,6 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> TextEnse
         {**predictor.details, "own_collection": own},
         predictor.outside,
     )
-
-
-def load_encoder(name_or_path: str) -> tuple[Any, Any]:
-    """Return a pretrained text encoder and its tokenizer.
-
-    Args:
-        name_or_path: a folder, or a name on the Hub.
-
-    Raises:
-        MissingResourceError: transformers or torch is not installed.
-        PredictorError: there is no such encoder, or it is a model of another kind.
-    """
-    try:
-        from pqpp_models.bert.modeling_bert_predictor import pretrained_encoder
-    except ImportError as error:
-        raise MissingResourceError(f"an encoder needs {error.name}; install pqpp[models]") from None
-    from pqpp_models.pretrained import load_tokenizer
-
-    return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
-
-
-def check_layers(encoder: Any, layers: Sequence[int]) -> None:
-    """Check that an encoder has the layers whose states are wanted.
-
-    Args:
-        encoder: an encoder of `AutoModel`.
-        layers: numbers of its layers; 0 is what the first one gets.
-
-    Raises:
-        PredictorError: it lacks one, or none is named.
-
-    >>> from types import SimpleNamespace
-    >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])
-    Traceback (most recent call last):
-        ...
-    pqpp_models.errors.PredictorError: layer 6 was asked for; the encoder has 0 to 2
-    """
-    most = encoder.config.num_hidden_layers
-    wrong = [layer for layer in layers if not 0 <= layer <= most]
-    if wrong or not layers:
-        named = wrong[0] if wrong else "none"
-        raise PredictorError(f"layer {named} was asked for; the encoder has 0 to {most}")
 
 
 def encoder_of(predictor: Predictor) -> tuple[Any, list[int]]:

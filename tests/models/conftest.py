@@ -60,7 +60,7 @@ def ensemble(tmp_path_factory):
     from transformers import AutoModel, AutoTokenizer
 
     from pqpp_models.text.collection_data import Benchmark
-    from pqpp_models.text.collection_encoder import layer_means
+    from pqpp_models.text.encoder.encoding import layer_means
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
     script = load_script("train_text_ensemble")

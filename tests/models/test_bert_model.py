@@ -20,12 +20,10 @@ from pqpp_models import (  # noqa: E402
     list_predictors,
 )
 from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig  # noqa: E402
-from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
-    BertForPerformancePrediction,
-    longest_input,
-)
+from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction  # noqa: E402
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
 from pqpp_models.text.encoder.encoding import pad  # noqa: E402
+from pqpp_models.text.encoder.pretrained import load_encoder, longest_input  # noqa: E402
 from pqpp_models.text.encoder.tokens import length_sorted  # noqa: E402
 
 PROMPTS = ["a cat", "", "a man riding a wave on a surfboard", "zebra " * 90, "été 猫", "a cat"]
@@ -230,8 +228,6 @@ def test_a_default_length_is_lowered_and_one_asked_for_is_refused(tmp_path):
 
 def test_what_is_no_text_encoder_is_told(encoder, tmp_path):
     from transformers import T5Config, T5Model
-
-    from pqpp_models.text.encoded_captions import load_encoder
 
     model, tokenizer = load_encoder(encoder)
     assert not model.training and tokenizer("a")["input_ids"][0] == 2

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_LENGTH = 128
+"""Tokens after which a prompt is cut, if nothing else is asked for."""
+
 # A batch of long prompts is cut so that its padded tokens fit a CPU's cache and a GPU's memory.
 TOKENS_A_BATCH = 8192
 

@@ -75,14 +75,14 @@ class TextEnsemblePredictor(CalibratedPredictor):
         Args:
             rows: as in ``predict``.
         """
-        from pqpp_models.text.collection_encoder import layer_means
+        from pqpp_models.text.encoder.encoding import layer_means
 
         encoded = layer_means(self.encoder, self.tokenizer, self._read_rows(rows), [self._last])
         return self.model.collection.project(encoded)[self._last]
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the standardised scores of all targets, and the distances."""
-        from pqpp_models.text.collection_encoder import layer_means
+        from pqpp_models.text.encoder.encoding import layer_means
 
         layers = list(self.model.collection.vectors)
         encoded = layer_means(self.encoder, self.tokenizer, prompts, layers)

@@ -1,0 +1,126 @@
+"""Pretrained text encoders: loading one, and what it can take."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoModel, PreTrainedModel
+
+from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.pretrained import load_tokenizer, loading
+from pqpp_models.text.encoder.tokens import MAX_LENGTH
+
+# What transformers calls an encoder's table of learned positions.
+_TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
+
+
+def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
+    """Return a pretrained text encoder in evaluation mode, and its tokenizer.
+
+    Raises:
+        CheckpointError: there is none, or it is a model of another kind.
+    """
+    return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
+
+
+def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
+    """Return a pretrained text encoder.
+
+    Args:
+        name_or_path: a folder, or a name on the Hub.
+        **options: further options of `AutoModel.from_pretrained`.
+
+    Raises:
+        CheckpointError: there is none, or it is a model of another kind.
+
+    >>> import tempfile
+    >>> pretrained_encoder(tempfile.mkdtemp())
+    Traceback (most recent call last):
+        ...
+    pqpp_models.errors.CheckpointError: ... is no text encoder that transformers can load ...
+    """
+    remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
+    what = f"{name_or_path} is no text encoder that transformers can load"
+    with loading(what, remedy, name_or_path):
+        encoder = AutoModel.from_pretrained(name_or_path, trust_remote_code=False, **options)
+    config = encoder.config
+    is_decoded = getattr(config, "is_encoder_decoder", False)
+    reads_text = encoder.main_input_name == "input_ids" and not is_decoded
+    if not reads_text or not hasattr(config, "hidden_size"):
+        raise CheckpointError(
+            f"{name_or_path} holds a model of type {config.model_type!r}, which is no text "
+            f"encoder; {remedy}"
+        )
+    return encoder
+
+
+def longest_input(encoder: nn.Module) -> int | None:
+    """Return how many tokens an encoder's learned positions allow, None where they have no end.
+
+    >>> from transformers import BertConfig
+    >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
+    ...                   num_attention_heads=2, max_position_embeddings=40)
+    >>> longest_input(AutoModel.from_config(tiny))
+    40
+    """
+    found = []
+    for name, part in encoder.named_modules():
+        if isinstance(part, nn.Embedding) and name.rpartition(".")[2] in _TABLES:
+            # RoBERTa's kind counts from behind the padding's number.
+            unused = 0 if part.padding_idx is None else part.padding_idx + 1
+            found.append(part.num_embeddings - unused)
+    told = getattr(encoder.config, "max_position_embeddings", None)
+    return min([*found, told or found[0]]) if found else None
+
+
+def allowed_length(encoder: nn.Module, max_length: int | None) -> int:
+    """Return after how many tokens prompts are cut.
+
+    Args:
+        encoder: the encoder.
+        max_length: what is asked for; None for `MAX_LENGTH`, or what the encoder takes if less.
+
+    Raises:
+        PredictorError: the encoder does not take so many.
+    """
+    most = longest_input(encoder)
+    if max_length is None:
+        return MAX_LENGTH if most is None else min(MAX_LENGTH, most)
+    if most is not None and max_length > most:
+        raise PredictorError(
+            f"`max_length` is {max_length}, but the encoder takes {most} tokens; give {most} or "
+            "less"
+        )
+    return max_length
+
+
+def check_layers(encoder: Any, layers: Sequence[int]) -> None:
+    """Check that an encoder has the layers whose states are wanted; 0 is what the first one gets.
+
+    Raises:
+        PredictorError: it lacks one, or none is named.
+
+    >>> from types import SimpleNamespace
+    >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])
+    Traceback (most recent call last):
+        ...
+    pqpp_models.errors.PredictorError: layer 6 was asked for; the encoder has 0 to 2
+    """
+    most = encoder.config.num_hidden_layers
+    wrong = [layer for layer in layers if not 0 <= layer <= most]
+    if wrong or not layers:
+        named = wrong[0] if wrong else "none"
+        raise PredictorError(f"layer {named} was asked for; the encoder has 0 to {most}")
+
+
+def weights_sha256(encoder: nn.Module) -> str:
+    """Return the SHA-256 of an encoder's weights: states of another one mean something else."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(encoder.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().to(torch.float32).cpu().numpy().tobytes())
+    return digest.hexdigest()
