@@ -48,3 +48,8 @@ class Benchmark:
     citation: str = ""
     licence: str = ""
     homepage: str = ""
+
+    @property
+    def family(self) -> str:
+        """What its configurations have in common: one folder of files, and one card."""
+        return self.folders[0].split("/")[0] if self.folders else self.name

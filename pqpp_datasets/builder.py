@@ -17,7 +17,6 @@ from pqpp_datasets.location import (
     local_folder,
     missing_files,
 )
-from pqpp_datasets.pqpp import require_layout
 from pqpp_datasets.sources import release
 
 
@@ -100,18 +99,25 @@ class Pqpp(datasets.ArrowBasedBuilder):
         folder = self._folder(dl_manager)
         splits = available_splits(benchmark, folder) if folder else list(benchmark.splits)
         if not splits:
-            missing = missing_files(benchmark, folder, benchmark.splits[0])
-            raise MissingFileError(
-                f"{folder}: no split of {benchmark.name} is here (the first file that is missing "
-                f"is {missing[0].relative_to(folder)}); give the folder of the published layout as "
-                "data_dir="
-            )
+            raise MissingFileError(self._nothing_here(folder))
         for split in splits if folder else ():
             self._require_files(folder, split)
         return [
             datasets.SplitGenerator(name=split, gen_kwargs=self._arguments(folder, split))
             for split in splits
         ]
+
+    def _nothing_here(self, folder: Path) -> str:
+        benchmark = self.config.benchmark
+        missing = missing_files(benchmark, folder, benchmark.splits[0])[0].relative_to(folder)
+        said = f"{folder}: no split of {benchmark.name} is here (the first file that is missing is "
+        for other in BENCHMARKS.values():
+            if other.family == benchmark.family and available_splits(other, folder):
+                return (
+                    f'{said}{missing}); this folder holds {other.name}: load_dataset("pqpp", '
+                    f'"{other.name}", data_dir=...)'
+                )
+        return f"{said}{missing}); give the folder of the published layout as data_dir="
 
     def _arguments(self, folder, split) -> dict:
         benchmark = self.config.benchmark
@@ -143,8 +149,6 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH),
                 force=bool(config.force_download),
             )
-        if benchmark.name in ("pqpp", "pqpp-v1.0"):
-            require_layout(folder, benchmark.name)
         compare_with_published(benchmark, folder)
         return folder
 

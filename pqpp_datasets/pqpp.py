@@ -2,8 +2,13 @@
 
 Source: "PQPP: A Joint Benchmark for Text-to-Image Prompt and Query Performance Prediction",
 section 3; files at github.com/Eduard6421/PQPP, CC BY 4.0.
+
+The releases differ in more than rows: of 50 prompts of MS COCO read from both, v1.1 has another
+mean HBPP for 23. Figures of one release are not compared with those of the other.
 """
 
+import functools
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark
-from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.errors import BenchmarkError, DataFileError
 from pqpp_datasets.images import add_images, image_features, image_fingerprint
+from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY, Column, read_csv
+
+logger = logging.getLogger(__name__)
 
 SPLITS = ("train", "validation", "test")
 TARGETS = (
@@ -66,7 +74,9 @@ _RETRIEVAL = {
     "clip": "clip/clip_retrieval_{}_results.csv",
     "blip2": "blip2/blip2_retrieval_{}_results.csv",
 }
-_DRAWBENCH = "dataset/generative/drawbench/drawbench_split.csv"
+_CATEGORIES = "dataset/generative/drawbench/drawbench_generative_task_average_score_gt.csv"
+# A published mean that is further than this from the mean of its parts is no matter of rounding.
+_ROUNDING = 1e-6
 
 
 def columns() -> dict[str, str]:
@@ -130,6 +140,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     table = read_csv(path, {"id": _ID, "image_id": _ID, "best_caption": _TEXT, **scores})
     rows = {ours: table[theirs].combine_chunks() for ours, theirs in _V1_0_COLUMNS.items()}
     _refuse_cut_average(path, rows)
+    _restore_means(path, rows)
     caption_ids = table["id"].to_pylist()
     _refuse_duplicates(path, caption_ids, "id")
     rows |= {
@@ -177,6 +188,11 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     hbpp = ("mean_hbpp", "glide_hbpp", "sdxl_hbpp")
     ranked = ("mean_p10", "mean_rr", "clip_p10", "clip_rr", "blip2_p10", "blip2_rr")
     rows |= zip((*hbpp, *ranked), (*generated, *retrieved), strict=True)
+    _restore_means(paths[0], rows)
+    if any(key[1] == "drawbench" for key in keys) and not any(
+        key[1] == "drawbench" for key in retrieval.rows
+    ):
+        _say_once(f"{folder}: the retrieval files hold no DrawBench prompt; their scores are null")
     return add_images(table_of(rows), options)
 
 
@@ -253,7 +269,7 @@ def _order(path: Path, keys: Sequence[tuple], ids: pa.Array, first: Path, task: 
 
 
 def _identities(
-    keys: Sequence[tuple], generated: pa.Array, retrieved: pa.Array, categories: Mapping[int, str]
+    keys: Sequence[tuple], generated: pa.Array, retrieved: pa.Array, categories: Mapping[str, str]
 ) -> dict[str, list]:
     """Return who each row is, from what the files of both tasks call `caption_id`."""
     texts, sources = [key[0] for key in keys], [key[1] for key in keys]
@@ -267,8 +283,8 @@ def _identities(
         "caption_id": [None if source == drawn else caption for source, _, caption in both],
         "image_id": [None if source == drawn else image for source, image, _ in both],
         "category": [
-            categories.get(i) if source == drawn else None
-            for source, i in zip(sources, index, strict=True)
+            categories.get(text.strip()) if source == drawn else None
+            for text, source in zip(texts, sources, strict=True)
         ],
     }
 
@@ -279,12 +295,44 @@ def _prompt_id(source: str, image: int | None, caption: int | None, index: int) 
     return f"mscoco-image-{image}" if caption is None else f"mscoco-{caption}"
 
 
-def _categories(folder: Path) -> dict[int, str]:
-    path = folder / _DRAWBENCH
-    if not path.is_file():  # only a label: a copy without it is still the benchmark
+def _categories(folder: Path) -> dict[str, str]:
+    """Map DrawBench prompts to their categories; they are only labels, so no fault stops a load."""
+    text = Column("string", optional=True)
+    try:
+        table = read_csv(folder / _CATEGORIES, {"Prompts": text, "Category": text})
+    except BenchmarkError as error:
+        _say_once(f"DrawBench rows have no category: {error}")
         return {}
-    table = read_csv(path, {"index": _ID, "Category": _TEXT})
-    return dict(zip(table["index"].to_pylist(), table["Category"].to_pylist(), strict=True))
+    rows = zip(table["Prompts"].to_pylist(), table["Category"].to_pylist(), strict=True)
+    return {prompt.strip(): category.strip() for prompt, category in rows if prompt and category}
+
+
+@functools.cache
+def _say_once(message: str) -> None:
+    logger.warning(message)
+
+
+def _restore_means(path: Path, rows: dict) -> None:
+    """Replace the published means, whose last bits are noise, by the exact ones.
+
+    A mean that the release has otherwise computed is kept, and said.
+    """
+    for measure in ("hbpp", "p10", "rr"):
+        first, second = (name for name in TARGETS if name.endswith(measure) and "mean" not in name)
+        mean = f"mean_{measure}"
+        published, one, other = (
+            rows[name].to_numpy(zero_copy_only=False) for name in (mean, first, second)
+        )
+        exact = exact_mean([one, other])
+        differs = np.abs(published - exact) > _ROUNDING
+        if differs.any():
+            row = int(np.argmax(differs))
+            logger.warning(
+                "%s: %s is not the mean of %s and %s in %d rows (the first has %.6g, their mean is "
+                "%.6g); kept as published",
+                *(path, mean, first, second, differs.sum(), published[row], exact[row]),
+            )
+        rows[mean] = pa.array(np.where(differs, published, exact), from_pandas=True)
 
 
 def _refuse_duplicates(path: Path, identities: Sequence[int], column: str) -> None:
@@ -307,25 +355,6 @@ def _refuse_cut_average(path: Path, rows: Mapping[str, pa.Array]) -> None:
         )
 
 
-def require_layout(folder: Path, wanted: str) -> None:
-    """Refuse the folder of the other release, whose rows would not be those that were asked for.
-
-    Args:
-        folder: The folder that holds `dataset/`.
-        wanted: `pqpp` or `pqpp-v1.0`.
-
-    Raises:
-        MissingFileError: If the folder holds the other release only.
-    """
-    layouts = {"pqpp": "dataset/generative/ground_truth", "pqpp-v1.0": "dataset/train.csv"}
-    other = next(name for name in layouts if name != wanted)
-    if not (folder / layouts[wanted]).exists() and (folder / layouts[other]).exists():
-        raise MissingFileError(
-            f"{folder}: this is the layout of another release; load it by "
-            f'load_dataset("pqpp", "{other}", data_dir=...)'
-        )
-
-
 _COMMON = {
     "description": DESCRIPTION,
     "splits": SPLITS,
@@ -341,7 +370,7 @@ BENCHMARKS = (
         version="1.1.0",
         folders=("pqpp/v1.1",),
         files=files_v1_1,
-        optional_files=(_DRAWBENCH,),
+        optional_files=(_CATEGORIES,),
         read=read_v1_1,
         **_COMMON,
     ),

@@ -1,8 +1,18 @@
 """The PQPP configurations: rows as published, from either release."""
 
+import csv
+
 import pytest
 from datasets import load_dataset
-from support.pqpp_folders import V1_0_HEADER, V1_0_ROWS, write_csv, write_v1_0, write_v1_1
+from scipy.stats import kendalltau
+from support.pqpp_folders import (
+    V1_0_HEADER,
+    V1_0_ROWS,
+    write_categories,
+    write_csv,
+    write_v1_0,
+    write_v1_1,
+)
 
 from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
 from pqpp_datasets.pqpp import TARGETS, columns
@@ -203,12 +213,60 @@ def test_an_older_cache_survives_a_damaged_folder(tmp_path):
 
 def test_category_added_later_is_seen(tmp_path):
     folder = write_v1_1(tmp_path)
-    path = folder / "dataset/generative/drawbench/drawbench_split.csv"
+    path = write_categories(folder)
     text = path.read_text()
     path.unlink()
     assert load(data_dir=str(folder), split="train")["category"][:] == [None] * 5
     path.write_text(text)
     assert load(data_dir=str(folder), split="train")["category"][1] == "Colors"
+
+
+ODD_LABELS = {
+    "no file": None,
+    "other columns": b"index,split\n5,train\n",
+    "not UTF-8": b"Prompts,Category\nA red car.,Col\xff\n",
+    "empty": b"",
+    "a blank category": b"Prompts,Category\nA red car.,\n",
+    "another prompt": b"Prompts,Category\nA blue car.,Colors\n",
+}
+
+
+@pytest.mark.parametrize("name", ODD_LABELS)
+def test_what_is_only_a_label_never_stops_a_load(tmp_path, name):
+    folder = write_v1_1(tmp_path)
+    path = write_categories(folder)
+    path.unlink()
+    if ODD_LABELS[name] is not None:
+        path.write_bytes(ODD_LABELS[name])
+    rows = load(data_dir=str(folder), split="train")
+    assert rows["category"][:] == [None] * 5
+    assert rows["glide_hbpp"][:] == [0.5, -1.0, 1.0, 2.0, None]
+
+
+def test_a_missing_task_of_drawbench_is_said_once(tmp_path, caplog):
+    rows = load(data_dir=str(write_v1_1(tmp_path)))  # two splits
+    drawn = [row for part in rows.values() for row in part if row["source"] == "drawbench"]
+    assert [row["clip_p10"] for row in drawn] == [None, None]
+    assert caplog.text.count("the retrieval files hold no DrawBench prompt") == 1
+
+
+def test_means_of_equal_parts_are_equal(tmp_path):
+    noisy = [
+        # rr and P@10 of BLIP-2, of CLIP, and the mean as float arithmetic gives it
+        (11, 101, "A", 0.5, 1.0, 0.75, 0.4, 0.2, (0.4 + 0.2) / 2, 0.5, 1.5, 1.0),
+        (12, 102, "B", 0.5, 1.0, 0.75, 0.3, 0.3, 0.3, 0.5, 1.5, 1.0),
+    ]
+    assert noisy[0][8] != noisy[1][8]
+    folder = write_v1_0(tmp_path, rows=noisy)
+    assert load("pqpp-v1.0", data_dir=str(folder), split="train")["mean_p10"][:] == [0.3, 0.3]
+
+
+def test_a_mean_computed_otherwise_is_kept_and_said(tmp_path, caplog):
+    rows = [V1_0_ROWS[0], (*V1_0_ROWS[1][:-1], 0.625), V1_0_ROWS[2]]
+    folder = write_v1_0(tmp_path, rows=rows)
+    loaded = load("pqpp-v1.0", data_dir=str(folder), split="train")
+    assert loaded["mean_hbpp"][:] == [1.0, 0.625, 1.0]
+    assert "mean_hbpp is not the mean of glide_hbpp and sdxl_hbpp in 1 rows" in caplog.text
 
 
 @pytest.mark.realdata
@@ -314,7 +372,98 @@ def test_real_counts_and_values(real_data, config):
 
 
 @pytest.mark.realdata
-def test_both_releases_say_the_same_of_a_prompt(real_data):
+def test_real_categories(real_data):
+    rows = load(data_dir=str(real_data / "pqpp" / "v1.1"))
+    drawn = [row for part in rows.values() for row in part if row["source"] == "drawbench"]
+    assert len(drawn) == 120
+    categories = {row["prompt_id"]: row["category"] for row in drawn}
+    with (real_data / "prompts" / "drawbench.csv").open(newline="") as file:
+        for index, row in enumerate(csv.DictReader(file)):
+            if (prompt_id := f"drawbench-{index}") in categories:
+                assert categories[prompt_id] == row["Category"].strip()
+    assert "Gary Marcus et al." in categories.values()
+
+
+def published_rows(real_data, name):
+    with (real_data / "pqpp" / "v1.1_published_rows" / name).open(newline="") as file:
+        return [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
+
+
+@pytest.mark.realdata
+def test_rows_of_the_published_v1_1(real_data, tmp_path):
+    """The rows that were read from the published val files, in the layout of these files."""
+    generated = published_rows(real_data, "generative_val.csv")
+    retrieved = published_rows(real_data, "retrieval_val.csv")
+    dataset = tmp_path / "dataset"
+    header = ("caption_id", "caption", "score", "source")
+    scores = {
+        "average": [row["average"] for row in generated],
+        "glide": [row["glide"] for row in generated],
+        # The rows name no score of SDXL's: it is what the average and GLIDE's leave.
+        "sdxl": [min(2 * row["average"] - row["glide"], 2.0) for row in generated],
+    }
+    for name, values in scores.items():
+        rows = [
+            (int(row["image_id"]), f"image {int(row['image_id'])}", value, "mscoco")
+            for row, value in zip(generated, values, strict=True)
+        ]
+        path = dataset / "generative" / "ground_truth" / name / f"{name}_val.csv"
+        write_csv(path, header, rows)
+    header = ("", "prompt", "source", "index", "precision", "reciprocal_rank", "caption_id")
+    for kind, path in {
+        "average": "average/average_val.csv",
+        "clip": "clip/clip_retrieval_val_results.csv",
+        "blip2": "blip2/blip2_retrieval_val_results.csv",
+    }.items():
+        rows = []
+        for number, row in enumerate(retrieved):
+            average = row["average_precision_at_10"], row["average_reciprocal_rank"]
+            clip = row["clip_precision_at_10"], row["clip_reciprocal_rank"]
+            other = tuple(round(2 * a - c, 15) for a, c in zip(average, clip, strict=True))
+            values = {"average": average, "clip": clip, "blip2": other}[kind]
+            identity = int(row["caption_id"])
+            rows.append((number, f"caption {identity}", "mscoco", number, *values, identity))
+        # The columns stand in another order in the file of the averages.
+        order = (0, 1, 2, 3, 6, 4, 5) if kind == "average" else range(7)
+        reordered = [[row[n] for n in order] for row in rows]
+        write_csv(
+            dataset / "retrieval" / "ground_truth" / path, [header[n] for n in order], reordered
+        )
+    rows = load(data_dir=str(tmp_path), split="validation")
+    by_prompt = {row["prompt"]: row for row in rows}
+    assert (len(generated), len(retrieved), len(rows)) == (50, 19, 69)
+    for row in generated:
+        found = by_prompt[f"image {int(row['image_id'])}"]
+        assert found["mean_hbpp"] == pytest.approx(row["average"], abs=1e-11)
+        assert found["glide_hbpp"] == row["glide"]
+        assert found["prompt_id"] == f"mscoco-image-{int(row['image_id'])}"
+    for row in retrieved:
+        found = by_prompt[f"caption {int(row['caption_id'])}"]
+        assert found["prompt_id"] == f"mscoco-{int(row['caption_id'])}"
+        assert found["mean_p10"] == pytest.approx(row["average_precision_at_10"], abs=1e-11)
+        assert found["mean_rr"] == pytest.approx(row["average_reciprocal_rank"], abs=1e-11)
+        assert found["clip_p10"] == row["clip_precision_at_10"]
+        assert found["clip_rr"] == row["clip_reciprocal_rank"]
+
+
+@pytest.mark.realdata
+def test_retrieval_scores_are_those_of_the_published_v1_1(real_data):
+    """The copy's retrieval files are the published ones, so its rows are pinned directly."""
+    rows = load(data_dir=str(real_data / "pqpp" / "v1.1"), split="validation")
+    by_id = {row["prompt_id"]: row for row in rows}
+    pinned = published_rows(real_data, "retrieval_val.csv")
+    assert len(pinned) == 19
+    for row in pinned:
+        found = by_id[f"mscoco-{int(row['caption_id'])}"]
+        assert found["mean_p10"] == pytest.approx(row["average_precision_at_10"], abs=1e-11)
+        assert found["mean_rr"] == pytest.approx(row["average_reciprocal_rank"], abs=1e-11)
+        assert found["clip_p10"] == pytest.approx(row["clip_precision_at_10"], abs=1e-11)
+        assert found["clip_rr"] == pytest.approx(row["clip_reciprocal_rank"], abs=1e-11)
+
+
+@pytest.mark.realdata
+def test_releases_share_prompts_and_retrieval_scores(real_data):
+    # Generation scores of MS COCO differ between the published releases and are not compared.
     old = load("pqpp-v1.0", data_dir=str(real_data / "pqpp" / "v1.0"), split="validation")
     new = load(data_dir=str(real_data / "pqpp" / "v1.1"), split="validation")
     theirs = {row["prompt_id"]: row for row in old}
@@ -323,5 +472,25 @@ def test_both_releases_say_the_same_of_a_prompt(real_data):
     for row in shared:
         other = theirs[row["prompt_id"]]
         assert row["image_id"] == other["image_id"] and row["prompt"] == other["prompt"]
-        for target in TARGETS:
+        for target in TARGETS[3:]:
             assert row[target] == pytest.approx(other[target], abs=1e-9)
+
+
+@pytest.mark.realdata
+def test_ties_that_float_noise_had_broken(real_data):
+    """Kendall's tau-b of mean P@10 and mean RR over the 8,000 rows, as stored and with ties."""
+    stored = {"retrieval_avg_pk": [], "retrieval_avg_rr": []}
+    for split in ("train", "validation"):
+        path = real_data / "pqpp" / "v1.0" / "dataset" / f"{split}.csv"
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                for name, values in stored.items():
+                    values.append(float(row[name]))
+    assert kendalltau(*stored.values()).statistic == pytest.approx(0.49998, abs=5e-6)
+    rows = load("pqpp-v1.0", data_dir=str(real_data / "pqpp" / "v1.0"))
+    means = {
+        name: [value for part in rows.values() for value in part[name]]
+        for name in ("mean_p10", "mean_rr")
+    }
+    assert len(set(stored["retrieval_avg_pk"])) == 26 and len(set(means["mean_p10"])) == 21
+    assert kendalltau(*means.values()).statistic == pytest.approx(0.50020, abs=5e-6)

@@ -63,11 +63,16 @@ def write_v1_1(folder: Path, splits=("train", "val")) -> Path:
             header = ("caption_id", "caption", "score", "source")
             write_csv(ground / name / f"{name}_{split}.csv", header, rows)
         _write_retrieval(folder / "dataset" / "retrieval" / "ground_truth", split)
-    drawbench = folder / "dataset" / "generative" / "drawbench" / "drawbench_split.csv"
-    write_csv(
-        drawbench, ("index", "Prompt", "Category", "split"), [(5, "A red car.", "Colors", "train")]
-    )
+    write_categories(folder)
     return folder
+
+
+def write_categories(folder: Path, rows=(("A red car.", "Colors ", 0.0),)) -> Path:
+    """Write the file that holds the categories of DrawBench, and the one of its splits."""
+    drawbench = folder / "dataset" / "generative" / "drawbench"
+    write_csv(drawbench / "drawbench_split.csv", ("index", "split"), [(5, "train")])
+    path = drawbench / "drawbench_generative_task_average_score_gt.csv"
+    return write_csv(path, ("Prompts", "Category", "score"), rows)
 
 
 def _write_retrieval(ground: Path, split: str) -> None:
