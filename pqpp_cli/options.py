@@ -58,6 +58,25 @@ def add_output(
     )
 
 
+def add_retired(parser: argparse.ArgumentParser, old: str, new: str) -> None:
+    """Add an option that has another name now: whoever writes the old one is told the new one.
+
+    Example:
+        >>> parser = argparse.ArgumentParser("pqpp", exit_on_error=False)
+        >>> add_retired(parser, "--out", "--output")
+        >>> parser.parse_args(["--out", "x"])
+        Traceback (most recent call last):
+            ...
+        SystemExit: 2
+    """
+    parser.add_argument(old, action=_Retired, const=new, nargs="?", help=argparse.SUPPRESS)
+
+
+class _Retired(argparse.Action):
+    def __call__(self, parser, namespace, values, option_string=None):
+        parser.error(f"{option_string} is retired; write {self.const}")
+
+
 def names_of(text: str | None) -> list[str] | None:
     """Split a comma-separated option; None stays None.
 
