@@ -142,7 +142,7 @@ def render(found: dict[str, dict], note: str | None = None) -> str:
         "Recipe `training/recipes/rahf_scenes.yaml`: the small configuration "
         f"({found['all']['weights'] / 1e6:.2f} M weights) from nothing, "
         f"{SCENES['train']:,} scenes, the epoch chosen on {SCENES['validation']} others, measured "
-        f"on {SCENES['test']} further ones (`pqpp_datasets/richhf/scenes.py`, seed 0). The "
+        f"on {SCENES['test']} further ones (`tests/support/richhf_scenes.py`, seed 0). The "
         "ablations are trained and measured without the image, and without the words of the prompt "
         "(their number stays). Keywords: positive is misaligned, marked from a probability of .5 "
         "on; the best threshold is chosen on the test scenes themselves, so it flatters, the "
@@ -194,8 +194,10 @@ def main() -> None:
     names = options.only.split(",") if options.only else list(RUNS)
     if not set(names) <= set(RUNS):
         parser.error(f"--only {options.only}: some of {', '.join(RUNS)} are allowed")
-    from pqpp_datasets.richhf.scenes import write_scenes
     from pqpp_files.written_beside import written_beside
+
+    sys.path.insert(0, str(ROOT / "tests"))
+    from support.richhf_scenes import write_scenes
 
     folder = Path(options.folder)
     if not (folder / "scenes").exists():

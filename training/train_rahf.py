@@ -27,7 +27,7 @@ from pqpp_models.training.publish import push_if_wanted, run_script
 EXAMPLES = """\
   accelerate launch training/train_rahf.py --config training/recipes/rahf.yaml \\
       --pickapic_dir pickapic_v1
-  python -m pqpp_datasets.richhf.scenes scenes
+  python tests/support/richhf_scenes.py scenes
   python training/train_rahf.py --config training/recipes/rahf_scenes.yaml \\
       --data_dir scenes/richhf --pickapic_dir scenes/pickapic"""
 PRESETS = ("small", "tiny")

@@ -23,21 +23,21 @@ _LOWEST, _HIGHEST = 1, 5
 def row_of_annotations(
     filename: str, annotations: Sequence[Mapping[str, object]], height: int, width: int
 ) -> dict:
-    """Consolidate annotations of one image into a row that `richhf.write_split` writes.
+    """Consolidate annotations of one image into a row with the columns of `richhf`.
 
     Scores are averaged and brought from 1..5 to 0..1, a token's label is the most frequent one, and
     a marked point becomes a disk of radius height / 20; the maps are averaged over the annotators.
 
     Args:
-        filename: Of the image; its name without suffix is the uid.
+        filename: Its name without suffix is the image's uid.
         annotations: One an annotator, with the scores `plausibility`, `alignment`, `aesthetics` and
             `overall` (1 to 5, higher is better), `token_labels` (0 misaligned, 1 aligned), and
             `implausibility_points` and `misalignment_points`, lists of [row, column] in pixels.
-        height: Rows of the image.
-        width: Columns of the image.
+        height: Pixels of the image.
+        width: Pixels of the image.
 
     Returns:
-        A row with the columns of `richhf`, its maps as PNG.
+        The row, its maps as PNG.
 
     Raises:
         DataFileError: If a score is missing or out of range.

@@ -19,10 +19,7 @@ _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
 
 
 def pickapic_files(folder: str | Path) -> list[Path]:
-    """Return the Parquet files of a copy of Pick-a-Pic.
-
-    Args:
-        folder: The folder that holds them, at any depth.
+    """Return the Parquet files of a copy of Pick-a-Pic, at any depth of its folder.
 
     Raises:
         MissingFileError: If there are none.
@@ -48,10 +45,6 @@ class PickapicImages:
     """The prompts and images of some uids, found by one pass over the files.
 
     Images wait in a temporary file: fifteen thousand of them would fill the memory.
-
-    Args:
-        folder: The copy of Pick-a-Pic.
-        uids: The uids that are wanted.
     """
 
     def __init__(self, folder: str | Path, uids: set[str]):

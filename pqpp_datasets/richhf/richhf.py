@@ -11,8 +11,7 @@ prompt has tokens; they are kept, `labels_match` says so.
 
 import contextlib
 import io
-import numbers
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,14 +19,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.richhf.pickapic import PickapicImages, pickapic_fingerprint
-from pqpp_datasets.richhf.tfrecord import (
-    Record,
-    encode_example,
-    parse_example,
-    read_records,
-    spans,
-    write_records,
-)
+from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.tables import REMEDY
 
 SPLITS = ("train", "validation", "test")
@@ -74,8 +66,7 @@ _JOINED = pa.schema(
 def features(options: Mapping[str, object]):
     """Return the `datasets.Features`; a map is a grey image, brighter where more people marked.
 
-    Args:
-        options: `pickapic_dir` adds `prompt`, `tokens`, `labels_match` and `image`.
+    `pickapic_dir` adds `prompt`, `tokens`, `labels_match` and `image`.
     """
     from datasets import Features, Image, Sequence, Value
 
@@ -111,12 +102,7 @@ def read_parts(
 ) -> Iterator[pa.Table]:
     """Read some parts of a split, 250 records a table.
 
-    Args:
-        folder: The folder that holds the three files.
-        split: `train`, `validation` or `test`.
-        options: `pickapic_dir` adds the prompt, its tokens and the image; all null where the copy
-            lacks the uid.
-        wanted: The parts.
+    `pickapic_dir` adds the prompt, its tokens and the image, all null where the copy lacks the uid.
 
     Raises:
         BenchmarkError: If the file is missing, damaged or foreign; names record and offset.
@@ -160,10 +146,6 @@ def _joined(row: Mapping[str, object], images: PickapicImages) -> dict:
 
 def row_of(path: Path, record: Record) -> dict:
     """Return a record as a row with our columns.
-
-    Args:
-        path: Of the file, for the error.
-        record: As read.
 
     Raises:
         DataFileError: If a feature is missing or not as it must be; names record and offset.
@@ -219,93 +201,6 @@ def _image(where: str, found: Mapping[str, list], name: str) -> bytes:
     except (OSError, ValueError) as error:
         raise DataFileError(f"{where}: {name} is no image; {REMEDY}") from error
     return encoded
-
-
-def write_split(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write rows in RichHF's published format, beside the old file and renamed.
-
-    Args:
-        path: The TFRecord file.
-        rows: With `filename`, the four scores, the two maps (encoded images as bytes or as a
-            mapping with `bytes`, or PIL images) and `token_labels`, as
-            `load_dataset("pqpp", "richhf")` gives them. Maps that are not decoded are written as
-            they are, PIL images as PNG.
-
-    Raises:
-        DataFileError: If a row is not as `record_of` takes it; names the record.
-    """
-    write_records(path, (record_of(row, f"{path}, record {n}") for n, row in enumerate(rows)))
-
-
-def record_of(row: Mapping[str, object], where: str = "row") -> bytes:
-    """Return the serialised record of a row; `row_of` reads it back as it was.
-
-    Args:
-        row: As for `write_split`. Scores are kept in single precision.
-        where: Of the row, for the error.
-
-    Raises:
-        DataFileError: If a value is missing or is none that the reader takes.
-    """
-    missing = [n for n in ("filename", *_SCORES, *_MAPS, "token_labels") if row.get(n) is None]
-    if missing:
-        raise DataFileError(f"{where}: {missing[0]} is missing; give every column of a row")
-    return encode_example(
-        {
-            "filename": [_filename_of(where, row["filename"])],
-            **{theirs: [_score_of(where, ours, row[ours])] for ours, theirs in _SCORES.items()},
-            **{theirs: [_map_of(where, ours, row[ours])] for ours, theirs in _MAPS.items()},
-            _LABELS: [_labels_of(where, row["token_labels"])],
-        }
-    )
-
-
-def _filename_of(where: str, name: object) -> bytes:
-    try:
-        if isinstance(name, str) and name.strip():
-            return name.encode()
-    except UnicodeEncodeError:
-        pass
-    raise DataFileError(f"{where}: filename is {name!r:.40}, the image's path as a text is needed")
-
-
-def _score_of(where: str, name: str, score: object) -> float:
-    is_number = isinstance(score, numbers.Real) and not isinstance(score, bool)
-    if not is_number or not 0 <= score <= 1:
-        raise DataFileError(f"{where}: {name} is {score!r:.40}, a number from 0 to 1 is allowed")
-    return float(score)
-
-
-def _labels_of(where: str, labels: object) -> bytes:
-    given = list(labels) if isinstance(labels, Iterable) else [labels]
-    for label in given:
-        is_whole = isinstance(label, numbers.Integral) and not isinstance(label, bool)
-        if not is_whole or label not in (0, 1):
-            raise DataFileError(f"{where}: token_labels holds {label!r:.40}, 0 and 1 are allowed")
-    return " ".join(str(int(label)) for label in given).encode()
-
-
-def _map_of(where: str, name: str, given: object) -> bytes:
-    from PIL import Image
-
-    if isinstance(given, Mapping):
-        given = given.get("bytes")
-    try:
-        if isinstance(given, Image.Image):
-            file = io.BytesIO()
-            given.save(file, "PNG")
-            return file.getvalue()
-        if isinstance(given, bytes | bytearray):
-            Image.open(io.BytesIO(given))  # reads the header only
-            return bytes(given)
-    except (OSError, ValueError) as error:
-        raise DataFileError(
-            f"{where}: {name} is no image that can be kept ({str(error)[:80]}); give a grey one"
-        ) from None
-    raise DataFileError(
-        f"{where}: {name} is of type {type(given).__name__}, a PIL image or the bytes of an "
-        "encoded one is allowed"
-    )
 
 
 BENCHMARKS = (

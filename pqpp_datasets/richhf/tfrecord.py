@@ -1,4 +1,4 @@
-"""TFRecord files of `tf.train.Example`, read and written without TensorFlow.
+"""TFRecord files of `tf.train.Example`, read without TensorFlow.
 
 Format: tensorflow.org/tutorials/load_data/tfrecord. A record is its length (8 bytes, little
 endian), the masked CRC-32C of the length (4), the data, and the masked CRC-32C of the data (4). The
@@ -8,7 +8,7 @@ so that a flipped bit becomes a label; the checksums themselves are computed by 
 
 import mmap
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,6 @@ import google_crc32c
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.tables import REMEDY
-from pqpp_files.written_beside import written_beside
 
 _HEADER = struct.Struct("<QI")
 _CHECKSUM = struct.Struct("<I")
@@ -54,11 +53,9 @@ class Record:
 
 
 def spans(path: Path, records: int) -> list[Span]:
-    """Cut a file into spans of so many records; only the lengths are read and verified.
+    """Cut a file into spans of so many records, the last one maybe of fewer.
 
-    Args:
-        path: The file.
-        records: The number of records in a span, the last one may have fewer.
+    Only the lengths are read and verified.
 
     Raises:
         MissingFileError: If there is no such file.
@@ -78,10 +75,6 @@ def spans(path: Path, records: int) -> list[Span]:
 def read_records(path: Path, span: Span | None = None) -> Iterator[Record]:
     """Read records in order, both checksums of each verified.
 
-    Args:
-        path: The file.
-        span: Which of them; all if left out.
-
     Raises:
         MissingFileError: If there is no such file.
         DataFileError: If it is empty, cut or damaged; names record and offset.
@@ -95,28 +88,6 @@ def read_records(path: Path, span: Span | None = None) -> Iterator[Record]:
                 raise _damaged(path, number, offset, "the data do not match their checksum")
             yield Record(number, offset, data)
             number, offset = number + 1, end
-
-
-def write_records(path: Path, data: Iterable[bytes]) -> None:
-    """Write records to a file, beside the old one and renamed.
-
-    Args:
-        path: The file.
-        data: The content of each record.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.tfrecord"
-        >>> write_records(path, [b"one", b"two"])
-        >>> [(record.number, record.offset, record.data) for record in read_records(path)]
-        [(0, 0, b'one'), (1, 19, b'two')]
-    """
-    with written_beside(path) as beside, beside.open("wb") as file:
-        for content in data:
-            length = struct.pack("<Q", len(content))
-            file.write(length + _CHECKSUM.pack(_masked_crc(length)))
-            file.write(content)
-            file.write(_CHECKSUM.pack(_masked_crc(content)))
 
 
 def _mapped(path: Path) -> mmap.mmap:
@@ -163,17 +134,15 @@ _BYTES, _FLOATS, _INTEGERS = 1, 2, 3
 
 
 def parse_example(data: bytes) -> dict[str, list]:
-    """Return the features of a `tf.train.Example`: bytes, floats (single precision) or integers.
-
-    Args:
-        data: The serialised message.
+    r"""Return the features of a `tf.train.Example`: bytes, floats (single precision) or integers.
 
     Raises:
         ValueError: If it is no such message.
 
     Example:
-        >>> parse_example(encode_example({"score": [0.5], "name": [b"a"], "labels": [1, -1]}))
-        {'score': [0.5], 'name': [b'a'], 'labels': [1, -1]}
+        >>> value = b"\n\x03\n\x01a"  # a list of bytes with one value, "a"
+        >>> parse_example(b"\n\r\n\x0b\n\x02id\x12\x05" + value)
+        {'id': [b'a']}
     """
     found: dict[str, list] = {}
     for number, features in _fields(data):
@@ -253,44 +222,3 @@ def _packed(data: bytes) -> list[int]:
         value, position = _varint(data, position)
         values.append(value)
     return values
-
-
-def encode_example(features: Mapping[str, Sequence]) -> bytes:
-    """Return a serialised `tf.train.Example`, the features in the order given.
-
-    Args:
-        features: Name to a list of bytes, of floats (kept in single precision) or of integers.
-
-    Raises:
-        TypeError: If a list is mixed or of another kind.
-    """
-    entries = (
-        _message(1, _message(1, name.encode()) + _message(2, _feature(name, values)))
-        for name, values in features.items()
-    )
-    return _message(1, b"".join(entries))
-
-
-def _feature(name: str, values: Sequence) -> bytes:
-    kinds = {type(value) for value in values}
-    if kinds <= {bytes}:
-        return _message(_BYTES, b"".join(_message(1, value) for value in values))
-    if kinds == {float}:
-        return _message(_FLOATS, _message(1, struct.pack(f"<{len(values)}f", *values)))
-    if kinds == {int}:
-        packed = b"".join(_encoded_varint(value % 2**64) for value in values)
-        return _message(_INTEGERS, _message(1, packed))
-    raise TypeError(f"{name}: one of bytes, float and int is allowed, {sorted(map(str, kinds))}")
-
-
-def _message(number: int, content: bytes) -> bytes:
-    return _encoded_varint(number << 3 | 2) + _encoded_varint(len(content)) + content
-
-
-def _encoded_varint(value: int) -> bytes:
-    digits = bytearray()
-    while value > 0x7F:
-        digits.append(value & 0x7F | 0x80)
-        value >>= 7
-    digits.append(value)
-    return bytes(digits)

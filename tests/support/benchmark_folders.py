@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from pqpp_datasets.richhf.richhf import write_split
 from support.pqpp_folders import write_csv
+from support.richhf_records import write_split
 
 CONQA_QUERIES = {
     "0": {"Text": "people at work", "Conceptual": True, "Seeds": [11, 12]},

@@ -9,10 +9,10 @@ torch = pytest.importorskip("torch", reason="RAHF needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 pytest.importorskip("PIL", reason="images need pillow")
 
+from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_models import load_script, save_clip  # noqa: E402
 from support.tiny_rahf import tiny_feedback  # noqa: E402
 
-from pqpp_datasets.richhf.scenes import write_scenes  # noqa: E402
 from pqpp_feedback.rahf.bench import bench_richhf  # noqa: E402
 from pqpp_feedback.rahf.tables import TABLES  # noqa: E402
 from pqpp_feedback.rahf.trained_baselines import TrainedBaseline  # noqa: E402

@@ -8,16 +8,16 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from pqpp_datasets.errors import OptionError  # noqa: E402
-from pqpp_datasets.richhf.richhf import row_of  # noqa: E402
-from pqpp_datasets.richhf.scenes import (  # noqa: E402
+from support.richhf_scenes import (  # noqa: E402
+    COLOURS,
+    SHAPES,
     heatmap,
-    main,
     make_scene,
     scene_row,
     write_scenes,
 )
-from pqpp_datasets.richhf.shapes import COLOURS, SHAPES  # noqa: E402
+
+from pqpp_datasets.richhf.richhf import row_of  # noqa: E402
 from pqpp_datasets.richhf.tfrecord import read_records  # noqa: E402
 from pqpp_feedback.rahf.augmentation import augment, cropped, recoloured  # noqa: E402
 from pqpp_metrics.functional.keywords import prompt_tokens  # noqa: E402
@@ -128,48 +128,6 @@ class TestAugmentation:
             found = np.asarray(recoloured(np.random.default_rng(seed), image), dtype=float)
             difference = np.abs(found - np.asarray(image, dtype=float))
             assert 0 < difference.max() < 60
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"counts": {"train": -5}}, "`train` is -5"),
-        ({"counts": {"dev": 1}}, "`dev` is 1; train, validation, test are allowed"),
-        ({"seed": -1}, "`seed` is -1; it must be 0 or more"),
-        ({"size": 0}, "`size` is 0; it must be 2 or more"),
-        ({"misaligned": 2.0}, "`misaligned` is 2.0; it must be from 0 to 1"),
-        ({"implausible": float("nan")}, "`implausible` is nan; it must be from 0 to 1"),
-    ],
-)
-def test_numbers_out_of_their_range_are_refused(tmp_path, options, said):
-    with pytest.raises(OptionError, match=said):
-        write_scenes(tmp_path / "scenes", **{"counts": {"test": 1}, **options})
-    assert list(tmp_path.iterdir()) == []
-    if "counts" not in options:
-        with pytest.raises(OptionError, match=said):
-            make_scene(**{"seed": 0, "number": 0, **options})
-
-
-@pytest.mark.parametrize("name", ["", "pickapic"])
-def test_a_file_in_the_way_is_told_before_anything_is_written(tmp_path, name):
-    (tmp_path / name if name else tmp_path / "scenes").touch()
-    folder = tmp_path if name else tmp_path / "scenes"
-    with pytest.raises(OptionError, match="is a file; name a folder"):
-        write_scenes(folder, {"test": 1})
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-@pytest.mark.parametrize("words", [["--train", "-5"], ["--seed", "-1"], ["--size", "0"], []])
-def test_the_command_says_in_one_line_what_is_wrong(tmp_path, words, monkeypatch, capsys):
-    (tmp_path / "file").touch()
-    folder = tmp_path / "scenes" if words else tmp_path / "file" / "scenes"
-    monkeypatch.setattr("sys.argv", ["richhf_scenes", str(folder), *words])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert left.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: ")
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
 def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):

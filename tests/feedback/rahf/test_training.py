@@ -19,11 +19,11 @@ pytest.importorskip("PIL", reason="images need pillow")
 from safetensors.torch import load_file  # noqa: E402
 from support import local_hub  # noqa: E402
 from support.processes import run_python  # noqa: E402
+from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_models import REPOSITORY, load_script  # noqa: E402
 from support.tiny_rahf import tiny_feedback, tiny_tokenizer  # noqa: E402
 from transformers import ViTConfig  # noqa: E402
 
-from pqpp_datasets.richhf.scenes import write_scenes  # noqa: E402
 from pqpp_feedback.rahf import RahfConfig  # noqa: E402
 from pqpp_feedback.rahf.publishing import render_card, save_whole  # noqa: E402
 from pqpp_models import CheckpointError  # noqa: E402

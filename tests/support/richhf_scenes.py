@@ -11,7 +11,7 @@ show. Points, labels and scores follow by rules, so that they are exact:
   for a changed word, aesthetics with the grain of the image; overall is their mean. All are rounded
   to twelfths, as means of three ratings on a scale of five are.
 
-    python -m pqpp_datasets.richhf.scenes FOLDER --train 10000 --validation 300 --test 300
+    python tests/support/richhf_scenes.py FOLDER --train 10000 --validation 300 --test 300
 """
 
 from __future__ import annotations
@@ -27,18 +27,25 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_datasets.errors import BenchmarkError, OptionError
-from pqpp_datasets.richhf.richhf import SPLITS, write_split
-from pqpp_datasets.richhf.shapes import (
-    COLOURS,
-    GROUNDS,
-    SHAPES,
-    Item,
-    paint,
-    plant_artifact,
-)
-from pqpp_files.written_beside import written_beside
 from pqpp_metrics.functional.keywords import prompt_tokens
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.richhf_records import write_split
+
+COLOURS = {
+    "red": (220, 30, 30),
+    "green": (30, 170, 50),
+    "blue": (40, 70, 225),
+    "yellow": (240, 215, 30),
+    "purple": (150, 40, 180),
+    "orange": (245, 135, 20),
+}
+SHAPES = ("circle", "square", "triangle", "cross", "ring")
+GROUNDS = {"white": 235, "gray": 150, "black": 40}
+_FINE = 3  # drawn three times larger and averaged, for smooth edges
+
 
 MAP_SIZE = 512
 """Pixels along a side of a published heatmap."""
@@ -51,19 +58,26 @@ _TEMPLATES = (
 _THIRD = " and a {c}"
 
 
+@dataclass(frozen=True)
+class Item:
+    """A coloured shape; its centre and radius in parts of the image's side."""
+
+    colour: str
+    shape: str
+    x: float
+    y: float
+    radius: float
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, right, bottom, in parts of the side."""
+        r = self.radius
+        return self.x - r, self.y - r, self.x + r, self.y + r
+
+
 @dataclass
 class Scene:
-    """One image with what is wrong with it.
-
-    Attributes:
-        uid: Its name.
-        prompt: The prompt, with changed words.
-        image: `(size, size, 3)`, 8 bit.
-        labels: One a token of the prompt: 0 misaligned, 1 aligned.
-        scores: The four scores.
-        artifact_points: Of each annotator, `(x, y)` in parts of the image's side.
-        misalignment_points: The same for what the changed words belong to.
-    """
+    """One image with what is wrong with it; points are `(x, y)` of each annotator, in parts."""
 
     uid: str
     prompt: str
@@ -83,35 +97,21 @@ def make_scene(
 ) -> Scene:
     """Make a scene; the same numbers always make the same one.
 
-    Args:
-        seed: Of the set of scenes.
-        number: Of the scene in it.
-        size: Pixels along a side.
-        misaligned: Share of the scenes with a changed word.
-        implausible: Share of the scenes with an artifact.
-
-    Raises:
-        OptionError: A number is out of its range.
-
-    Example:
-        >>> scene = make_scene(0, 1)
-        >>> len(scene.labels) == len(prompt_tokens(scene.prompt))
-        True
+    `misaligned` and `implausible` are the shares of scenes with a changed word and an artifact.
     """
-    _check(seed, size, misaligned=misaligned, implausible=implausible)
     random = np.random.default_rng([seed, number])
     items, ground = _content(random)
     grain = float(random.choice([0.0, 0.05, 0.1]))
-    canvas = paint(random, size, items, ground, grain)
+    pixels = paint(random, size, items, ground, grain)
     artifacts = 0 if random.random() >= implausible else int(random.integers(1, 3))
-    boxes = [plant_artifact(random, canvas, items) for _ in range(artifacts)]
+    boxes = [plant_artifact(random, pixels, items) for _ in range(artifacts)]
     changes = 0 if random.random() >= misaligned else 1 + int(random.random() < 1 / 3)
     shown, wrong, blamed = _changed(random, items, ground, changes)
     prompt, labels = _prompt(random, shown, wrong)
     return Scene(
         uid=f"scene-{seed}-{number}",
         prompt=prompt,
-        image=canvas.pixels,
+        image=pixels,
         labels=labels,
         scores=_scores(boxes, len(wrong), grain),
         artifact_points=_annotated(random, boxes),
@@ -119,14 +119,79 @@ def make_scene(
     )
 
 
-def _check(seed: int, size: int, **shares: float) -> None:
-    if seed < 0:
-        raise OptionError(f"`seed` is {seed}; it must be 0 or more")
-    if size < 2:  # there is no room for an artifact in a single pixel
-        raise OptionError(f"`size` is {size}; it must be 2 or more")
-    for name, share in shares.items():
-        if not 0 <= share <= 1:
-            raise OptionError(f"`{name}` is {share}; it must be from 0 to 1")
+def paint(
+    random: np.random.Generator, size: int, items: Sequence[Item], ground: str, grain: float
+) -> np.ndarray:
+    """Draw shapes on a ground; the grain is a spread in parts of full brightness."""
+    from PIL import Image, ImageDraw
+
+    level = GROUNDS[ground]
+    image = Image.new("RGB", (size * _FINE, size * _FINE), (level, level, level))
+    draw = ImageDraw.Draw(image)
+    for item in items:
+        _draw(draw, item, size * _FINE, (level, level, level))
+    pixels = np.asarray(image.reduce(_FINE), dtype=np.float64)
+    pixels = pixels + random.normal(0, 255 * grain, pixels.shape)
+    return pixels.clip(0, 255).round().astype(np.uint8)
+
+
+def _draw(draw, item: Item, side: int, ground: tuple[int, int, int]) -> None:
+    left, top, right, bottom = (side * value for value in item.box)
+    colour, third = COLOURS[item.colour], (right - left) / 3
+    if item.shape == "circle":
+        draw.ellipse((left, top, right, bottom), fill=colour)
+    elif item.shape == "square":
+        inset = third * 0.2
+        draw.rectangle((left + inset, top + inset, right - inset, bottom - inset), fill=colour)
+    elif item.shape == "triangle":
+        draw.polygon([((left + right) / 2, top), (right, bottom), (left, bottom)], fill=colour)
+    elif item.shape == "cross":
+        draw.rectangle((left + third, top, right - third, bottom), fill=colour)
+        draw.rectangle((left, top + third, right, bottom - third), fill=colour)
+    else:
+        inner = third * 0.8
+        draw.ellipse((left, top, right, bottom), fill=colour)
+        draw.ellipse((left + inner, top + inner, right - inner, bottom - inner), fill=ground)
+
+
+def plant_artifact(
+    random: np.random.Generator, pixels: np.ndarray, items: Sequence[Item]
+) -> tuple[float, float, float, float]:
+    """Spoil a part of an image in place and return its box, in parts of the side."""
+    kind = random.choice(["noise", "doubled", "distorted"])
+    if kind == "noise":
+        half = float(random.choice([0.11, 0.16]))
+        x, y = random.uniform(half, 1 - half, 2)
+        box = (float(x) - half, float(y) - half, float(x) + half, float(y) + half)
+    else:
+        box = items[int(random.integers(len(items)))].box
+    size = len(pixels)
+    left, top, right, bottom = (round(size * value) for value in box)
+    region = pixels[top:bottom, left:right]
+    region[:] = {"noise": _noise, "doubled": _doubled, "distorted": _distorted}[kind](
+        random, region.copy()
+    )
+    return left / size, top / size, right / size, bottom / size
+
+
+def _noise(random, region: np.ndarray) -> np.ndarray:
+    return random.integers(0, 256, region.shape, dtype=np.uint8)
+
+
+def _doubled(random, region: np.ndarray) -> np.ndarray:
+    """Return the region twice, half as large, above and beside itself."""
+    small = region[::2, ::2]
+    rows, columns = -(-region.shape[0] // len(small)), -(-region.shape[1] // small.shape[1])
+    return np.tile(small, (rows, columns, 1))[: region.shape[0], : region.shape[1]]
+
+
+def _distorted(random, region: np.ndarray) -> np.ndarray:
+    """Return the region with its rows pushed to the sides, two by two."""
+    width = region.shape[1]
+    for row in range(0, len(region), 2):
+        push = int(random.integers(-width // 3, width // 3 + 1))
+        region[row : row + 2] = np.roll(region[row : row + 2], push, axis=1)
+    return region
 
 
 def _content(random: np.random.Generator) -> tuple[list[Item], str]:
@@ -210,19 +275,7 @@ def _covering(box: tuple[float, float, float, float]) -> list[tuple[float, float
 
 
 def heatmap(points: Sequence[Sequence[tuple[float, float]]], size: int = MAP_SIZE) -> np.ndarray:
-    """Return the mean over annotators of the union of their points' disks.
-
-    Args:
-        points: Of each annotator, `(x, y)` in parts of the side.
-        size: Pixels along a side.
-
-    Returns:
-        `(size, size)` in 0 .. 1, float64.
-
-    Example:
-        >>> float(heatmap([[(0.5, 0.5)], []], 20).sum())
-        2.0
-    """
+    """Return the mean over annotators of the union of their points' disks, in 0 .. 1."""
     radius = size / 20
     centres = np.arange(size) + 0.5
     total = np.zeros((size, size), dtype=np.uint16)
@@ -242,7 +295,7 @@ def _near(middle: float, radius: float, size: int) -> slice:
 
 
 def scene_row(scene: Scene) -> dict[str, Any]:
-    """Return a scene as a row for `richhf.write_split`."""
+    """Return a scene as a row for `write_split`."""
     maps = {
         "implausibility_map": heatmap(scene.artifact_points),
         "misalignment_map": heatmap(scene.misalignment_points),
@@ -264,42 +317,16 @@ def png(pixels: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
-def write_scenes(
-    folder: str | Path, counts: dict[str, int], seed: int = 0, size: int = 64, **shares: float
-) -> Path:
+def write_scenes(folder, counts: dict[str, int], seed: int = 0, **options) -> Path:
     """Write splits of scenes: `richhf/*.tfrecord`, `pickapic/*.parquet`, `points/*.jsonl`.
 
     `load_dataset("pqpp", "richhf", data_dir=FOLDER/richhf, pickapic_dir=FOLDER/pickapic)` reads it.
-
-    Args:
-        folder: Where to.
-        counts: Scenes of `train`, `validation` and `test`; a split with none is left out.
-        seed: Of the scenes; no two splits share one.
-        size: Pixels along a side of an image.
-        **shares: `misaligned` and `implausible`, as `make_scene` takes them.
-
-    Returns:
-        The folder.
-
-    Raises:
-        OptionError: A number is out of its range, a split is unknown, or a file is in the way;
-            nothing is written then.
+    No two splits share a scene; options as of `make_scene`.
     """
-    folder = Path(folder)
-    _check(seed, size, **shares)
-    for split, count in counts.items():
-        if split not in SPLITS or count < 0:
-            raise OptionError(
-                f"`{split}` is {count}; {', '.join(SPLITS)} are allowed, each 0 or more"
-            )
-    for place in (folder, *(folder / name for name in ("richhf", "pickapic", "points"))):
-        if place.exists() and not place.is_dir():
-            raise OptionError(f"{place} is a file; name a folder")
-    start = 0
+    folder, start = Path(folder), 0
     for split, count in counts.items():
         if count:
-            scenes = [make_scene(seed, start + n, size, **shares) for n in range(count)]
-            _write(folder, split, scenes)
+            _write(folder, split, [make_scene(seed, start + n, **options) for n in range(count)])
         start += count
     return folder
 
@@ -308,34 +335,23 @@ def _write(folder: Path, split: str, scenes: Sequence[Scene]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    for name in ("richhf", "pickapic", "points"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
     name = "dev" if split == "validation" else split
-    (folder / "richhf").mkdir(parents=True, exist_ok=True)
     write_split(folder / "richhf" / f"{name}.tfrecord", map(scene_row, scenes))
-    images = [png(scene.image) for scene in scenes]
     table = pa.table(
         {
             "caption": [scene.prompt for scene in scenes],
             "image_0_uid": [scene.uid for scene in scenes],
-            "jpg_0": images,
+            "jpg_0": [png(scene.image) for scene in scenes],
             "image_1_uid": [f"{scene.uid}-other" for scene in scenes],
             "jpg_1": pa.nulls(len(scenes), pa.binary()),
         }
     )
-    with written_beside(folder / "pickapic" / f"{split}.parquet") as beside:
-        pq.write_table(table, beside)
-    lines = [
-        json.dumps(
-            {
-                "uid": scene.uid,
-                "prompt": scene.prompt,
-                "artifact_points": scene.artifact_points,
-                "misalignment_points": scene.misalignment_points,
-            }
-        )
-        for scene in scenes
-    ]
-    with written_beside(folder / "points" / f"{split}.jsonl") as beside:
-        beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    pq.write_table(table, folder / "pickapic" / f"{split}.parquet")
+    names = ("uid", "prompt", "artifact_points", "misalignment_points")
+    lines = [json.dumps({name: getattr(scene, name) for name in names}) for scene in scenes]
+    (folder / "points" / f"{split}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -346,13 +362,9 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=count, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--size", type=int, default=64, help="pixels along a side of an image")
-    options = parser.parse_args()
-    counts = {name: getattr(options, name) for name in ("train", "validation", "test")}
-    try:
-        write_scenes(options.folder, counts, options.seed, options.size)
-    except (BenchmarkError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
+    given = parser.parse_args()
+    counts = {name: getattr(given, name) for name in ("train", "validation", "test")}
+    write_scenes(given.folder, counts, given.seed, size=given.size)
 
 
 if __name__ == "__main__":
