@@ -38,7 +38,7 @@ FAMILIES = ("measures", "text", "bert", "clip", "correlation_cnn")
 TOP = 16
 """The most files at the top of a package; commands and benchmarks, found by name, don't count."""
 
-PROTOCOLS = {"add_parser", "run", "main", "register", "patch", "build", "train"}
+PROTOCOLS = {"add_parser", "run", "main", "register", "patch", "features", "files", "read"}
 
 MECHANISMS = {
     "write beside and rename": r"\bmkstemp\(|\bos\.replace\(|\.replace\(path\)",

@@ -2,11 +2,13 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from pqpp_cli.options import add_output, add_predictors, add_targets
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
 
 FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet")
+_TABLES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz")
 FAR_NOTE = "far: unlike all prompts that the predictor was trained on; don't rely on its prediction"
 
 _EPILOG = """examples:
@@ -107,6 +109,8 @@ def _prompts(options: argparse.Namespace) -> list[str]:
     for prompt in options.prompts:
         if not prompt.isprintable() and any("\ud800" <= c <= "\udfff" for c in prompt):
             raise CommandError(f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a --file")
+        if prompt.endswith(_TABLES) and Path(prompt).is_file():
+            raise CommandError(f"{prompt!r} is a file, not a prompt; did you mean --file {prompt}?")
     if options.prompts:
         return options.prompts
     if options.file:

@@ -208,12 +208,14 @@ def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
         (["--file", "surplus.csv"], "surplus.csv, line 3: another number of cells"),
         (["--file", "open.csv"], "open.csv, line"),
         (["--file", "deep.json"], "not JSON"),
+        (["a cat", "names.txt"], "'names.txt' is a file, not a prompt; did you mean --file names"),
         (["a cat", "--format", "xml"], "--format 'xml' is unknown; choose among table"),
         (["a cat", "--format", "parquet"], "name a file by --output"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
+    (tmp_path / "names.txt").write_text("a cat\n")
     (tmp_path / "other.csv").write_text("id,caption\n1,a cat\n")
     (tmp_path / "surplus.csv").write_text("id,prompt\n1,a cat\n2,a dog, running\n")
     (tmp_path / "open.csv").write_text('id,prompt\n1,"a cat\n2,a dog\n')
