@@ -9,6 +9,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._categories import category_codes
 from pqpp_metrics.functional._groups import group_codes
 from pqpp_metrics.functional._inputs import require_choice
+from pqpp_metrics.functional._ranked import below
 
 _RUN = "query Q0 document rank score tag"
 _QRELS = "query iteration document relevance"
@@ -153,11 +154,13 @@ def rankings(run, qrels, missing="error"):
     relevance = _grades_of(run, qrels)
     place = _place_in_row(run.queries, len(kept))
     width = int(place.max()) + 1
-    lowest = np.full(len(kept), np.inf)
+    lowest, highest = np.full(len(kept), np.inf), np.full(len(kept), -np.inf)
     np.minimum.at(lowest, run.queries, run.values)
+    np.maximum.at(highest, run.queries, run.values)
+    some = np.isfinite(lowest)
     # Below every document of the query, so that filling up changes no rank.
-    below = np.nextafter(np.where(np.isinf(lowest), 0.0, lowest), -np.inf)
-    scores = np.repeat(below[:, None], width, axis=1)
+    fill = below(np.where(some, lowest, 0.0), np.where(some, highest, 0.0))
+    scores = np.repeat(fill[:, None], width, axis=1)
     grades = np.zeros((len(kept), width), dtype=np.int64)
     scores[run.queries, place] = run.values
     grades[run.queries, place] = relevance

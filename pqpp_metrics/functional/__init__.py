@@ -25,7 +25,7 @@ from pqpp_metrics.functional.keywords import keyword_f1
 from pqpp_metrics.functional.match_rate import match_rate
 from pqpp_metrics.functional.pairwise import pairwise_accuracy
 from pqpp_metrics.functional.prediction_error import rmse_qpp, smare
-from pqpp_metrics.functional.qpp_report import qpp_report
+from pqpp_metrics.functional.qpp_report import qpp_report, qpp_values
 from pqpp_metrics.functional.ranking import (
     hit_rate_at_k,
     precision_at_k,
@@ -82,6 +82,7 @@ __all__ = [
     "points_heatmap",
     "precision_at_k",
     "qpp_report",
+    "qpp_values",
     "r_precision",
     "recall_at_k",
     "reciprocal_rank",

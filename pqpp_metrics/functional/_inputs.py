@@ -267,6 +267,14 @@ def require_seed(name, value):
     return int(value)
 
 
+def require_tolerance(name, value):
+    """Return an option as float, or raise unless it is a number of at least 0 and below 1."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or not 0 <= value < 1:
+        raise MetricInputError(f"`{name}` is {value!r}; it must be a number from 0 to below 1")
+    return float(value)
+
+
 def require_between(name, value, low, high):
     """Return an option as float, or raise unless it lies strictly between two bounds.
 

@@ -10,6 +10,7 @@ from pqpp_metrics.functional._inputs import (
     as_numbers,
     require_finite,
     require_same_shape,
+    require_tolerance,
     same_library,
 )
 
@@ -19,12 +20,13 @@ _ENTRIES_AT_ONCE = 131_072
 TIES = ("expected", "optimistic", "pessimistic", "order")
 
 
-def ranking_inputs(scores, relevance):
+def ranking_inputs(scores, relevance, tie_tolerance):
     """Check scores and relevance and bring them into one library.
 
     Args:
         scores: Retrieval scores, (queries, documents), or a sequence of rows of any lengths.
         relevance: Relevance grades, same shape.
+        tie_tolerance: Share of a query's range of scores within which neighbours are made equal.
 
     Returns:
         The namespace, the scores as floats, and the grades in the type they came in.
@@ -40,7 +42,24 @@ def ranking_inputs(scores, relevance):
     relevance = as_numbers("relevance", relevance, ndim=2)
     require_same_shape(scores=scores, relevance=relevance)
     require_grades(xp, "relevance", relevance)
+    if require_tolerance("tie_tolerance", tie_tolerance):
+        scores = _with_ties_merged(xp, scores, tie_tolerance)
     return xp, scores, relevance
+
+
+def _with_ties_merged(xp, scores, tie_tolerance):
+    """Scores whose neighbours in order are within the tolerance made equal to the lowest."""
+    order = xp.argsort(scores, axis=1, stable=True)
+    ordered = xp.take_along_axis(scores, order, axis=1)
+    # Halves, because the range of two finite numbers may be none.
+    limit = 2 * tie_tolerance * (ordered[:, -1:] / 2 - ordered[:, :1] / 2)
+    begins = xp.concat(
+        [limit >= 0, ordered[:, 1:] - ordered[:, :-1] > limit], axis=1
+    )  # the first of a query always begins
+    number = xp.cumulative_sum(xp.astype(xp.reshape(begins, (-1,)), xp.int64)) - 1
+    first = xp.take(xp.nonzero(xp.reshape(begins, (-1,)))[0], number)
+    merged = xp.reshape(xp.take(xp.reshape(ordered, (-1,)), first), tuple(scores.shape))
+    return xp.take_along_axis(merged, xp.argsort(order, axis=1, stable=True), axis=1)
 
 
 def _padded(scores, relevance):
@@ -57,11 +76,18 @@ def _padded(scores, relevance):
     rows = [as_numbers("scores", row, ndim=1) if len(row) else np.empty(0) for row in scores]
     width = max(lengths[0])
     # Below all scores of the query; grades of 0 behind all others change no metric.
-    ends = [np.nextafter(float(np.min(row)), -np.inf) if len(row) else 0.0 for row in rows]
+    ends = [below(float(np.min(row)), float(np.max(row))) if len(row) else 0.0 for row in rows]
     filled = np.array(ends)[:, None].repeat(width, axis=1)
     for place, row in zip(filled, rows, strict=True):
         place[: len(row)] = row
     return filled, _filled_with_zeros("relevance", relevance, width)
+
+
+def below(lowest, highest):
+    """A finite score below all of a query, too far to tie with any; also of arrays."""
+    with np.errstate(over="ignore"):
+        far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
+    return np.minimum(far, np.nextafter(lowest, -np.inf))
 
 
 def _lengths_of_rows(value):

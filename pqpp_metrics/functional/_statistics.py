@@ -1,22 +1,50 @@
-"""Ranks and intervals that the QPP measures and tests share."""
+"""Ties, ranks and intervals that the QPP measures and tests share."""
 
 import math
 
 import numpy as np
 
+# Float noise is no order: differences up to this share of the values' range are ties.
+TIE_TOLERANCE = 1e-12
 
-def average_ranks(values):
-    """Ranks from 1, equal values sharing the mean of theirs.
+
+def starts_of_ties(ordered, tie_tolerance):
+    """Which of some values in rising order is the first of its group of ties.
+
+    Values are in a group where each step between neighbours is at most `tie_tolerance` of the
+    range of all; with 0 only equal values are.
 
     Args:
-        values: numpy array (n,) without NaN.
+        ordered: float64 array (n,), finite, in rising order.
+        tie_tolerance: A share of the range.
 
     Returns:
-        float64 array (n,).
+        bool array (n,).
     """
+    # Halves, because the range of two finite numbers may be none.
+    limit = 2 * tie_tolerance * (ordered[-1] / 2 - ordered[0] / 2)
+    with np.errstate(over="ignore"):
+        return np.concatenate([[True], ordered[1:] - ordered[:-1] > limit])
+
+
+def merge_ties(values, tie_tolerance):
+    """Give all values of a group of ties (see `starts_of_ties`) the lowest of them, (n,)."""
+    if not tie_tolerance:
+        return values
     order = np.argsort(values, kind="stable")
     ordered = values[order]
-    starts_group = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    starts = starts_of_ties(ordered, tie_tolerance)
+    if starts.all():
+        return values
+    merged = np.empty_like(values)
+    merged[order] = ordered[starts][np.cumsum(starts) - 1]
+    return merged
+
+
+def average_ranks(values, tie_tolerance=0.0):
+    """Ranks from 1, ties (see `starts_of_ties`) sharing the mean of theirs, as float64 (n,)."""
+    order = np.argsort(values, kind="stable")
+    starts_group = starts_of_ties(values[order], tie_tolerance)
     starts = np.flatnonzero(starts_group)
     ends = np.append(starts[1:], len(values))
     ranks = np.empty(len(values))

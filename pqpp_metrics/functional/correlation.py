@@ -14,9 +14,15 @@ from pqpp_metrics.functional._inputs import (
     require_between,
     require_positive_int,
     require_same_shape,
+    require_tolerance,
     to_numpy,
 )
-from pqpp_metrics.functional._statistics import average_ranks, fisher_interval
+from pqpp_metrics.functional._statistics import (
+    TIE_TOLERANCE,
+    average_ranks,
+    fisher_interval,
+    merge_ties,
+)
 
 
 def student_t_p_value(r, n):
@@ -95,10 +101,10 @@ def pearson_qpp(predictions, references, confidence=0.95):
     }
 
 
-def spearman_qpp(predictions, references, confidence=0.95):
+def spearman_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE):
     """Spearman rank correlation between predicted and true performance.
 
-    Pearson's r of the ranks, equal values sharing the mean of theirs. The p-value is Student's
+    Pearson's r of the ranks, ties sharing the mean of theirs. The p-value is Student's
     t-test, as that of `scipy.stats.spearmanr`; the interval Fisher's z with variance
     1.06 / (n - 3) (Fieller, Hartley and Pearson, Biometrika 44, 1957).
 
@@ -106,6 +112,8 @@ def spearman_qpp(predictions, references, confidence=0.95):
         predictions: Predicted performance, shape (n,), any finite numbers.
         references: True performance, shape (n,).
         confidence: Level of the interval, between 0 and 1.
+        tie_tolerance: Neighbouring values whose difference is at most this share of the range are
+            ties, because float noise is no order; 0: only equal values are.
 
     Returns:
         dict with "spearman_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
@@ -122,14 +130,15 @@ def spearman_qpp(predictions, references, confidence=0.95):
     """
     confidence = require_between("confidence", confidence, 0, 1)
     x, y = paired_values(predictions, references)
-    r = pearson_correlation(average_ranks(x), average_ranks(y))
+    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
+    r = pearson_correlation(average_ranks(x, tie_tolerance), average_ranks(y, tie_tolerance))
     n = len(x)
     low, high = fisher_interval(r, n, variance=1.06, lost=3, confidence=confidence)
     p = student_t_p_value(r, n)
     return {"spearman_qpp": r, "p_value": p, "ci_low": low, "ci_high": high, "n": n}
 
 
-def kendall_qpp(predictions, references, confidence=0.95):
+def kendall_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE):
     """Kendall rank correlation tau-b between predicted and true performance.
 
     PQPP, section 3.3. Pairs tied on one side count for neither order (tau-b). The p-value is
@@ -141,6 +150,8 @@ def kendall_qpp(predictions, references, confidence=0.95):
         predictions: Predicted performance, shape (n,), any finite numbers.
         references: True performance, shape (n,).
         confidence: Level of the interval, between 0 and 1.
+        tie_tolerance: Neighbouring values whose difference is at most this share of the range are
+            ties, because float noise is no order; 0: only equal values are.
 
     Returns:
         dict with "kendall_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
@@ -159,7 +170,8 @@ def kendall_qpp(predictions, references, confidence=0.95):
 
     confidence = require_between("confidence", confidence, 0, 1)
     x, y = paired_values(predictions, references)
-    n = len(x)
+    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
+    x, y, n = merge_ties(x, tie_tolerance), merge_ties(y, tie_tolerance), len(x)
     if is_constant(x) or is_constant(y):
         tau, p = math.nan, math.nan
     else:

@@ -6,13 +6,15 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
     as_finite,
     require_choice,
+    require_tolerance,
     to_numpy,
 )
+from pqpp_metrics.functional._statistics import TIE_TOLERANCE
 
 _SCORE_TIES = ("wrong", "half", "dropped")
 
 
-def pairwise_accuracy(predictions, references, score_ties="wrong"):
+def pairwise_accuracy(predictions, references, score_ties="wrong", tie_tolerance=TIE_TOLERANCE):
     """Pairwise prediction accuracy: how often the better scored of two images is the preferred.
 
     VISTAR, section 4.2 (PPA): pairs without a preference are dropped, and a prediction is
@@ -23,6 +25,8 @@ def pairwise_accuracy(predictions, references, score_ties="wrong"):
         references: Human preference, shape (pairs,): 1 the first image, -1 the second, 0 none.
         score_ties: What a pair with equal scores counts: "wrong" (default, as the paper's strict
             comparison), "half", or "dropped".
+        tie_tolerance: Scores whose difference is at most this share of the range of all scores
+            are equal, because float noise is no order; 0: only equal ones are.
 
     Returns:
         dict: "pairwise_accuracy" in [0, 1], NaN where no pair is left; "n", pairs that counted;
@@ -38,6 +42,7 @@ def pairwise_accuracy(predictions, references, score_ties="wrong"):
         (0.5, 2, 1)
     """
     require_choice("score_ties", score_ties, _SCORE_TIES)
+    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
     scores = to_numpy(as_finite("predictions", predictions, ndim=2))
     preference = to_numpy(as_finite("references", references, ndim=1))
     if scores.shape != (len(preference), 2):
@@ -52,7 +57,10 @@ def pairwise_accuracy(predictions, references, score_ties="wrong"):
             "image, -1 for the second, 0 for none"
         )
     decided = preference != 0
-    predicted = np.sign(scores[decided, 0] - scores[decided, 1])
+    limit = 2 * tie_tolerance * (scores.max() / 2 - scores.min() / 2)  # halves cannot overflow
+    with np.errstate(over="ignore"):
+        difference = scores[decided, 0] - scores[decided, 1]
+    predicted = np.where(np.abs(difference) > limit, np.sign(difference), 0)
     tied = predicted == 0
     correct = float(np.count_nonzero(predicted == preference[decided]))
     n = len(predicted)

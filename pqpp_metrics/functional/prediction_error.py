@@ -8,8 +8,13 @@ import math
 
 import numpy as np
 
-from pqpp_metrics.functional._inputs import require_between
-from pqpp_metrics.functional._statistics import average_ranks, mean_interval, normal_two_sided
+from pqpp_metrics.functional._inputs import require_between, require_tolerance
+from pqpp_metrics.functional._statistics import (
+    TIE_TOLERANCE,
+    average_ranks,
+    mean_interval,
+    normal_two_sided,
+)
 from pqpp_metrics.functional.correlation import (
     is_constant,
     paired_values,
@@ -18,11 +23,11 @@ from pqpp_metrics.functional.correlation import (
 )
 
 
-def smare(predictions, references, confidence=0.95):
-    """Scaled mean absolute rank error: the mean of |rank predicted - rank true| / n.
+def smare(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE):
+    """Scaled mean absolute rank error: the mean absolute difference of both ranks, over n.
 
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
-    Performance Prediction", ECIR 2021. Equal values share the mean of their ranks.
+    Performance Prediction", ECIR 2021. Ties share the mean of their ranks.
 
     The p-value is two-sided against predictions that are paired with the references at random:
     the error's exact mean and variance over all pairings (Hoeffding, Annals of Mathematical
@@ -33,6 +38,8 @@ def smare(predictions, references, confidence=0.95):
         predictions: Predicted performance, shape (n,), any finite numbers.
         references: True performance, shape (n,).
         confidence: Level of the interval, between 0 and 1.
+        tie_tolerance: Neighbouring values whose difference is at most this share of the range are
+            ties, because float noise is no order; 0: only equal values are.
 
     Returns:
         dict with "smare" in [0, 1/2], 0 for a perfect order, about 1/3 by chance; "p_value",
@@ -48,7 +55,8 @@ def smare(predictions, references, confidence=0.95):
         (0.125, 0.15)
     """
     confidence = require_between("confidence", confidence, 0, 1)
-    x, y = map(average_ranks, paired_values(predictions, references))
+    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
+    x, y = (average_ranks(v, tie_tolerance) for v in paired_values(predictions, references))
     n = len(x)
     scores = np.abs(x - y) / n
     if is_constant(x) or is_constant(y):

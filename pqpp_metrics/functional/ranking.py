@@ -11,6 +11,11 @@ their own; `ties` says what is done about it:
 - "optimistic", "pessimistic": relevant documents first, or last, among their equals;
 - "order": the earlier column first, as a stable sort gives.
 
+`tie_tolerance` says which scores are equal: with 0, the default, only those that are, as in
+trec_eval, since scores may span many orders of magnitude; with 1e-12, say, also neighbours in
+order whose difference is at most this share of the query's range of scores, which undoes the
+noise of sums in different orders.
+
 Queries may have different numbers of documents: give sequences of rows, as judgments come from
 ConQA, and each query is scored on its own documents.
 """
@@ -31,7 +36,7 @@ from pqpp_metrics.functional._ranked import (
 )
 
 
-def reciprocal_rank(scores, relevance, k=None, ties="expected"):
+def reciprocal_rank(scores, relevance, k=None, ties="expected", tie_tolerance=0.0):
     """Reciprocal rank: 1 / the rank of the first relevant document.
 
     PQPP, section 3.2; Voorhees, "The TREC-8 Question Answering Track Report", 1999.
@@ -43,6 +48,7 @@ def reciprocal_rank(scores, relevance, k=None, ties="expected"):
         k: Only the first k ranks count: a first relevant document beyond them gives 0. None
             (default) counts all.
         ties: How equal scores are ordered, see the module's text.
+        tie_tolerance: Which scores are equal, see the module's text.
 
     Returns:
         float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
@@ -58,7 +64,7 @@ def reciprocal_rank(scores, relevance, k=None, ties="expected"):
     """
     require_choice("ties", ties, TIES)
     k = None if k is None else require_positive_int("k", k)
-    xp, scores, relevance = ranking_inputs(scores, relevance)
+    xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
     return by_blocks(lambda s, r: _reciprocal_rank(xp, s, r, k, ties), xp, scores, relevance)
 
 
@@ -98,7 +104,7 @@ def _tied_ahead(xp, tied, relevant, ties):
     return count(xp, tied & ~reached)
 
 
-def precision_at_k(scores, relevance, k=10, ties="expected"):
+def precision_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
     """Precision at k: the share of relevant documents among the first k.
 
     PQPP, section 3.2, with k = 10.
@@ -110,6 +116,7 @@ def precision_at_k(scores, relevance, k=10, ties="expected"):
         k: The cut-off. With fewer than k documents the divisor stays k, as in trec_eval: places
             that were not filled count as not relevant.
         ties: How equal scores are ordered, see the module's text.
+        tie_tolerance: Which scores are equal, see the module's text.
 
     Returns:
         float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
@@ -127,10 +134,10 @@ def precision_at_k(scores, relevance, k=10, ties="expected"):
     def of_block(xp, scores, relevant, unretrieved):
         return relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties) / k
 
-    return _on_relevant(of_block, scores, relevance, ties)
+    return _on_relevant(of_block, scores, relevance, ties, tie_tolerance)
 
 
-def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None):
+def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None, tie_tolerance=0.0):
     """Recall at k: the share of a query's relevant documents that are among the first k.
 
     TREC's recall. What text-to-image papers call Recall@K is `hit_rate_at_k`.
@@ -141,6 +148,7 @@ def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None):
         relevance: Relevance, same shape; a document is relevant where it is above 0.
         k: The cut-off.
         ties: How equal scores are ordered, see the module's text.
+        tie_tolerance: Which scores are equal, see the module's text.
         unretrieved: Relevance of documents that have no score because they were not retrieved,
             shape (queries, any number), 0 where there are fewer; they count as relevant ones
             that were not found. None (default): every relevant document has a score.
@@ -162,10 +170,10 @@ def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None):
         found = relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties)
         return _share(xp, found, count(xp, relevant) + count(xp, unretrieved))
 
-    return _on_relevant(of_block, scores, relevance, ties, unretrieved)
+    return _on_relevant(of_block, scores, relevance, ties, tie_tolerance, unretrieved)
 
 
-def hit_rate_at_k(scores, relevance, k=10, ties="expected"):
+def hit_rate_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
     """Hit rate at k: whether any of the first k documents is relevant.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5: text-to-image papers call its mean Recall@K.
@@ -177,6 +185,7 @@ def hit_rate_at_k(scores, relevance, k=10, ties="expected"):
         k: The cut-off.
         ties: How equal scores are ordered, see the module's text; "expected" gives the
             probability of a hit.
+        tie_tolerance: Which scores are equal, see the module's text.
 
     Returns:
         float64 array (queries,) of the scores' library: 1 for a hit, 0 for none, between them
@@ -194,10 +203,10 @@ def hit_rate_at_k(scores, relevance, k=10, ties="expected"):
     def of_block(xp, scores, relevant, unretrieved):
         return any_relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties)
 
-    return _on_relevant(of_block, scores, relevance, ties)
+    return _on_relevant(of_block, scores, relevance, ties, tie_tolerance)
 
 
-def r_precision(scores, relevance, ties="expected", unretrieved=None):
+def r_precision(scores, relevance, ties="expected", unretrieved=None, tie_tolerance=0.0):
     """R-precision: the share of relevant documents among the first R, R being their number.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System
@@ -208,6 +217,7 @@ def r_precision(scores, relevance, ties="expected", unretrieved=None):
             numbers, negative ones too.
         relevance: Relevance, same shape; a document is relevant where it is above 0.
         ties: How equal scores are ordered, see the module's text.
+        tie_tolerance: Which scores are equal, see the module's text.
         unretrieved: Relevance of documents that have no score because they were not retrieved,
             shape (queries, any number), 0 where there are fewer; they count as relevant ones
             that were not found. None (default): every relevant document has a score.
@@ -229,13 +239,13 @@ def r_precision(scores, relevance, ties="expected", unretrieved=None):
         top = xp.clip(number, 1, scores.shape[1])
         return _share(xp, relevant_in_top(xp, scores, relevant, top, ties), number)
 
-    return _on_relevant(of_block, scores, relevance, ties, unretrieved)
+    return _on_relevant(of_block, scores, relevance, ties, tie_tolerance, unretrieved)
 
 
-def _on_relevant(function, scores, relevance, ties, unretrieved=None):
+def _on_relevant(function, scores, relevance, ties, tie_tolerance, unretrieved=None):
     """Check the inputs, and apply a function of them to blocks of queries."""
     require_choice("ties", ties, TIES)
-    xp, scores, relevance = ranking_inputs(scores, relevance)
+    xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
     missing = unretrieved_grades(xp, unretrieved, relevance)
 
     def of_block(scores, relevance, missing):

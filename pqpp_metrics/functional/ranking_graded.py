@@ -28,7 +28,15 @@ _LARGEST_EXACT = 2.0**53
 _LARGEST_EXPONENT = 1000
 
 
-def ndcg(scores, relevance, k=None, gains="linear", ties="expected", unretrieved=None):
+def ndcg(
+    scores,
+    relevance,
+    k=None,
+    gains="linear",
+    ties="expected",
+    unretrieved=None,
+    tie_tolerance=0.0,
+):
     """Normalized discounted cumulative gain: gains discounted by log2(rank + 1), over the best.
 
     Järvelin and Kekäläinen, "Cumulated Gain-based Evaluation of IR Techniques", ACM TOIS 2002;
@@ -42,6 +50,7 @@ def ndcg(scores, relevance, k=None, gains="linear", ties="expected", unretrieved
         gains: A document's gain from its grade: "linear" (default, as in trec_eval) the grade
             itself, "exponential" 2 ** grade - 1 (Burges et al., ICML 2005).
         ties: How equal scores are ordered, see `ranking`.
+        tie_tolerance: Which scores are equal, see `ranking`.
         unretrieved: Relevance of documents that were not retrieved, as for `recall_at_k`; here
             they belong to the ideal ranking.
 
@@ -59,7 +68,7 @@ def ndcg(scores, relevance, k=None, gains="linear", ties="expected", unretrieved
     require_choice("ties", ties, TIES)
     require_choice("gains", gains, _GAINS)
     k = None if k is None else require_positive_int("k", k)
-    xp, scores, relevance = ranking_inputs(scores, relevance)
+    xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
     missing = unretrieved_grades(xp, unretrieved, relevance)
     if gains == "exponential":
         _refuse_huge_grades(xp, relevance, missing)
@@ -149,7 +158,9 @@ def _ratio(xp, found, best):
     return xp.where(some, found / xp.where(some, best, 1.0), 0.0)
 
 
-def average_precision(scores, relevance, k=None, ties="expected", unretrieved=None):
+def average_precision(
+    scores, relevance, k=None, ties="expected", unretrieved=None, tie_tolerance=0.0
+):
     """Average precision: the mean over relevant documents of the precision at their rank.
 
     Buckley and Voorhees, "Retrieval System Evaluation", 2005; as "map" of trec_eval. Its
@@ -162,6 +173,7 @@ def average_precision(scores, relevance, k=None, ties="expected", unretrieved=No
         k: Only the first k ranks count; the divisor stays the number of relevant documents, as
             "map_cut" of trec_eval. None (default) counts all.
         ties: How equal scores are ordered, see `ranking`.
+        tie_tolerance: Which scores are equal, see `ranking`.
         unretrieved: Relevance of documents that were not retrieved, as for `recall_at_k`.
 
     Returns:
@@ -177,7 +189,7 @@ def average_precision(scores, relevance, k=None, ties="expected", unretrieved=No
     """
     require_choice("ties", ties, TIES)
     k = None if k is None else require_positive_int("k", k)
-    xp, scores, relevance = ranking_inputs(scores, relevance)
+    xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
     ranks = _ranks(xp, scores, scores.shape[1])
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
 

@@ -16,23 +16,13 @@ from pqpp_metrics.functional._inputs import (
     require_positive_int,
     require_same_shape,
     require_seed,
+    require_tolerance,
     to_numpy,
 )
-from pqpp_metrics.functional.correlation import (
-    kendall_qpp,
-    paired_values,
-    pearson_qpp,
-    spearman_qpp,
-)
-from pqpp_metrics.functional.prediction_error import rmse_qpp, smare
+from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
+from pqpp_metrics.functional.correlation import paired_values
+from pqpp_metrics.functional.qpp_report import MEASURES, OF_RANKS
 
-STATISTICS = {
-    "kendall": kendall_qpp,
-    "pearson": pearson_qpp,
-    "spearman": spearman_qpp,
-    "smare": smare,
-    "rmse": rmse_qpp,
-}
 # Queries of the resamples that are measured together, which bounds the memory to a few hundred
 # megabytes. Kendall takes more: small products of matrices make threads wait for each other.
 _AT_ONCE = 2_000_000
@@ -48,6 +38,7 @@ def paired_bootstrap(
     resamples=10_000,
     confidence=0.95,
     seed=0,
+    tie_tolerance=TIE_TOLERANCE,
 ):
     """Bootstrap of the difference of two predictors: queries drawn with replacement.
 
@@ -62,6 +53,7 @@ def paired_bootstrap(
         resamples: How many resamples to draw.
         confidence: Level of the percentile interval, between 0 and 1.
         seed: Seed of the generator, an integer of at least 0.
+        tie_tolerance: As for `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
 
     Returns:
         dict: "paired_bootstrap", the difference of the statistic (first minus second);
@@ -80,8 +72,9 @@ def paired_bootstrap(
         >>> round(result["paired_bootstrap"], 3), result["ci_high"] > 0
         (0.429, True)
     """
-    x, other, y = _three(predictions, other_predictions, references)
-    require_choice("statistic", statistic, tuple(STATISTICS))
+    require_choice("statistic", statistic, tuple(MEASURES))
+    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
+    x, other, y = _three(predictions, other_predictions, references, tie_tolerance)
     resamples = require_positive_int("resamples", resamples)
     confidence = require_between("confidence", confidence, 0, 1)
     seed = require_seed("seed", seed)
@@ -132,6 +125,7 @@ def paired_permutation(
     statistic="kendall",
     permutations=10_000,
     seed=0,
+    tie_tolerance=TIE_TOLERANCE,
 ):
     """Permutation test of two predictors: whose prediction it was is shuffled query by query.
 
@@ -147,6 +141,7 @@ def paired_permutation(
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         permutations: How many swaps to draw.
         seed: Seed of the generator, an integer of at least 0.
+        tie_tolerance: As for `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
 
     Returns:
         dict: "paired_permutation", the difference of the statistic (first minus second);
@@ -164,8 +159,9 @@ def paired_permutation(
         >>> round(result["paired_permutation"], 3), result["p_value"] < 0.2
         (0.429, True)
     """
-    x, other, y = _three(predictions, other_predictions, references)
-    require_choice("statistic", statistic, tuple(STATISTICS))
+    require_choice("statistic", statistic, tuple(MEASURES))
+    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
+    x, other, y = _three(predictions, other_predictions, references, tie_tolerance)
     permutations = require_positive_int("permutations", permutations)
     seed = require_seed("seed", seed)
     value, other_value = (_value(statistic, side, y) for side in (x, other))
@@ -204,7 +200,7 @@ def _rows_at_once(n, statistic):
     return max(1, (_AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE) // n)
 
 
-def _three(predictions, other_predictions, references):
+def _three(predictions, other_predictions, references, tie_tolerance):
     """Check the predictions of both predictors and the references; put the queries in order.
 
     The generator draws places. Only with an order of their own do queries that come shuffled, or
@@ -214,10 +210,12 @@ def _three(predictions, other_predictions, references):
     other = to_numpy(other).astype(np.float64, copy=False)
     x, y = paired_values(predictions, references)
     require_same_shape(predictions=x, other_predictions=other)
+    x, other, y = (merge_ties(values, tie_tolerance) for values in (x, other, y))
     order = np.lexsort((other, x, y))
     return x[order], other[order], y[order]
 
 
 def _value(statistic, x, y):
-    function = STATISTICS[statistic]
-    return function(x, y)[function.__name__]
+    function = MEASURES[statistic]
+    exact = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
+    return function(x, y, **exact)[function.__name__]

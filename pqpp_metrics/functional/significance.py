@@ -14,16 +14,27 @@ from pqpp_metrics.functional._inputs import (
     require_between,
     require_choice,
     require_same_shape,
+    require_tolerance,
     to_numpy,
 )
-from pqpp_metrics.functional._statistics import average_ranks, normal_two_sided
+from pqpp_metrics.functional._statistics import (
+    TIE_TOLERANCE,
+    average_ranks,
+    merge_ties,
+    normal_two_sided,
+)
 from pqpp_metrics.functional.correlation import paired_values, pearson_correlation
 
 _ALTERNATIVES = ("less", "greater", "two-sided")
 
 
 def dependent_correlations(
-    predictions, other_predictions, references, test="williams", correlation="pearson"
+    predictions,
+    other_predictions,
+    references,
+    test="williams",
+    correlation="pearson",
+    tie_tolerance=TIE_TOLERANCE,
 ):
     """Whether two predictors correlate differently with the same references.
 
@@ -39,6 +50,7 @@ def dependent_correlations(
         test: "williams" (default: it keeps its level in small samples) or "steiger".
         correlation: "pearson" (default) or "spearman" (Pearson's r of the ranks; the tests are
             approximate then).
+        tie_tolerance: As for `spearman_qpp`; not used with "pearson".
 
     Returns:
         dict: "dependent_correlations", the difference of the correlations (first minus second);
@@ -57,12 +69,13 @@ def dependent_correlations(
     """
     require_choice("test", test, ("williams", "steiger"))
     require_choice("correlation", correlation, ("pearson", "spearman"))
+    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
     other = as_finite("other_predictions", other_predictions, ndim=1)
     other = to_numpy(other).astype(np.float64, copy=False)
     x, y = paired_values(predictions, references)
     require_same_shape(predictions=x, other_predictions=other)
     if correlation == "spearman":
-        x, other, y = average_ranks(x), average_ranks(other), average_ranks(y)
+        x, other, y = (average_ranks(values, tie_tolerance) for values in (x, other, y))
     first, second = pearson_correlation(x, y), pearson_correlation(other, y)
     function = _williams if test == "williams" else _steiger
     statistic, p = function(first, second, pearson_correlation(x, other), len(x))
@@ -104,7 +117,7 @@ def _steiger(first, second, between, n):
     return z, normal_two_sided(z)
 
 
-def mann_whitney(x, y, alternative="less"):
+def mann_whitney(x, y, alternative="less", tie_tolerance=TIE_TOLERANCE):
     """Mann-Whitney U test of two groups of queries, with the relative improvement.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5.2 and Table 6: are the values of the queries
@@ -114,6 +127,7 @@ def mann_whitney(x, y, alternative="less"):
         x: Values of the queries of one group, shape (n_x,), any finite numbers.
         y: Values of the other group, shape (n_y,); the lengths may differ.
         alternative: "less" (default, as in the paper: x lower than y), "greater" or "two-sided".
+        tie_tolerance: As for `kendall_qpp`, over the values of both groups.
 
     Returns:
         dict: "mann_whitney", U of x, pairs where x is higher plus half of the ties; "p_value" as
@@ -135,10 +149,12 @@ def mann_whitney(x, y, alternative="less"):
     require_choice("alternative", alternative, _ALTERNATIVES)
     x = to_numpy(as_finite("x", x, ndim=1)).astype(np.float64, copy=False)
     y = to_numpy(as_finite("y", y, ndim=1)).astype(np.float64, copy=False)
-    if x.min() == x.max() == y.min() == y.max():
+    tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
+    both = merge_ties(np.concatenate([x, y]), tie_tolerance)
+    if both.min() == both.max():
         statistic, p = len(x) * len(y) / 2, 1.0
     else:
-        result = mannwhitneyu(x, y, alternative=alternative)
+        result = mannwhitneyu(both[: len(x)], both[len(x) :], alternative=alternative)
         statistic, p = float(result.statistic), float(result.pvalue)
     return {
         "mann_whitney": statistic,

@@ -86,9 +86,9 @@ def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6):
     """Spatial consistency of one image: the worst sign of one solid inside another.
 
     VISTAR, section 3.3.5 (PSC): for each pair of objects with overlapping masks
-    C = |difference of mean depths inside the overlap| / (|difference outside| + epsilon), near 0
-    where one penetrates the other; weighted by the product of both confidences; the score is
-    the lowest. The paper does not print its epsilon; the default is ours.
+    C = the absolute difference of mean depths inside the overlap, over that outside of it plus
+    epsilon, near 0 where one penetrates the other; weighted by the product of both confidences;
+    the score is the lowest. The paper does not print its epsilon; the default is ours.
 
     Args:
         overlap_depths: Mean depth of both objects inside their overlap, shape (pairs, 2).

@@ -1,0 +1,223 @@
+"""Float noise is no order: what is a tie, in every function that ranks, worked by hand."""
+
+import csv
+import inspect
+import itertools
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_metrics import functional as F
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._statistics import merge_ties
+
+NOISY = 0.1 + 0.2  # 0.30000000000000004
+# Five queries, two of them equal but for noise on one side: as Kendall sees them with ties,
+# 9 of 10 pairs differ in x and agree in y, which has no tie: 9 / sqrt(9 * 10).
+X, X_EXACT, Y = [0.3, NOISY, 0.1, 0.7, 0.9], [0.3, 0.3, 0.1, 0.7, 0.9], [3, 2, 1, 4, 5]
+RANK_MEASURES = [F.kendall_qpp, F.spearman_qpp, F.smare]
+RANKINGS = [
+    F.reciprocal_rank,
+    F.precision_at_k,
+    F.recall_at_k,
+    F.hit_rate_at_k,
+    F.r_precision,
+    F.ndcg,
+    F.average_precision,
+]
+
+
+def published():
+    root = os.environ.get("PQPP_TEST_DATA")
+    if root is None:
+        pytest.skip("PQPP_TEST_DATA is not set")
+    rows = []
+    for split in ("train", "validation"):
+        with (Path(root) / f"pqpp/v1.0/dataset/{split}.csv").open(encoding="utf-8") as file:
+            rows += csv.DictReader(file)
+    columns = ("retrieval_avg_pk", "retrieval_avg_rr")
+    return [np.array([float(row[name]) for row in rows]) for name in columns]
+
+
+@pytest.mark.realdata
+def test_kendall_of_the_published_columns():
+    """28 values of mean P@10 that are meant to be 21 (and mean RR): .49998 as stored."""
+    precision, rank = published()
+    assert len(precision) == 8000
+    assert round(F.kendall_qpp(precision, rank)["kendall_qpp"], 5) == 0.50020
+    exact = F.kendall_qpp(precision, rank, tie_tolerance=0)["kendall_qpp"]
+    assert round(exact, 5) == 0.49998
+    assert exact == pytest.approx(scipy.stats.kendalltau(precision, rank).statistic, abs=1e-12)
+    meant = scipy.stats.kendalltau(precision.round(9), rank.round(9)).statistic
+    assert F.kendall_qpp(precision, rank)["kendall_qpp"] == pytest.approx(meant, abs=1e-12)
+
+
+def test_kendall_by_hand():
+    assert F.kendall_qpp(X, Y)["kendall_qpp"] == pytest.approx(9 / math.sqrt(90), abs=1e-15)
+    # As stored 0.3 < 0.30000000000000004 is one pair against the other nine: (9 - 1) / 10.
+    assert F.kendall_qpp(X, Y, tie_tolerance=0)["kendall_qpp"] == pytest.approx(0.8, abs=1e-15)
+
+
+@pytest.mark.parametrize("measure", RANK_MEASURES)
+def test_noise_is_a_tie_for_every_measure_of_ranks(measure):
+    name = measure.__name__
+    exact = measure(X_EXACT, Y, tie_tolerance=0)
+    assert measure(X, Y)[name] == pytest.approx(exact[name], abs=1e-15)
+    assert measure(Y, X)[name] == pytest.approx(exact[name], abs=1e-15)
+    assert measure(X, Y)["p_value"] == pytest.approx(exact["p_value"], abs=1e-12)
+    assert measure(X, Y, tie_tolerance=0)[name] != pytest.approx(exact[name], abs=1e-6)
+
+
+@pytest.mark.parametrize("statistic", ["kendall", "spearman", "smare"])
+def test_resampling(statistic):
+    other = [1.0, 4.0, 2.0, 3.0, 5.0]
+    options = {"statistic": statistic, "resamples": 300}
+    noisy, exact = (F.paired_bootstrap(x, other, Y, **options) for x in (X, X_EXACT))
+    assert noisy == exact
+    stored = F.paired_bootstrap(X, other, Y, **options, tie_tolerance=0)
+    assert stored["value"] != pytest.approx(exact["value"], abs=1e-6)
+    options = {"statistic": statistic, "permutations": 300}
+    assert F.paired_permutation(X, other, Y, **options) == F.paired_permutation(
+        X_EXACT, other, Y, **options
+    )
+
+
+def test_the_measures_of_values_take_no_notice():
+    other = [1.0, 4.0, 2.0, 3.0, 5.0]
+    for statistic in ("pearson", "rmse"):
+        wide, none = (
+            F.paired_bootstrap(X, other, Y, statistic, resamples=50, tie_tolerance=tolerance)
+            for tolerance in (0.5, 0)
+        )
+        assert wide == none
+
+
+def test_reports_pass_it_on():
+    for tolerance in (0, 1e-12):
+        report = F.qpp_report(X, Y, tie_tolerance=tolerance)
+        for measure in RANK_MEASURES:
+            single = measure(X, Y, tie_tolerance=tolerance)[measure.__name__]
+            assert report[measure.__name__][measure.__name__] == single
+
+
+def test_dependent_correlations_of_ranks():
+    other, options = [1.0, 4.0, 2.0, 3.0, 5.0], {"correlation": "spearman"}
+    noisy, exact = (F.dependent_correlations(x, other, Y, **options) for x in (X, X_EXACT))
+    assert noisy == exact
+    assert F.dependent_correlations(X, other, Y, **options, tie_tolerance=0) != exact
+
+
+def test_mann_whitney_over_both_groups():
+    """Of the 2 x 2 pairs x is above y in one, and 0.3 ties with its noisy twin: U = 1.5."""
+    assert F.mann_whitney([NOISY, 0.9], [0.3, 1.0])["mann_whitney"] == 1.5
+    assert F.mann_whitney([NOISY, 0.9], [0.3, 1.0], tie_tolerance=0)["mann_whitney"] == 2.0
+
+
+def test_pairwise_accuracy():
+    pairs, preferred = [[NOISY, 0.3], [0.9, 0.1]], [1, 1]
+    found = F.pairwise_accuracy(pairs, preferred)
+    assert (found["pairwise_accuracy"], found["n_score_ties"]) == (0.5, 1)
+    found = F.pairwise_accuracy(pairs, preferred, tie_tolerance=0)
+    assert (found["pairwise_accuracy"], found["n_score_ties"]) == (1.0, 0)
+    huge = F.pairwise_accuracy([[-1.7e308, 1.7e308]], [-1])
+    assert huge["pairwise_accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("metric", RANKINGS)
+@pytest.mark.parametrize("ties", ["expected", "optimistic", "pessimistic", "order"])
+def test_rankings_take_a_tolerance(metric, ties):
+    """The relevant document is above its twin by noise alone, or below it."""
+    options = {"ties": ties} | ({"k": 1} if "k" in inspect.signature(metric).parameters else {})
+    exact = metric([[0.3, 0.3, -1.0], [0.3, 0.3, -1.0]], [[1, 0, 0], [0, 1, 0]], **options)
+    scores = [[NOISY, 0.3, -1.0], [NOISY, 0.3, -1.0]], [[1, 0, 0], [0, 1, 0]]
+    assert metric(*scores, **options, tie_tolerance=1e-12).tolist() == exact.tolist()
+    # By default the scores are taken as they are, like trec_eval does.
+    assert metric(*scores, **options)[0] == 1.0
+
+
+@pytest.mark.parametrize("metric", RANKINGS)
+def test_places_that_fill_up_tie_with_nothing(metric):
+    scores, relevance = [[NOISY, 0.3], [3.0, 1.0, 2.0]], [[0, 1], [1, 0, 1]]
+    alone = metric([scores[0]], [relevance[0]], tie_tolerance=1e-12)
+    assert metric(scores, relevance, tie_tolerance=1e-12)[0] == alone[0]
+
+
+def test_rankings_in_torch():
+    torch = pytest.importorskip("torch")
+    scores = torch.tensor([[NOISY, 0.3, -1.0]], dtype=torch.float64)
+    found = F.reciprocal_rank(scores, torch.tensor([[0, 1, 0]]), tie_tolerance=1e-12)
+    assert found.tolist() == [0.75]
+
+
+@pytest.mark.parametrize("tolerance", [-1e-12, 1, math.nan, "0", None, True])
+def test_a_wrong_tolerance_is_refused(tolerance):
+    named = [getattr(F, name) for name in F.__all__]
+    taking = [f for f in named if "tie_tolerance" in inspect.signature(f).parameters]
+    assert {*RANK_MEASURES, *RANKINGS, F.pairwise_accuracy, F.mann_whitney} <= set(taking)
+    three = (F.paired_bootstrap, F.paired_permutation, F.dependent_correlations)
+    for function in taking:
+        pair = [[1.0, 2.0], [2.0, 1.0]], [[1, 0], [0, 1]]
+        if function in (*RANK_MEASURES, F.qpp_report, F.mann_whitney):
+            pair = [1.0, 2.0], [2.0, 1.0]
+        elif function in three:
+            pair = ([1.0, 2.0, 3.0],) * 3
+        elif function is F.pairwise_accuracy:
+            pair = [[1.0, 2.0]], [1]
+        with pytest.raises(MetricInputError, match="`tie_tolerance` is"):
+            function(*pair, tie_tolerance=tolerance)
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=30), st.randoms(use_true_random=False))
+def test_noise_far_below_the_steps_is_undone(values, random):
+    """Integers with noise of 1e-15 of their size have the order of the integers."""
+    exact = np.array(values, dtype=float)
+    noisy = exact * np.array([1 + random.choice([-2, 0, 2]) * 2.0**-52 for _ in values])
+    merged = merge_ties(noisy, 1e-12)
+    assert merged.shape == exact.shape
+    if len(set(values)) > 1:
+        for one, two in itertools.combinations(range(len(values)), 2):
+            assert np.sign(merged[one] - merged[two]) == np.sign(exact[one] - exact[two])
+    again = merge_ties(merged, 1e-12)
+    assert again.tolist() == merged.tolist()
+
+
+def test_the_largest_and_the_smallest_numbers():
+    assert merge_ties(np.array([-1.7e308, 1.7e308]), 1e-12).tolist() == [-1.7e308, 1.7e308]
+    assert merge_ties(np.array([5e-324, 1e-323]), 1e-12).tolist() == [5e-324, 1e-323]
+
+
+def test_columns_at_once():
+    """Each column is that of the single functions, rows without a true value left out."""
+    rng = np.random.default_rng(5)
+    x, y = rng.random((30, 3)).round(1), rng.random((30, 3)).round(1)
+    y[::4, 1] = math.nan
+    y[1:, 2] = math.nan
+    measures = ("pearson", "spearman", "kendall", "smare", "rmse")
+    found = F.qpp_values(x, y, measures)
+    assert tuple(found) == measures
+    outside = {
+        "pearson": scipy.stats.pearsonr,
+        "spearman": scipy.stats.spearmanr,
+        "kendall": scipy.stats.kendalltau,
+    }
+    for column in range(2):
+        known = ~np.isnan(y[:, column])
+        pair = x[known, column], y[known, column]
+        for name, function in outside.items():
+            assert found[name][column] == pytest.approx(function(*pair).statistic, abs=1e-12)
+        ranks = [scipy.stats.rankdata(side) for side in pair]
+        error = np.abs(ranks[0] - ranks[1]).mean() / known.sum()
+        assert found["smare"][column] == pytest.approx(error, abs=1e-12)
+        error = math.sqrt(((pair[0] - pair[1]) ** 2).mean())
+        assert found["rmse"][column] == pytest.approx(error, abs=1e-12)
+    assert all(math.isnan(values[2]) for values in found.values())
+    with pytest.raises(MetricInputError, match="`measures` is 'tau'"):
+        F.qpp_values(x, y, ["tau"])
+    with pytest.raises(MetricInputError, match="shapes differ"):
+        F.qpp_values(x, y[:, :2])
