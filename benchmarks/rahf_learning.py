@@ -79,7 +79,7 @@ def place_of(folder: Path, name: str) -> Path:
 
 def measure(folder: Path, name: str) -> dict:
     """Return a trained model's number of weights and its figures on the test scenes."""
-    from pqpp_feedback.rahf.evaluation import evaluate, predict_split, truth_of
+    from pqpp_feedback.rahf.bench.evaluation import evaluate, predict_split, truth_of
     from pqpp_feedback.rahf.examples import Examples, load_split
     from pqpp_feedback.rahf.feedback import FeedbackModel
 

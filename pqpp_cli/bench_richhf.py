@@ -45,8 +45,8 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_cli.options import names_of
     from pqpp_cli.output import emit, format_of
     from pqpp_datasets.richhf.richhf import SPLITS
-    from pqpp_feedback.rahf.bench import bench_richhf
-    from pqpp_feedback.rahf.tables import format_tables, published
+    from pqpp_feedback.rahf.bench.experiments import bench_richhf
+    from pqpp_feedback.rahf.bench.tables import format_tables, published
     from pqpp_files.whole_folder import refuse_unwritable_file
 
     if options.split not in SPLITS:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pqpp_feedback.rahf.gallery import read_folder
 from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
-from pqpp_feedback.rahf.uses.lora import (
+from pqpp_feedback.rahf.uses.fine_tune import (
     FILES,
     DenoisingModel,
     Images,

@@ -6,12 +6,12 @@ from pathlib import Path
 from accelerate.utils import gather_object
 from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
 
+from pqpp_feedback.rahf.bench.evaluation import evaluate, join, predict_rows, summary, truth_of
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
-from pqpp_feedback.rahf.evaluation import evaluate, join, predict_rows, summary, truth_of
 from pqpp_feedback.rahf.examples import BLINDS, Examples, fingerprint, load_split
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.labels import VARIANTS
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
+from pqpp_feedback.rahf.outputs import VARIANTS
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 from pqpp_feedback.rahf.provenance import is_published
 from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pqpp_feedback.rahf.evaluation import evaluate, truth_of
+from pqpp_feedback.rahf.bench.baselines import BASELINES, TrainedBaseline
+from pqpp_feedback.rahf.bench.evaluation import evaluate, truth_of
+from pqpp_feedback.rahf.bench.tables import format_tables, tables
 from pqpp_feedback.rahf.examples import fingerprint, load_split
 from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
-from pqpp_feedback.rahf.tables import format_tables, tables
-from pqpp_feedback.rahf.trained_baselines import BASELINES, TrainedBaseline
 from pqpp_models.training.arguments import Recipe, option, parse_recipe
 from pqpp_models.training.loop import Task, make_accelerator, train
 from pqpp_models.training.publish import run_script

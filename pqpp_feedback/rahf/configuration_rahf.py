@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
-from pqpp_feedback.rahf.labels import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS
+from pqpp_feedback.rahf.outputs import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS
 from pqpp_models.errors import PredictorError
 from pqpp_models.registration import announce, announce_processor
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_models.errors import CheckpointError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.augmentation import augment
-from pqpp_feedback.rahf.labels import HEATMAPS, KEYWORD_TASK, SCORES
+from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.provenance import split_names
 from pqpp_feedback.rahf.words import split_words
 from pqpp_models.errors import PredictorError

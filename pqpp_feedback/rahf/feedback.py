@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, split_words
 from pqpp_models.errors import CheckpointError, PredictorError
 

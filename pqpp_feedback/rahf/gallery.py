@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel, check_batch_size
-from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.pictures import overlay
 from pqpp_files.written_beside import written_beside
 from pqpp_models.errors import PredictorError

@@ -18,7 +18,7 @@ from transformers.utils import ModelOutput
 
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
-from pqpp_feedback.rahf.labels import HEATMAPS, KEYWORD_TASK, SCORES, TASKS
+from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES, TASKS
 from pqpp_models.errors import PredictorError
 from pqpp_models.strict_loading import StrictLoading
 
@@ -175,7 +175,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             input_ids: `(batch, length)`; in the augmented-prompt variant `(batch, tasks, length)`,
                 each with its task string before the prompt.
             attention_mask: Of the shape of `input_ids`.
-            task_ids: `(batch, tasks)`, indices of `labels.TASKS`, for the augmented-prompt variant;
+            task_ids: `(batch, tasks)`, indices of `outputs.TASKS`, in the augmented-prompt variant;
                 all seven in order if left out.
             heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN where there is none.
             score_labels: `(batch, 4)` in 0 .. 1, NaN where there is none.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from transformers import BatchFeature, ProcessorMixin
 
-from pqpp_feedback.rahf.labels import TASKS, VARIANTS
+from pqpp_feedback.rahf.outputs import TASKS, VARIANTS
 from pqpp_feedback.rahf.words import SUFFIX, split_words
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
@@ -132,7 +132,7 @@ class RahfProcessor(ProcessorMixin):
 
         Args:
             prompt: The prompt.
-            task: An index of `labels.TASKS`.
+            task: An index of `outputs.TASKS`.
             max_length: As for `kept_word_ids`.
         """
         words = [token for word in self.kept_word_ids(prompt, max_length) for token in word]
@@ -152,7 +152,7 @@ class RahfProcessor(ProcessorMixin):
             images: An image or a list: PIL images, arrays, paths, or mappings with `bytes`/`path`.
             text: A prompt or a list.
             tasks: For the augmented-prompt variant, the tasks of each prompt as indices of
-                `labels.TASKS`, as many for each; all seven if left out.
+                `outputs.TASKS`, as many for each; all seven if left out.
             **kwargs: What processors of transformers take: `return_tensors` (`pt` or `np`; torch
                 if left out), `padding` (`True` or `longest`, which is the default, or
                 `max_length`), `truncation` (`True`: prompts are always cut, behind a whole word)

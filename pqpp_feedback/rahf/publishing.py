@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pqpp_feedback.rahf.labels import SCORES
+from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_feedback.rahf.provenance import counted
 from pqpp_files.whole_folder import whole_folder
 from pqpp_models.checkpoint import CARD

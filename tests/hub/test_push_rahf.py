@@ -26,10 +26,10 @@ def said(function, *arguments, **details):
 """
 LOADERS = {
     "RAHF": "from pqpp_feedback.rahf import FeedbackModel\nload = FeedbackModel.from_pretrained",
-    "CLIP": "from pqpp_feedback.rahf.bench import _loaded_clip as load",
-    "ResNet": "from pqpp_feedback.rahf.trained_baselines import TrainedBaseline\n"
+    "CLIP": "from pqpp_feedback.rahf.bench.experiments import _loaded_clip as load",
+    "ResNet": "from pqpp_feedback.rahf.bench.baselines import TrainedBaseline\n"
     "load = lambda name: TrainedBaseline.from_backbone('resnet', name)",
-    "pipeline": "from pqpp_feedback.rahf.uses.lora import load_pipeline as load",
+    "pipeline": "from pqpp_feedback.rahf.uses.fine_tune import load_pipeline as load",
     "towers": "from support.tiny_models import load_script\n"
     "script = load_script('train_rahf')\n"
     "load = lambda name: script.join_towers(script.RahfRecipe(vision_model=name), {})",

@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional
 
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.labels import SCORES
+from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_models.errors import PredictorError
 
 Decode = Callable[[torch.Tensor], torch.Tensor]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.labels import SCORES
+from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_files.whole_folder import whole_folder
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image

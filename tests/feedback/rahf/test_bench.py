@@ -13,9 +13,9 @@ from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_models import load_script, save_clip  # noqa: E402
 from support.tiny_rahf import tiny_feedback  # noqa: E402
 
-from pqpp_feedback.rahf.bench import bench_richhf  # noqa: E402
-from pqpp_feedback.rahf.tables import TABLES  # noqa: E402
-from pqpp_feedback.rahf.trained_baselines import TrainedBaseline  # noqa: E402
+from pqpp_feedback.rahf.bench.baselines import TrainedBaseline  # noqa: E402
+from pqpp_feedback.rahf.bench.experiments import bench_richhf  # noqa: E402
+from pqpp_feedback.rahf.bench.tables import TABLES  # noqa: E402
 from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_models import CheckpointError, PredictorError  # noqa: E402
 

@@ -7,14 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from pqpp_feedback.rahf.evaluation import (
+from pqpp_feedback.rahf.bench.evaluation import (
     Predictions,
     Truth,
     evaluate,
     keyword_figures,
     summary,
 )
-from pqpp_feedback.rahf.tables import STYLES, TABLES, format_tables, published, tables
+from pqpp_feedback.rahf.bench.tables import STYLES, TABLES, format_tables, published, tables
 from pqpp_models import PredictorError
 
 

@@ -204,7 +204,7 @@ def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_inpainting_changes_nothing_outside_the_mask(feedback):
     pytest.importorskip("diffusers", reason="inpainting needs diffusers")
-    from pqpp_feedback.rahf.uses.inpaint import inpaint
+    from pqpp_feedback.rahf.uses.repair import inpaint
 
     image = picture(3)
     (judged,) = feedback.judge([image], ["a cat"])
@@ -231,7 +231,7 @@ def test_inpainting_changes_nothing_outside_the_mask(feedback):
 
 
 def test_nothing_is_painted_where_nothing_is_marked(feedback):
-    from pqpp_feedback.rahf.uses.inpaint import inpaint
+    from pqpp_feedback.rahf.uses.repair import inpaint
 
     found = inpaint(None, feedback, picture(3), "a cat", threshold=1.0)
     assert found.best == -1 and found.candidates == [] and not np.asarray(found.mask).any()
@@ -247,7 +247,7 @@ def test_nothing_is_painted_where_nothing_is_marked(feedback):
     ],
 )
 def test_options_that_painting_cannot_use_are_refused(feedback, option, said):
-    from pqpp_feedback.rahf.uses.inpaint import inpaint
+    from pqpp_feedback.rahf.uses.repair import inpaint
 
     with pytest.raises(PredictorError, match=said):
         inpaint(None, feedback, picture(3), "a cat", threshold=0.01, **option)
@@ -340,7 +340,7 @@ def test_fine_tuning_tells_the_network_what_the_pipeline_tells_it(tmp_path):
     from support.tiny_rahf import diffusion_xl
 
     from pqpp_feedback.rahf.gallery import Picture
-    from pqpp_feedback.rahf.uses.lora import DenoisingModel, Images
+    from pqpp_feedback.rahf.uses.fine_tune import DenoisingModel, Images
 
     picture(0, (40, 24)).save(tmp_path / "a.png")
     images = [Picture(tmp_path / "a.png", PROMPTS[0])]
@@ -371,7 +371,7 @@ def test_pipelines_of_another_kind_are_refused(tmp_path):
     diffusers = pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
     from support.tiny_rahf import tiny_unet
 
-    from pqpp_feedback.rahf.uses.lora import load_pipeline
+    from pqpp_feedback.rahf.uses.fine_tune import load_pipeline
     from pqpp_models import CheckpointError
 
     unet = diffusers.UNet2DModel(

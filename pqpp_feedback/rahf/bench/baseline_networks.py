@@ -16,8 +16,8 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoModel
 
-from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
 from pqpp_feedback.rahf.modeling_rahf import RahfOutput, squared_error
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_models.clip.modeling_clip_predictor import feature_size, pooled
 from pqpp_models.images.embedding import pixels_of, tokens_of
 

@@ -22,7 +22,7 @@ def published() -> dict[str, Any]:
         >>> published()["tables"]["keywords"]["columns"]
         ['precision', 'recall', 'f1']
     """
-    file = resources.files("pqpp_feedback.rahf") / "published.json"
+    file = resources.files("pqpp_feedback.rahf.bench") / "published.json"
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 
 HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd")
 KEYWORD_COLUMNS = ("precision", "recall", "f1")

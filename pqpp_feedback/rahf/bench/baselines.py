@@ -12,10 +12,10 @@ import torch
 from torch.nn import functional
 from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcessor
 
-from pqpp_feedback.rahf.baselines import ClipBaseline, ResnetBaseline
-from pqpp_feedback.rahf.evaluation import Predictions
+from pqpp_feedback.rahf.bench.baseline_networks import ClipBaseline, ResnetBaseline
+from pqpp_feedback.rahf.bench.evaluation import Predictions
 from pqpp_feedback.rahf.examples import Examples
-from pqpp_feedback.rahf.labels import HEATMAPS
+from pqpp_feedback.rahf.outputs import HEATMAPS
 from pqpp_files.whole_folder import refuse_foreign_files, whole_folder
 from pqpp_models.checkpoint import EXTRA_FILES, WEIGHTS
 from pqpp_models.errors import CheckpointError

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.labels import HEATMAPS, SCORES
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.pictures import heatmap_to_mask
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_feedback.rahf.evaluation import (
+from pqpp_feedback.rahf.bench.evaluation import (
     Predictions,
     Truth,
     evaluate,
@@ -15,11 +15,11 @@ from pqpp_feedback.rahf.evaluation import (
     score_figures,
     truth_of,
 )
+from pqpp_feedback.rahf.bench.tables import tables
 from pqpp_feedback.rahf.examples import Examples, load_split, map_array
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.labels import SCORES
+from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_feedback.rahf.provenance import counted, is_published
-from pqpp_feedback.rahf.tables import tables
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.pretrained import loading
 
@@ -79,7 +79,7 @@ def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[st
         table: From `load_split`.
         batch_size: Images at once.
     """
-    from pqpp_feedback.rahf.trained_baselines import TrainedBaseline
+    from pqpp_feedback.rahf.bench.baselines import TrainedBaseline
 
     if TrainedBaseline.is_saved_in(name):
         baseline = TrainedBaseline.from_pretrained(name)
@@ -108,7 +108,7 @@ def clip_baselines(
         batch_size: Images at once.
         size: Pixels along a side of the heatmaps.
     """
-    from pqpp_feedback.rahf.baselines import clip_gradient_heatmaps, clip_similarity
+    from pqpp_feedback.rahf.bench.baseline_networks import clip_gradient_heatmaps, clip_similarity
     from pqpp_models.images.pairs import open_image
 
     clip, processor = _loaded_clip(name)

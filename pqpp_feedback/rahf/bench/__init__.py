@@ -1,0 +1,1 @@
+"""RichHF's benchmark: figures, baselines, and the paper's four tables."""
