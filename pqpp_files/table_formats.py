@@ -1,0 +1,420 @@
+"""The formats that a table of a user comes in, each read as blocks of rows, column by column.
+
+A block is a number of rows, and their cells by column. A reader says in one line what is wrong with
+a file, and on which line: the quick way only notices that something is, a slow one finds where.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import json
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pqpp_files.errors import FileError
+
+Block = tuple[int, dict[str, Sequence[Any]]]
+SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
+_ROWS = 4096
+_BOM = b"\xef\xbb\xbf"
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class Format:
+    """A file of one format.
+
+    Args:
+        path: The file.
+        wanted: The columns to read; all if None.
+        plain: The column of a record that is no object, or of a line of text.
+    """
+
+    row_is = "row"
+
+    def __init__(self, path: Path, wanted: Sequence[str] | None, plain: str) -> None:
+        self.path, self.wanted, self.plain = path, wanted, plain
+        self.names: list[str] = []
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """Give the rows; afterwards `names` are all columns of the file, read or not.
+
+        Args:
+            as_written: Numbers of JSON stay the text that they are.
+        """
+        raise NotImplementedError
+
+    def place_of(self, row: int) -> str:
+        """Say where a row stands, counted from 0."""
+        return f"{self.path}, {self.row_is} {row + 1}"
+
+    def _take(self, names: Sequence[str]) -> list[str]:
+        """Note the names of the columns, and return those to read."""
+        taken = [name for name in names if self.wanted is None or name in self.wanted]
+        twice = [name for name in taken if taken.count(name) > 1]
+        if twice:
+            raise FileError(
+                f"{self.path}: the column {twice[0]} stands twice; keep one of them, or rename one"
+            )
+        self.names = list(names)
+        return taken
+
+    def _bytes(self) -> io.BufferedIOBase:
+        if self.path.suffix.lower() == ".gz":
+            return gzip.open(self.path, "rb")
+        return self.path.open("rb")
+
+    def _text(self, newline: str) -> io.TextIOWrapper:
+        return io.TextIOWrapper(self._bytes(), "utf-8-sig", newline=newline)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what is wrong with the bytes into one line."""
+        try:
+            yield
+        except UnicodeDecodeError as error:
+            raise FileError(
+                f"{self.path}, line {self._line_that_is_no_text()}: not UTF-8 ({error.reason}); "
+                "convert the file"
+            ) from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FileError(f"{self.path}: a damaged gzip file ({error}); copy it again") from None
+
+    def _line_that_is_no_text(self) -> int:
+        with self._bytes() as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError:
+                    return number
+        return 1
+
+
+class Separated(Format):
+    """Cells between separators, with a header: CSV, TSV and their relatives.
+
+    In a file of one column a blank line is an empty cell, but for the blank lines at its end; in
+    others it is no row.
+    """
+
+    row_is = "line"
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        limit = csv.field_size_limit(sys.maxsize)  # a prompt may be long
+        try:
+            with self._explained():
+                self.separator, header = self._header()
+                with self._text("") as lines:
+                    yield from self._blocks(header, self._reader(lines))
+        except csv.Error:
+            self._raise_for_first_fault()
+            raise
+        finally:
+            csv.field_size_limit(limit)
+
+    def _blocks(self, header: list[str], reader: Iterator[list[str]]) -> Iterator[Block]:
+        taken = self._take(header)
+        places = [header.index(name) for name in taken]
+        next(reader)
+        yield 0, dict.fromkeys(taken, ())  # the columns of a file without rows
+        blank: list[list[str]] = []
+        while rows := list(itertools.islice(reader, _ROWS)):
+            if blank or [] in rows:
+                if len(header) > 1:
+                    rows = [row for row in rows if row]
+                else:
+                    rows = blank + rows
+                    blank = list(itertools.takewhile(lambda row: not row, reversed(rows)))
+                    rows = [row or [""] for row in rows[: len(rows) - len(blank)]]
+            if set(map(len, rows)) - {len(header)}:
+                raise csv.Error
+            columns = list(zip(*rows, strict=True)) or [()] * len(header)
+            yield (
+                len(rows),
+                {name: columns[place] for name, place in zip(taken, places, strict=True)},
+            )
+
+    def _reader(self, lines: io.TextIOWrapper):
+        return csv.reader(lines, delimiter=self.separator, strict=True)
+
+    def _header(self) -> tuple[str, list[str]]:
+        """Return the separator and the header: the one that fits what is wanted, or gives most."""
+        lines, quotes = [], 0
+        with self._text("") as file:
+            for line in file:
+                lines.append(line)
+                quotes += line.count('"')
+                if quotes % 2 == 0:
+                    break
+            if not "".join(lines).strip():
+                empty = not any(line.strip() for line in file)
+                what = "the file is empty" if empty else "line 1 is blank, the header is needed"
+                raise FileError(f"{self.path}: {what}; give a file with a header and rows")
+        found = {}
+        for separator in SEPARATORS:
+            with contextlib.suppress(csv.Error):
+                found[separator] = next(csv.reader(lines, delimiter=separator, strict=True))
+        if not found:
+            raise FileError(f"{self.path}, line 1: a quote opens and never closes; correct it")
+
+        def fitness(separator: str) -> tuple[int, int]:
+            header = found[separator]
+            return sum(name in header for name in self.wanted or ()), len(header)
+
+        best = max(found, key=fitness)
+        if self.path.name.lower().removesuffix(".gz").endswith(".tsv") and "\t" in found:
+            best = "\t"
+        return best, found[best]
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Give each record with the line that it begins on, the header first, slowly and surely.
+
+        Raises:
+            FileError: A record is damaged or has another number of cells than the header.
+        """
+        with self._text("") as lines:
+            reader, width, line = self._reader(lines), 0, 1
+            try:
+                for record in reader:
+                    width = width or len(record)
+                    if record or width == 1:
+                        self._refuse_other_width(line, len(record) or 1, width)
+                        yield line, record or [""]
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                reason = "a quote opens and never closes"
+                reason = reason if "end of data" in str(error) else str(error)
+                raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
+
+    def _refuse_other_width(self, line: int, came: int, width: int) -> None:
+        if came != width:
+            raise FileError(
+                f"{self.path}, line {line}: {came} cells came, the header has {width} (a cut file, "
+                f"or a cell that holds {SEPARATORS[self.separator]}, which separates cells: put it "
+                "in quotes)"
+            )
+
+    def _raise_for_first_fault(self) -> None:
+        for _ in self.records():
+            pass
+
+    def place_of(self, row: int) -> str:
+        """See `Format.place_of`."""
+        line, _ = next(itertools.islice(self.records(), row + 1, None))
+        return f"{self.path}, line {line}"
+
+
+class JsonLines(Format):
+    """A JSON value a line; blank lines are no rows."""
+
+    row_is = "line"
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        parse = decoder(as_written)
+        rows = 0
+        with self._explained():
+            for lines in _batches(line for _, line in self._numbered()):
+                # All at once is quick; a line that is no value of its own changes their number.
+                try:
+                    records = _parsed(b"[" + b",".join(lines) + b"]", parse)
+                except ValueError:
+                    records = []
+                if len(records) != len(lines):
+                    raise self._first_fault(parse)
+                rows += len(records)
+                yield self._columns(records)
+        if not rows:
+            raise FileError(f"{self.path}: the file is empty; give a record a line")
+
+    def _numbered(self) -> Iterator[tuple[int, bytes]]:
+        """Give the lines that are not blank, each with its number."""
+        with self._bytes() as file:
+            for number, line in enumerate(file, 1):
+                text = line.removeprefix(_BOM if number == 1 else b"").strip()
+                if text:
+                    yield number, text
+
+    def _first_fault(self, parse: Callable) -> FileError:
+        for number, line in self._numbered():
+            try:
+                _parsed(line, parse)
+            except ValueError as error:
+                return self._fault(f"{self.path}, line {number}", error)
+        return FileError(f"{self.path}: not JSON, a value a line; correct it")
+
+    def _fault(self, where: str, error: ValueError) -> FileError:
+        if isinstance(error, UnicodeDecodeError):
+            return FileError(f"{where}: not UTF-8 ({error.reason}); convert the file")
+        reason = str(error)[:150]
+        if isinstance(error, json.JSONDecodeError):
+            line = f"line {error.lineno}, " if self.row_is == "record" else ""
+            reason = f"{error.msg}, {line}column {error.colno}"
+        return FileError(f"{where}: not JSON ({reason}); correct it")
+
+    def _columns(self, records: list[Any]) -> Block:
+        """Turn records into columns; a key that a record lacks is None there."""
+        if not all(record.__class__ is dict for record in records):
+            records = [r if isinstance(r, dict) else {self.plain: r} for r in records]
+        names: dict[str, None] = dict.fromkeys(self.names)
+        for record in records:
+            if not record.keys() <= names.keys():
+                names.update(dict.fromkeys(record))
+        taken = self._take(list(names))
+        return len(records), {name: [record.get(name) for record in records] for name in taken}
+
+    def place_of(self, row: int) -> str:
+        """See `Format.place_of`."""
+        number, _ = next(itertools.islice(self._numbered(), row, None))
+        return f"{self.path}, line {number}"
+
+
+class Json(JsonLines):
+    """A JSON list of records."""
+
+    row_is = "record"
+    place_of = Format.place_of
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        with self._explained(), self._bytes() as file:
+            content = file.read().removeprefix(_BOM).rstrip()
+        if not content.strip():
+            raise FileError(f"{self.path}: the file is empty; give a JSON list")
+        try:
+            records = _parsed(content, decoder(as_written))
+        except ValueError as error:
+            raise self._fault(f"{self.path}", error) from None
+        if not isinstance(records, list) or not records:
+            raise FileError(f"{self.path}: a list of values or of objects is needed")
+        yield self._columns(records)
+
+
+class Text(Format):
+    """A value a line; blank lines are left out."""
+
+    row_is = "line"
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        self._take([self.plain])
+        rows = 0
+        with self._explained():
+            for lines in _batches(self._numbered()):
+                rows += len(lines)
+                yield len(lines), {self.plain: [line for _, line in lines]}
+        if not rows:
+            raise FileError(f"{self.path}: the file is empty; write a value a line")
+
+    def _numbered(self) -> Iterator[tuple[int, str]]:
+        with self._text("\n") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield number, line.removesuffix("\n").rstrip("\r")
+
+    def place_of(self, row: int) -> str:
+        """See `Format.place_of`."""
+        number, _ = next(itertools.islice(self._numbered(), row, None))
+        return f"{self.path}, line {number}"
+
+
+class Parquet(Format):
+    """A Parquet file; the index that pandas adds is no column."""
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        try:
+            with pa.parquet.ParquetFile(self.path) as file:
+                names = [n for n in file.schema_arrow.names if not n.startswith("__index_level_")]
+                taken = self._take(names)
+                yield 0, {name: [] for name in taken}
+                for batch in file.iter_batches(columns=taken):
+                    columns = [column.to_pylist() for column in batch.columns]
+                    yield len(batch), dict(zip(batch.schema.names, columns, strict=True))
+        except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:150]
+            raise FileError(f"{self.path}: not Parquet ({reason}); copy it again") from None
+
+
+def decoder(as_written: bool) -> Callable:
+    """Return a parser of one JSON value, `(text, 0) -> (value, end)`."""
+    numbers = {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}
+    return json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats).scan_once
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r:.60} stands twice in one object")
+    return found
+
+
+def _parsed(line: bytes, parse: Callable) -> Any:
+    text = line.decode("utf-8")
+    start = len(text) - len(text.lstrip())
+    try:
+        value, end = parse(text, start)
+    except StopIteration as error:
+        raise json.JSONDecodeError("a value is missing", text, error.value) from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if end != len(text):
+        raise json.JSONDecodeError("more than one value", text, end)
+    if _SURROGATE.search(line):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("half of a surrogate pair, which is no text") from None
+    return value
+
+
+def _batches(items: Iterator) -> Iterator[list]:
+    while batch := list(itertools.islice(items, _ROWS)):
+        yield batch
+
+
+FORMATS: dict[str, type[Format]] = {
+    ".txt": Text,
+    "": Text,
+    ".csv": Separated,
+    ".tsv": Separated,
+    ".json": Json,
+    ".jsonl": JsonLines,
+    ".parquet": Parquet,
+}
+
+
+def format_of(
+    path: Path, wanted: Sequence[str] | None, plain: str, kinds: Sequence[str] | None = None
+) -> Format:
+    """Return the format that a file's name says, once it is sure that it is a file.
+
+    Raises:
+        FileError: There is no such file, it is a folder, or its name says another format.
+    """
+    kinds = kinds or tuple(FORMATS)
+    name = path.name.lower()
+    suffix = Path(name.removesuffix(".gz")).suffix
+    if suffix not in kinds or (name.endswith(".gz") and suffix == ".parquet"):
+        raise FileError(
+            f"{path}: files of type {path.suffix!r} are not read; use one of "
+            f"{', '.join(one or 'no suffix' for one in kinds)}"
+        )
+    if path.is_dir():
+        raise FileError(f"{path}: this is a folder; give a file")
+    if not path.exists():
+        raise FileError(f"{path}: there is no such file; check its name")
+    return FORMATS[suffix](path, wanted, plain)

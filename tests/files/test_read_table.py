@@ -1,0 +1,230 @@
+"""Tables of users: every format, every fault in one line."""
+
+import csv
+import gzip
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from pqpp_files.errors import FileError
+from pqpp_files.read_table import read_codes, read_table
+
+ROWS = [
+    {"id": "007", "prompt": 'a "red" cat;\non a mat, asleep', "score": "0.5"},
+    {"id": "9007199254740993", "prompt": "NA", "score": ""},
+    {"id": "x", "prompt": "a\u2028b\x0c|c\td", "score": "-2"},
+]
+IDS = [row["id"] for row in ROWS]
+PROMPTS = [row["prompt"] for row in ROWS]
+
+
+def separated(separator, newline="\n"):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(ROWS[0]), delimiter=separator, lineterminator=newline)
+    writer.writeheader()
+    writer.writerows(ROWS)
+    return text.getvalue().encode()
+
+
+def parquet():
+    content = io.BytesIO()
+    pa.parquet.write_table(pa.Table.from_pylist(ROWS), content)
+    return content.getvalue()
+
+
+LINES = "\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS).encode()
+FILES = {
+    "comma.csv": separated(","),
+    "semicolon.csv": separated(";"),
+    "bar.CSV": separated("|"),
+    "tab.csv": separated("\t"),
+    "tab.tsv": separated("\t", "\r\n"),
+    "bom.csv": b"\xef\xbb\xbf" + separated(",", "\r\n"),
+    "blank.csv": separated(",").replace(b"\n007", b"\n\n007") + b"\n\n",
+    "list.json": b"\xef\xbb\xbf" + json.dumps(ROWS).encode(),
+    "lines.jsonl": b"\xef\xbb\xbf\n" + LINES + b"\n\n",
+    "table.parquet": parquet(),
+}
+FILES |= {f"{name}.gz": gzip.compress(FILES[name]) for name in ("comma.csv", "lines.jsonl")}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_format_gives_the_same_table(tmp_path, name):
+    (tmp_path / name).write_bytes(FILES[name])
+    table = read_table(tmp_path / name)
+    assert table.columns == {key: [row[key] for row in ROWS] for key in ROWS[0]}
+    assert table.texts("prompt") == PROMPTS and len(table) == 3
+    if "csv" in name.lower() or "tsv" in name:
+        assert table.values("score") == [0.5, None, -2.0] and table.values("id") == IDS
+    assert list(read_table(tmp_path / name, ["prompt"]).columns) == ["prompt"]
+    codes, names = read_codes(tmp_path / name, ["score", "id", "absent"])
+    assert [codes["id"].values[code] for code in codes["id"].codes] == IDS
+    assert list(codes) == ["score", "id"] and names == list(ROWS[0])
+
+
+def test_numbers_of_json_stay_what_they_are(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 9007199254740993, "x": 2.0}\n{"id": 18446744073709551617, "y": [1]}\n')
+    table = read_table(path)
+    assert table["id"] == [2**53 + 1, 2**64 + 1] and table["y"] == [None, [1]]
+    codes, _ = read_codes(path, ["x", "id"])
+    assert codes["x"].values == ["2.0", None]
+    with pytest.raises(FileError, match="line 2: y is a list or an object, a text or"):
+        read_codes(path, ["x", "y"])
+
+
+def test_a_number_too_long_for_python(tmp_path):
+    (tmp_path / "a.jsonl").write_text("1" * 5000)
+    with pytest.raises(FileError, match="line 1: not JSON"):
+        read_table(tmp_path / "a.jsonl")
+
+
+def test_values_of_csv(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("whole,mixed,id,text,empty\n1,1e3,01,a,\n-2,NA,2,1,\n0,nan,3,NA,\n")
+    table = read_table(path)
+    assert table.values("whole") == [1, -2, 0]
+    assert table.values("mixed") == [1000.0, None, None]
+    assert table.values("id") == ["01", "2", "3"] and table.values("text") == ["a", "1", "NA"]
+    assert table.values("empty") == [None] * 3
+    with pytest.raises(FileError, match=r"a\.csv, line 2: text is 'a', a number is needed"):
+        table.numbers("text")
+    assert table.numbers("whole") == [1.0, -2.0, 0.0]
+
+
+def test_a_blank_line_is_an_empty_cell_where_there_is_one_column(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("prompt\na\n\nb\n\n\n")
+    table = read_table(path)
+    assert table["prompt"] == ["a", "", "b"] and table.place_of(2) == f"{path}, line 4"
+
+
+def test_text_is_a_value_a_line(tmp_path):
+    path = tmp_path / "prompts"
+    path.write_bytes("\ufeffa cat\r\n\n  \na\u2028\rb\n".encode())
+    table = read_table(path, ["prompt"], plain="prompt")
+    assert table["prompt"] == ["a cat", "a\u2028\rb"]
+    assert table.place_of(1).endswith("line 4")
+
+
+def test_values_that_are_no_objects_are_a_column(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('["a", {"prompt": "b"}]')
+    assert read_table(path, ["prompt"], plain="prompt")["prompt"] == ["a", "b"]
+
+
+def test_the_wanted_columns_decide_the_separator(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("prompt;a, b and c\nx, y;1\n")
+    assert read_table(path, ["prompt"]).columns == {"prompt": ["x, y"]}
+
+
+def test_long_cells(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"id,prompt\n1,{'x' * 300_000}\n")
+    limit = csv.field_size_limit()
+    assert len(read_table(path)["prompt"][0]) == 300_000 and csv.field_size_limit() == limit
+
+
+def test_columns_that_come_late_or_not_at_all(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("{}\n" * 5000 + '{"late": 1}\n' + '{"other": 2}\n')
+    table = read_table(path, ["late"])
+    assert len(table) == 5002 and table["late"][5000] == 1 and set(table["late"]) == {None, 1}
+    codes, names = read_codes(path, ["late"])
+    assert len(codes["late"].codes) == 5002 and names == ["late", "other"]
+
+
+def test_no_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("id,prompt\n")
+    assert read_table(tmp_path / "a.csv").columns == {"id": [], "prompt": []}
+    pa.parquet.write_table(pa.table({"x": pa.array([], pa.int64())}), tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet").columns == {"x": []}
+
+
+FAULTS = {
+    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells came, the header has 2 .*','"),
+    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells came, the header has 2 .*';'"),
+    "index.csv": (b"p,r\n0,1,1\n1,2,2\n", "line 2: 3 cells came, the header has 2"),
+    "one.csv": (b"prompt\na cat, red\n", "line 2: 2 cells came, the header has 1"),
+    "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote opens and never closes"),
+    "stray.csv": (b'a,b\n1,"2" 3\n', "line 2: ',' expected after '\"'"),
+    "header.csv": (b'"a,b\n1,2\n', "line 1: a quote opens and never closes"),
+    "twice.csv": (b"a,b,a\n1,2,3\n", "the column a stands twice"),
+    "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),
+    "empty.csv": (b"", "the file is empty"),
+    "bom.csv": (b"\xef\xbb\xbf", "the file is empty"),
+    "blank.tsv": (b"\n\n", "the file is empty"),
+    "late.csv": (b"\na,b\n1,2\n", "line 1 is blank, the header is needed"),
+    "empty.txt": (b"", "the file is empty"),
+    "blank.txt": (b"\n \n", "the file is empty"),
+    "empty.jsonl": (b"\n", "the file is empty"),
+    "empty.json": (b" ", "the file is empty"),
+    "none.json": (b"[]", "a list of values or of objects is needed"),
+    "object.json": (b'{"a": 1}', "a list of values or of objects is needed"),
+    "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
+    "cut.json": (b'[1,\n{"a": 2', "not JSON .*line 2, column"),
+    "surplus.jsonl": (b'{"a": 1}\n\n{"a": 2} 3\n', "line 3: not JSON .more than one value, col"),
+    "comma.jsonl": (b'{"a": 1},{"a": 3}\n{"a": 2}\n', "line 1: not JSON .more than one value"),
+    "cut.jsonl": (b'{"a": 1}\n{"a": \n', "line 2: not JSON"),
+    "two.jsonl": (b'{"a": [1\n2]}\n', "line 1: not JSON"),
+    "twice.jsonl": (b'{"a": 1}\n{"a": 1, "a": 2}\n', "line 2: not JSON .the key 'a' stands twice"),
+    "half.jsonl": (b'{"a": "x"}\n{"a": "\\ud800"}\n', "line 2: not JSON .half of a surrogate"),
+    "latin.jsonl": (b'"a"\n"\xe9"\n', "line 2: not UTF-8"),
+    "cut.parquet": (b"PAR1", "not Parquet"),
+    "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
+    "not.csv.gz": (b"a,b\n1,2\n", "a damaged gzip file"),
+    "a.xlsx": (b"", "files of type '.xlsx' are not read; use one of .txt, no suffix, .csv"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_are_one_line(tmp_path, name):
+    content, said = FAULTS[name]
+    (tmp_path / name).write_bytes(content)
+    for read in (read_table, lambda path: read_codes(path, ["a"])):
+        with pytest.raises(FileError, match=said) as caught:
+            read(tmp_path / name)
+        assert "\n" not in str(caught.value) and name in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl", "a.parquet", "a.txt", "a"])
+def test_what_is_not_there(tmp_path, name):
+    with pytest.raises(FileError, match=f"{name}: there is no such file"):
+        read_table(tmp_path / name)
+    (tmp_path / name).mkdir()
+    with pytest.raises(FileError, match=f"{name}: this is a folder"):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["comma.csv", "list.json", "lines.jsonl", "table.parquet"])
+def test_a_missing_column_names_those_that_are_there(tmp_path, name):
+    (tmp_path / name).write_bytes(FILES[name])
+    said = "no column 'z' among id, prompt, score; name it with --column"
+    with pytest.raises(FileError, match=said):
+        read_table(tmp_path / name, ["id", "z"], remedy="name it with --column")
+    with pytest.raises(FileError, match="no column 'z' among"):
+        read_table(tmp_path / name)["z"]
+
+
+def test_a_cell_that_is_no_text_is_named(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"prompt": "a"}\n\n{"prompt": 7}\n')
+    with pytest.raises(FileError, match="line 3: prompt is 7, a text is needed"):
+        read_table(path).texts("prompt")
+
+
+def test_a_little_file_needs_no_arrow(tmp_path):
+    from support.processes import run_python
+
+    (tmp_path / "a.csv").write_text("prompt\na\n")
+    code = (
+        "import sys\n"
+        "from pqpp_files.read_table import read_table\n"
+        "read_table('a.csv')\n"
+        "print(sorted({'pyarrow', 'numpy', 'pandas', 'datasets'} & set(sys.modules)))"
+    )
+    assert run_python(code, tmp_path).stdout.strip() == "[]"
