@@ -88,12 +88,10 @@ def _list(options: argparse.Namespace) -> None:
 def _show(options: argparse.Namespace) -> None:
     from tabulate import tabulate
 
-    from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.export.export import family_of
+    from pqpp_datasets.benchmarks import benchmark_of
     from pqpp_datasets.sources import release
 
-    family_of(options.configuration)  # refuses what is none
-    benchmark = BENCHMARKS[options.configuration]
+    benchmark = benchmark_of(options.configuration)
     print(f"{benchmark.name} {benchmark.version}: {benchmark.description}\n")
     print(f"splits: {', '.join(benchmark.splits)}")
     print(

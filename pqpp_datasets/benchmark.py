@@ -6,31 +6,47 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from pqpp_datasets.errors import BenchmarkError
+
+# The licence of the data, as its publishers call it -> its identifier on the Hub, and its address
+# (a benchmark's home where the licence has none).
+LICENCES = {
+    "CC BY 4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
+    "MIT": ("mit", "https://opensource.org/license/mit"),
+    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
+    "not published": ("other", ""),
+    "not stated in the repository": ("other", ""),
+}
+
 
 @dataclass(frozen=True)
 class Benchmark:
     """A configuration of `load_dataset("pqpp", <name>)`.
 
     Attributes:
-        name: The configuration's name.
-        version: The version of the release it reads.
+        version: The release that it reads.
         description: What one row is, for a reader.
-        splits: The names of its splits, in order.
+        splits: In order.
         features: Gives the `datasets.Features`, for the options of this load.
         read: Reads one split of a folder into a table; called with folder, split and the options.
             A benchmark in parts has `read_parts` instead.
+        licence: Of the data, a key of `LICENCES`.
+        year: Of the publication.
+        citation: BibTeX.
+        homepage: Of the data.
         folders: The folders below `PQPP_DATA_DIR` that may hold it, the best first; the first one
             is also what is downloaded. Empty for a benchmark that needs no files.
         files: The published files that a split needs, as paths below its folder.
         optional_files: Published files that add to the rows where they are there.
+        version_in: Gives the release that a folder holds, where `folders` hold several.
         options: The load options that it takes beside `data_dir`. Each has a function of its value
             that refuses a bad one and returns what stands for it in the cache key.
         parts: Cuts a split into a list of parts that processes may share; called as `read` is.
         read_parts: Reads some parts of a split, in order, a table at a time; called with folder,
             split, the options and the list of parts.
-        citation: BibTeX.
-        licence: Of the data.
-        homepage: Of the data.
+
+    Raises:
+        BenchmarkError: If the licence is unknown or no year came.
     """
 
     name: str
@@ -39,17 +55,36 @@ class Benchmark:
     splits: tuple[str, ...]
     features: Callable[[Mapping[str, object]], object]
     read: Callable[[Path | None, str, Mapping[str, object]], pa.Table] | None = None
+    licence: str = ""
+    year: int = 0
+    citation: str = ""
+    homepage: str = ""
     folders: tuple[str, ...] = ()
     files: Callable[[Path | None, str], tuple[str, ...]] = field(default=lambda folder, split: ())
     optional_files: tuple[str, ...] = ()
+    version_in: Callable[[Path], str] | None = None
     options: Mapping[str, Callable[[object], str]] = field(default_factory=dict)
     parts: Callable[[Path, str, Mapping[str, object]], list] | None = None
     read_parts: Callable[[Path, str, Mapping[str, object], list], Iterator[pa.Table]] | None = None
-    citation: str = ""
-    licence: str = ""
-    homepage: str = ""
+
+    def __post_init__(self):
+        if self.licence not in LICENCES:
+            raise BenchmarkError(
+                f"benchmark {self.name}: licence={self.licence!r} is none of "
+                f"{', '.join(LICENCES)}; say one of them in its record, or add this one to "
+                "LICENCES in pqpp_datasets/benchmark.py"
+            )
+        if not self.year:
+            raise BenchmarkError(
+                f"benchmark {self.name}: year={self.year!r} came; say the year of its publication "
+                "in its record, Benchmark(year=...)"
+            )
 
     @property
     def family(self) -> str:
         """What its configurations have in common: one folder of files, and one card."""
         return self.folders[0].split("/")[0] if self.folders else self.name
+
+    def version_of(self, folder: Path | None) -> str:
+        """Return the release that a folder holds; without a folder, the one to download."""
+        return self.version_in(folder) if self.version_in and folder else self.version

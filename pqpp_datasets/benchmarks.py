@@ -1,23 +1,50 @@
 """The configurations of `load_dataset("pqpp", <name>)`, found by name."""
 
-from pqpp_datasets import conqa, gimbrr, pqpp, pqpp_relevance, sample
-from pqpp_datasets.benchmark import Benchmark
-from pqpp_datasets.richhf import richhf
-from pqpp_datasets.vistar import vistar
+import importlib
+from pathlib import Path
 
-# A new benchmark is its own module with BENCHMARKS, and its name in this line.
-_MODULES = (pqpp, pqpp_relevance, conqa, richhf, gimbrr, vistar, sample)
+from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.errors import OptionError
+
 DEFAULT = "pqpp"
+
+
+def _modules() -> list[str]:
+    """Name the modules of this package that define `BENCHMARKS`, importing none of the others."""
+    here = Path(__file__).parent
+    found = [path for pattern in ("*.py", "*/*.py") for path in sorted(here.glob(pattern))]
+    return [
+        ".".join((__package__, *path.relative_to(here).with_suffix("").parts))
+        for path in found
+        if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8")
+    ]
 
 
 def _collect() -> dict[str, Benchmark]:
     found: dict[str, Benchmark] = {}
-    for module in _MODULES:
+    for module in map(importlib.import_module, _modules()):
         for benchmark in module.BENCHMARKS:
             if benchmark.name in found:
                 raise ValueError(f"two benchmarks are called {benchmark.name}; rename one")
             found[benchmark.name] = benchmark
-    return found
+    # The family of the default one first; beyond that as the modules are called.
+    names = sorted(found, key=lambda name: found[name].family != found[DEFAULT].family)
+    return {name: found[name] for name in names}
 
 
 BENCHMARKS = _collect()
+
+
+def benchmark_of(config: str) -> Benchmark:
+    """Return the benchmark behind a configuration of `load_dataset("pqpp", ...)`.
+
+    Raises:
+        OptionError: If there is none of that name.
+
+    Example:
+        >>> benchmark_of("pqpp-relevance").family
+        'pqpp'
+    """
+    if config not in BENCHMARKS:
+        raise OptionError(f"{config!r}: no such configuration; there are {', '.join(BENCHMARKS)}")
+    return BENCHMARKS[config]

@@ -1,5 +1,6 @@
 """The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
 
+import logging
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from datasets.exceptions import DatasetGenerationError
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.download import download_release
-from pqpp_datasets.errors import BenchmarkError, MissingFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError, DownloadError, MissingFileError, OptionError
 from pqpp_datasets.location import (
     available_splits,
     compare_with_published,
@@ -18,6 +19,8 @@ from pqpp_datasets.location import (
     missing_files,
 )
 from pqpp_datasets.sources import release
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -67,6 +70,7 @@ class PqppConfig(datasets.BuilderConfig):
         """Name the prepared data by what it was made from rather than where that lay."""
         kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
         folder = self.folder()
+        self.version = self.benchmark.version_of(folder)
         if folder is not None:
             kwargs["data"] = fingerprint(self.benchmark, folder)
         for name, value in self.options().items():
@@ -139,26 +143,26 @@ class Pqpp(datasets.ArrowBasedBuilder):
             return None
         folder = self.config.folder()
         if folder is None:
-            self._require_published(benchmark)
-            config = dl_manager.download_config
-            needed = {p for s in benchmark.splits for p in benchmark.files(None, s)}
-            paths = sorted(needed | set(benchmark.optional_files))
-            return download_release(
-                release(benchmark.folders[0]),
-                paths,
-                Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH),
-                force=bool(config.force_download),
-            )
+            return self._downloaded(benchmark, dl_manager.download_config)
         compare_with_published(benchmark, folder)
         return folder
 
-    def _require_published(self, benchmark: Benchmark) -> None:
-        if not release(benchmark.folders[0]).files:
-            files = ", ".join(p for s in benchmark.splits for p in benchmark.files(None, s))
+    def _downloaded(self, benchmark: Benchmark, config) -> Path:
+        published = release(benchmark.folders[0])
+        needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
+        if not published.files:
             raise MissingFileError(
                 f"{benchmark.name}: no file of this benchmark is published; give the folder that "
-                f"holds {files} as data_dir="
+                f"holds {', '.join(needed)} as data_dir="
             )
+        place = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
+        force = bool(config.force_download)
+        folder = download_release(published, needed, place, force=force)
+        try:
+            download_release(published, benchmark.optional_files, place, force=force)
+        except DownloadError as error:
+            logger.warning("%s: read without what is optional (%s)", benchmark.name, error)
+        return folder
 
     def _require_files(self, folder: Path, split: str) -> None:
         missing = missing_files(self.config.benchmark, folder, split)

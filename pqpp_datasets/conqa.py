@@ -238,6 +238,7 @@ _COMMON = {
     "folders": ("conqa",),
     "citation": CITATION,
     "licence": "CC BY 4.0",
+    "year": 2024,
     "homepage": "https://github.com/AU-DIS/ConQA",
 }
 BENCHMARKS = (

@@ -91,6 +91,8 @@ _ANNOTATION_SCHEMA = pa.schema(
         "duplicated": pa.bool_(),
         "annotated_prompt": pa.string(),
         "dashboard_version": pa.string(),
+        "prompt_no": pa.int64(),
+        "task_backup": pa.string(),
     }
 )
 
@@ -184,6 +186,8 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
             "Algorithm": Column("string", values=tuple(MODELS.values())),
             "ID": _ID,
             "Prompt": _TEXT,
+            "Prompt_no": _ID,
+            "Task_backup": _TEXT,
         },
     )
     found = [row for row in table.to_pylist() if row["Algorithm"] == MODELS[split]]
@@ -200,6 +204,8 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
                 "duplicated": times[row["ID"]] > 1,
                 "annotated_prompt": row["Prompt"],
                 "dashboard_version": row["Dashboard_version"],
+                "prompt_no": row["Prompt_no"],
+                "task_backup": row["Task_backup"],
                 **prompts[row["ID"]],
             }
         )
@@ -251,6 +257,7 @@ _COMMON = {
     "folders": ("gimbrr",),
     "citation": CITATION,
     "licence": "MIT",
+    "year": 2023,
     "homepage": "https://github.com/IntelLabs/generative-ai",
 }
 BENCHMARKS = (

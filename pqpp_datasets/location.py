@@ -19,12 +19,9 @@ ENVIRONMENT_VARIABLE = "PQPP_DATA_DIR"
 def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     """Return the folder to read a benchmark from, or None when it must be downloaded.
 
-    `data_dir` wins over `PQPP_DATA_DIR`, a root that holds `pqpp/v1.0`, `pqpp/v1.1` and so on. Of
-    several folders that can hold the benchmark the first one with a whole split is taken.
-
-    Args:
-        benchmark: The configuration.
-        data_dir: The folder of that one benchmark (for PQPP the one that holds `dataset/`).
+    `data_dir` wins over `PQPP_DATA_DIR`. It is the folder of the one benchmark (for PQPP the one
+    that holds `dataset/`) or, like `PQPP_DATA_DIR`, a root that holds `pqpp/v1.0`, `pqpp/v1.1` and
+    so on. Of several folders that can hold the benchmark the first one with a whole split is taken.
 
     Raises:
         MissingFileError: If `data_dir` is given and is no folder, or `PQPP_DATA_DIR` is none.
@@ -38,7 +35,8 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
                 f"data_dir={str(data_dir)!r}: no such folder; give the one that holds the "
                 f"published files, like {benchmark.files(None, benchmark.splits[0])[0]}"
             )
-        return folder.parent if folder.name == "dataset" else folder
+        own = folder.parent if folder.name == "dataset" else folder
+        return own if available_splits(benchmark, own) else _below(folder, benchmark) or own
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     if not root:
         return None
@@ -47,12 +45,17 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
             f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; it is the root that holds "
             f"{', '.join(benchmark.folders)}"
         )
-    folders = [Path(root).absolute() / name for name in benchmark.folders]
-    folders = [folder for folder in folders if folder.is_dir()]
-    if not folders:
+    found = _below(Path(root).absolute(), benchmark)
+    if found is None:
         logger.warning(
             "%s=%s has no folder %s; downloading", ENVIRONMENT_VARIABLE, root, benchmark.folders[0]
         )
+    return found
+
+
+def _below(root: Path, benchmark: Benchmark) -> Path | None:
+    """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
+    folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
     whole = (
         folder
         for folder in folders

@@ -362,6 +362,7 @@ _COMMON = {
     "options": {"image_dir": image_fingerprint},
     "citation": CITATION,
     "licence": "CC BY 4.0",
+    "year": 2025,
     "homepage": "https://github.com/Eduard6421/PQPP",
 }
 BENCHMARKS = (

@@ -181,8 +181,10 @@ BENCHMARKS: Sequence[Benchmark] = (
         read=read,
         folders=("pqpp/v1.1", "pqpp/v1.0"),
         files=files,
+        version_in=lambda folder: "1.0.0" if _is_v1_0(folder) else "1.1.0",
         citation=CITATION,
         licence="CC BY 4.0",
+        year=2025,
         homepage="https://github.com/Eduard6421/PQPP",
     ),
 )

@@ -120,5 +120,6 @@ BENCHMARKS = (
         features=features,
         read=read,
         licence="Apache-2.0",
+        year=2024,
     ),
 )

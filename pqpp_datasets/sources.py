@@ -1,4 +1,4 @@
-"""The published files of each benchmark: where they are, what they weigh, under which licence."""
+"""The published files of each benchmark: where they are and what they weigh."""
 
 import functools
 import json
@@ -29,12 +29,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Release:
-    """A pinned release of a benchmark: the files of one folder below `PQPP_DATA_DIR`."""
+    """A pinned release: the published files of one folder below `PQPP_DATA_DIR`."""
 
     folder: str
     commit: str
-    licence: str
-    homepage: str
     files: tuple[Source, ...]
 
     def file(self, path: str) -> Source | None:
@@ -44,19 +42,13 @@ class Release:
 
 @functools.cache
 def release(folder: str) -> Release:
-    """Return the pinned release of a benchmark folder such as `pqpp/v1.0`.
-
-    Args:
-        folder: A key of `sources.json`.
-
-    Raises:
-        KeyError: If no release of that name is pinned.
+    """Return the pinned release of a benchmark folder, without files if none is published.
 
     Example:
         >>> from pqpp_datasets.sources import release
         >>> release("pqpp/v1.0").file("dataset/train.csv").bytes
         847910
     """
-    entry = json.loads(Path(__file__).with_name("sources.json").read_text("utf-8"))[folder]
-    files = tuple(Source(**source) for source in entry["files"])
-    return Release(folder, entry["commit"], entry["licence"], entry["homepage"], files)
+    pinned = json.loads(Path(__file__).with_name("sources.json").read_text("utf-8"))
+    entry = pinned.get(folder, {"commit": "none", "files": []})
+    return Release(folder, entry["commit"], tuple(Source(**s) for s in entry["files"]))

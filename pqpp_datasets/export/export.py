@@ -10,37 +10,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark
-from pqpp_datasets.benchmarks import BENCHMARKS
+from pqpp_datasets.benchmark import LICENCES
+from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
 from pqpp_datasets.errors import OptionError
 from pqpp_hub.card import render_card
 
-LICENCES = {
-    "CC BY 4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
-    "MIT": ("mit", "https://opensource.org/license/mit"),
-    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
-}
-_PUBLISHED = {"pqpp": "2025", "conqa": "2024", "richhf": "2024", "gimbrr": "2023", "vistar": "2025"}
 _ROWS_AT_A_TIME = 1000
-
-
-def family_of(config: str) -> str:
-    """Return the benchmark that a configuration belongs to; it has one card.
-
-    Args:
-        config: A configuration of `load_dataset("pqpp", ...)`.
-
-    Raises:
-        OptionError: If there is none of that name.
-
-    Example:
-        >>> family_of("pqpp-relevance"), family_of("conqa-candidates"), family_of("sample")
-        ('pqpp', 'conqa', 'sample')
-    """
-    if config not in BENCHMARKS:
-        raise OptionError(f"{config!r}: no such configuration; there are {', '.join(BENCHMARKS)}")
-    folders = BENCHMARKS[config].folders
-    return folders[0].split("/")[0] if folders else config
 
 
 def export(
@@ -67,24 +42,25 @@ def export(
     """
     from pqpp_datasets.export.parquet_folder import folder_written_beside, write_split
 
-    families = {family_of(config) for config in configs}
+    options = options or {}
+    families = {benchmark_of(config).family for config in configs}
     if len(families) != 1:
         raise OptionError(
             f"{', '.join(configs) or 'nothing'}: configurations of one benchmark are exported "
             "together; name those of one"
         )
-    _refuse_untaken(configs, options or {})
+    _refuse_untaken(configs, options)
     with folder_written_beside(Path(folder)) as beside:
-        files, rows, features = {}, {}, {}
+        files, rows, releases = {}, {}, {}
         for config in configs:
-            for split, dataset in _load(config, data_dir, options or {}).items():
+            for split, dataset in _load(config, data_dir, options).items():
                 place = beside / "data" / config
                 files[config, split] = write_split(place, split, _tables(dataset))
                 rows[config, split] = dataset.num_rows
-                features[config] = dataset.features
-        card = card_of(families.pop(), files, rows, beside, options)
+                releases[config] = str(dataset.info.version)
+        card = card_of(files, rows, releases, beside, options)
         (beside / "README.md").write_text(card, "utf-8")
-        metadata = _croissant(beside, BENCHMARKS[configs[0]], files)
+        metadata = _croissant(beside, files, releases)
         (beside / "croissant.json").write_text(json.dumps(metadata, indent=1) + "\n", "utf-8")
     return rows
 
@@ -120,18 +96,18 @@ def _tables(dataset) -> Iterator[pa.Table]:
 
 
 def card_of(
-    family: str,
     files: Mapping[tuple[str, str], Sequence[Path]],
     rows: Mapping[tuple[str, str], int],
+    releases: Mapping[str, str],
     folder: Path,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, str],
 ) -> str:
     """Return the card of an export: its template with what was written.
 
     Args:
-        family: The benchmark.
         files: (Configuration, split) to the files written.
         rows: Likewise to the numbers of rows.
+        releases: Configuration to the release that was read.
         folder: What the files are named relative to.
         options: Of the load. The card says them all, but of a folder only that one was given.
     """
@@ -142,17 +118,18 @@ def card_of(
         entry = {"name": split, "pattern": pattern, "rows": rows[config, split]}
         configs.setdefault(config, []).append(entry)
     benchmark = BENCHMARKS[next(iter(configs))]
+    licence, link = LICENCES[benchmark.licence]
     return render_card(
-        f"datasets/{family}",
+        f"datasets/{benchmark.family}",
         configs=configs,
-        licence=LICENCES.get(benchmark.licence, ("other", ""))[0],
+        licence=licence,
+        licence_link=link or benchmark.homepage,
         licence_name=benchmark.licence,
         citation=benchmark.citation,
         homepage=benchmark.homepage,
-        descriptions={name: BENCHMARKS[name].description for name in configs},
-        versions={name: BENCHMARKS[name].version for name in configs},
-        options=dict(options or {}),
-        options_given=_options_named(options or {}),
+        releases=dict(releases),
+        options=dict(options),
+        options_given=_options_named(options),
     )
 
 
@@ -164,17 +141,19 @@ def _options_named(options: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _croissant(folder: Path, benchmark: Benchmark, files) -> dict:
+def _croissant(folder: Path, files, releases: Mapping[str, str]) -> dict:
     from pqpp_datasets.export.croissant import croissant_of
 
-    family = family_of(benchmark.name)
+    config = next(iter(releases))
+    benchmark = BENCHMARKS[config]
+    link = LICENCES[benchmark.licence][1]
     about = {
-        "name": family,
+        "name": benchmark.family,
         "description": benchmark.description,
-        "license": LICENCES.get(benchmark.licence, ("", benchmark.homepage))[1],
-        "url": benchmark.homepage or "https://www.apache.org/licenses/LICENSE-2.0",
-        "version": benchmark.version,
-        "datePublished": _PUBLISHED.get(family, "2024"),
+        "license": link or benchmark.homepage,
+        "url": benchmark.homepage or link,
+        "version": releases[config],
+        "datePublished": str(benchmark.year),
+        "citeAs": " ".join(benchmark.citation.split()) or "generated by the package pqpp",
     }
-    about["citeAs"] = " ".join(benchmark.citation.split()) or "generated by the package pqpp"
     return croissant_of(folder, files, about)

@@ -221,6 +221,7 @@ BENCHMARKS = (
         read_parts=read_parts,
         citation=CITATION,
         licence="not stated in the repository",
+        year=2024,
         homepage="https://github.com/google-research-datasets/richhf-18k",
     ),
 )

@@ -229,6 +229,7 @@ BENCHMARKS = (
         files=files,
         citation=CITATION,
         licence="not published",
+        year=2025,
         homepage="https://arxiv.org/abs/2508.06152",
     ),
 )

@@ -27,7 +27,7 @@ def server(monkeypatch):
 
 def release_of(server, sha256=DIGEST, size=SIZE, name="a.csv"):
     source = Source(name, f"{server.url}/{name}", size, sha256)
-    return Release("pqpp/test", "0" * 40, "CC BY 4.0", "", (source,))
+    return Release("pqpp/test", "0" * 40, (source,))
 
 
 def bring(server, folder, force=False, **options):
@@ -137,7 +137,7 @@ def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
 def test_nobody_there(tmp_path, server):
     source = Source("a.csv", "http://127.0.0.1:9/a.csv", None, None)
     with pytest.raises(DownloadError, match="no connection"):
-        download_release(Release("x", "y", "", "", (source,)), ["a.csv"], tmp_path)
+        download_release(Release("x", "y", (source,)), ["a.csv"], tmp_path)
 
 
 def _bring_in_a_process(url, folder, results):
@@ -174,7 +174,7 @@ def test_load_dataset_downloads_verifies_and_caches(server, tmp_path, cache, mon
         sources.append(
             Source(f"dataset/{split}.csv", f"{server.url}/{split}.csv", len(body), digest)
         )
-    pinned = Release("pqpp/v1.0", "1" * 40, "CC BY 4.0", "", tuple(sources))
+    pinned = Release("pqpp/v1.0", "1" * 40, tuple(sources))
     monkeypatch.setattr(builder, "release", lambda _: pinned)
     assert load_dataset("pqpp", "pqpp-v1.0")["test"].num_rows == 3
     assert len(server.requests) == 3

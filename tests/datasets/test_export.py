@@ -13,7 +13,7 @@ from support.processes import run
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.export.export import card_of, export, family_of
+from pqpp_datasets.export.export import card_of, export
 from pqpp_hub.card import template_text
 
 
@@ -144,9 +144,9 @@ def test_card_says_the_options(tmp_path, options, said, how):
 
 def test_card_names_no_folder(tmp_path):
     card = card_of(
-        "richhf",
         {("richhf", "test"): [tmp_path / "data/richhf/test-0.parquet"]},
         {("richhf", "test"): 1},
+        {"richhf": "1.0.0"},
         tmp_path,
         {"pickapic_dir": "/home/me"},
     )
@@ -227,7 +227,7 @@ def test_large_splits_are_cut(tmp_path, monkeypatch):
 
 def test_every_family_has_a_card_with_its_columns():
     for config, benchmark in BENCHMARKS.items():
-        text = template_text(f"datasets/{family_of(config)}")
+        text = template_text(f"datasets/{benchmark.family}")
         assert f'"{config}" in configs' in text
         assert isinstance(benchmark.features({}), Features)
 

@@ -54,6 +54,7 @@ def test_annotations_are_joined_and_quirks_kept(tmp_path):
     assert (second["prompt"], second["annotated_prompt"]) == ("Cow, unicycle ", "Pig, unicycle")
     assert (second["task"], second["linked_prompts"]) == ("Multiple objects", [3, 4])
     assert not second["duplicated"]
+    assert (second["prompt_no"], second["task_backup"]) == (2, "Multiple objects (old)")
 
 
 def test_streaming_and_num_proc(tmp_path):
@@ -128,6 +129,8 @@ def test_real_annotations(real_data):
             assert texts == ((prompt, prompt) if prompt else CHANGED[name])
         rated = [r["matched"] for r in rows if not r["task"].startswith("Controlled")]
         assert sum(rated) / len(rated) == pytest.approx(RATES[name], abs=5e-5)
+        assert rows["prompt_no"][:] == rows["prompt_id"][:]
+        assert sum(task == "Single object" for task in rows["task_backup"]) == 502
         assert sum(rows["duplicated"]) == (32 if name == "sd1.5" else 0)
     differ = [r["prompt"] != r["annotated_prompt"] for rows in splits.values() for r in rows]
     assert sum(differ) == 392

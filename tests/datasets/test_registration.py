@@ -44,11 +44,11 @@ def test_names_of_configurations_and_splits(tmp_path):
     others = [
         "conqa",
         "conqa-candidates",
-        "richhf",
         "gimbrr",
         "gimbrr-annotations",
-        "vistar",
+        "richhf",
         "sample",
+        "vistar",
     ]
     assert configs == str(["pqpp", "pqpp-v1.0", "pqpp-relevance", *others])
     assert splits == "['train', 'validation', 'test']"

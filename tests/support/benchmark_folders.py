@@ -57,7 +57,9 @@ def write_gimbrr(folder: Path, place="annotations/AAAI_EDGeS_23") -> Path:
     extras.append((2, "", "", "", "True", "2.0"))
     write_csv(folder / place / "Prompt_dir_230228_extraVars.csv", header, extras)
     header = ["File_name", "annotation", "Dashboard_version", "Algorithm", "ID", "Prompt"]
-    write_csv(folder / place / "annotations_df_230311.csv", header, GIMBRR_ANNOTATIONS)
+    header += ["Prompt_no", "Task_backup"]
+    rows = [(*row, row[4], f"{GIMBRR_PROMPTS[row[4] - 1][5]} (old)") for row in GIMBRR_ANNOTATIONS]
+    write_csv(folder / place / "annotations_df_230311.csv", header, rows)
     return folder
 
 

@@ -138,7 +138,7 @@ def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
         return Source(name, "", len(content), hashlib.sha256(content).hexdigest())
 
     files = source("train.tfrecord", b"one"), source("dev.tfrecord", b"two")
-    release = Release("richhf", "", "", "", files)
+    release = Release("richhf", "", files)
     monkeypatch.setattr("pqpp_datasets.sources.release", lambda _: release)
     (tmp_path / "train.tfrecord").write_bytes(b"one")
     (tmp_path / "dev.tfrecord").write_bytes(b"six")

@@ -1,0 +1,128 @@
+"""The records of the benchmarks: complete, found by themselves, and true to what was read."""
+
+import shutil
+
+import pytest
+from datasets import load_dataset, load_dataset_builder
+from support.benchmark_folders import write_conqa, write_gimbrr, write_richhf, write_vistar
+from support.pqpp_folders import write_v1_0, write_v1_1
+from support.relevance import write_relevance
+
+from pqpp_datasets.benchmark import LICENCES, Benchmark
+from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
+from pqpp_datasets.errors import BenchmarkError, MissingFileError
+from pqpp_datasets.export.export import export
+from pqpp_hub.card import card_names
+
+FOLDERS = {
+    "pqpp": ("pqpp/v1.1", write_v1_1),
+    "pqpp-v1.0": ("pqpp/v1.0", write_v1_0),
+    "pqpp-relevance": ("pqpp/v1.1", write_relevance),
+    "conqa": ("conqa", write_conqa),
+    "conqa-candidates": ("conqa", write_conqa),
+    "gimbrr": ("gimbrr", write_gimbrr),
+    "gimbrr-annotations": ("gimbrr", write_gimbrr),
+    "richhf": ("richhf", write_richhf),
+    "vistar": ("vistar", write_vistar),
+}
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def record(**more):
+    facts = {"licence": "MIT", "year": 2020, **more}
+    return Benchmark("toy", "1.0.0", "Toys.", ("test",), dict, **facts)
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        (
+            {"licence": "GPL"},
+            r"benchmark toy: licence='GPL' is none of CC BY 4\.0.* add this",
+        ),
+        ({"licence": ""}, "benchmark toy: licence='' is none of"),
+        ({"year": 0}, "benchmark toy: year=0 came; say the year of its publication"),
+    ],
+)
+def test_an_unknown_licence_or_year_is_an_error(facts, expected):
+    with pytest.raises(BenchmarkError, match=expected):
+        record(**facts)
+
+
+def test_each_has_its_licence_year_and_card():
+    assert next(iter(BENCHMARKS)) == DEFAULT
+    for benchmark in BENCHMARKS.values():
+        assert benchmark.licence in LICENCES and 2022 < benchmark.year < 2027
+        assert f"datasets/{benchmark.family}" in card_names()
+
+
+@pytest.mark.parametrize("config", FOLDERS)
+def test_a_root_is_understood_as_data_dir(tmp_path, config):
+    place, write = FOLDERS[config]
+    write(tmp_path / place)
+    below = load_dataset("pqpp", config, data_dir=str(tmp_path / place))
+    found = load_dataset("pqpp", config, data_dir=str(tmp_path))
+    assert {n: p.num_rows for n, p in found.items()} == {n: p.num_rows for n, p in below.items()}
+    assert found[next(iter(found))].cache_files == below[next(iter(below))].cache_files
+
+
+@pytest.mark.parametrize("config", ["conqa", "vistar", "pqpp", "gimbrr"])
+def test_a_root_without_a_file_names_it(tmp_path, config):
+    place, write = FOLDERS[config]
+    write(tmp_path / place)
+    split = BENCHMARKS[config].splits[-1]
+    missing = BENCHMARKS[config].files(tmp_path / place, split)[0]
+    (tmp_path / place / missing).unlink(missing_ok=True)
+    with pytest.raises(MissingFileError, match=missing):
+        load_dataset("pqpp", config, data_dir=str(tmp_path), split=split)
+
+
+@pytest.mark.parametrize(("write", "release"), [(write_v1_0, "1.0.0"), (write_relevance, "1.1.0")])
+def test_judgments_bear_the_release_they_were_read_from(tmp_path, write, release):
+    folder = write(tmp_path / "data")
+    if write is write_v1_0:
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        table = pa.table({"query_index": list(range(6)), "image_ids": [[n] for n in range(6)]})
+        pa.parquet.write_table(table, folder / "dataset/retrieval_groundtruth.parquet")
+    builder = load_dataset_builder("pqpp", "pqpp-relevance", data_dir=str(folder))
+    assert str(builder.info.version) == release
+    export(["pqpp-relevance"], tmp_path / "out", str(folder))
+    assert f"| `pqpp-relevance` | {release} | `train` |" in (tmp_path / "out/README.md").read_text()
+    assert f'"version": "{release}"' in (tmp_path / "out/croissant.json").read_text()
+
+
+def test_cards_claim_only_what_holds(tmp_path):
+    export(["sample"], tmp_path / "sample")
+    sample = (tmp_path / "sample" / "README.md").read_text()
+    assert "as published" not in sample and "published files" not in sample
+    export(["pqpp"], tmp_path / "pqpp", str(write_v1_1(tmp_path / "data")))
+    card = (tmp_path / "pqpp" / "README.md").read_text()
+    assert "in v1.1 not every\n  one is" in card and "is not `pqpp-v1.0` with more rows" in card
+    assert "| `pqpp` | 1.1.0 | `train` | 5 |" in card
+
+
+def test_a_label_that_cannot_be_downloaded_stops_no_load(tmp_path, monkeypatch, caplog):
+    from pqpp_datasets import builder
+    from pqpp_datasets.errors import DownloadError
+
+    folder = write_v1_1(tmp_path / "published", splits=("train", "val", "test"))
+    optional = BENCHMARKS["pqpp"].optional_files
+    for path in optional:
+        (folder / path).unlink()
+
+    def download(release, paths, place, force=False):
+        if set(paths) & set(optional):
+            raise DownloadError("HTTP status 404")
+        shutil.copytree(folder, place / "copy", dirs_exist_ok=True)
+        return place / "copy"
+
+    monkeypatch.setattr(builder, "download_release", download)
+    rows = load_dataset("pqpp", split="test")
+    assert rows["category"][:] == [None] * 5
+    assert "pqpp: read without what is optional (HTTP status 404)" in caplog.text
