@@ -12,7 +12,7 @@ DEFAULT = "pqpp"
 def _modules() -> list[str]:
     """Name the modules of this package that define `BENCHMARKS`, importing none of the others."""
     here = Path(__file__).parent
-    found = [path for pattern in ("*.py", "*/*.py") for path in sorted(here.glob(pattern))]
+    found = sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem)
     return [
         ".".join((__package__, *path.relative_to(here).with_suffix("").parts))
         for path in found
