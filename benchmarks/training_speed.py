@@ -50,11 +50,11 @@ def main() -> None:
 
 def read_prompts(data_dir: str | None) -> list[str]:
     """Return real prompts, or those of the generated sample."""
-    from pqpp_models.training.arguments import Recipe
     from pqpp_models.training.data import load_rows
+    from pqpp_models.training.options import PredictorRecipe
 
     config = "pqpp-v1.0" if data_dir else "sample"
-    return load_rows(Recipe(dataset_config=config, data_dir=data_dir), "train").prompts
+    return load_rows(PredictorRecipe(subset=config, data_dir=data_dir), "train").prompts
 
 
 def best(measure, sizes):
@@ -127,14 +127,14 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.text.encoder.encoding import pad
     from pqpp_models.text.encoder.tokens import encode
-    from pqpp_models.training.arguments import Recipe
     from pqpp_models.training.loop import Task, make_accelerator, train
+    from pqpp_models.training.options import OptimisationOptions
 
     encoded = encode(AutoTokenizer.from_pretrained(encoder), prompts, 128)
     model = BertForPerformancePrediction.from_backbone(encoder, targets=TARGETS)
     labels = torch.full((size, N_TARGETS), 0.5)
     with tempfile.TemporaryDirectory() as folder:
-        recipe = Recipe(output_dir=folder, epochs=1, batch_size=size)
+        recipe = OptimisationOptions(output_dir=folder, epochs=1, batch_size=size)
         task = Task(
             model=model,
             examples=encoded,

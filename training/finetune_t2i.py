@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from pqpp_feedback.rahf.gallery import read_folder
-from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
 from pqpp_feedback.rahf.uses.fine_tune import (
     FILES,
     DenoisingModel,
@@ -20,9 +19,11 @@ from pqpp_feedback.rahf.uses.fine_tune import (
 )
 from pqpp_files.whole_folder import refuse_foreign_files
 from pqpp_models.errors import MissingResourceError
-from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
+from pqpp_models.training.arguments import parse_recipe
 from pqpp_models.training.loop import Task, make_accelerator, train
-from pqpp_models.training.publish import run_script
+from pqpp_models.training.options import OptimisationOptions, RecipeError, option
+from pqpp_models.training.publish import refuse_finished
+from pqpp_models.training.script import run_script
 
 EXAMPLES = """\
   accelerate launch training/finetune_t2i.py --data_dir chosen \\
@@ -31,32 +32,33 @@ EXAMPLES = """\
 
 
 @dataclass(kw_only=True)
-class LoraRecipe(Recipe):
+class LoraRecipe(OptimisationOptions):
     """What a text-to-image model is fine-tuned by."""
 
     model: str = option(
         "stable-diffusion-v1-5/stable-diffusion-v1-5", "pipeline, Stable Diffusion or XL"
     )
-    output_dir: str = option("runs/t2i", "folder for the adapters, checkpoints and logs")
-    targets: list[str] = option([], "not used")
-    resolution: int = option(512, "pixels along a side")
-    lora_rank: int = option(4, "rank of the adapters")
-    lora_alpha: int = option(4, "scale of the adapters")
-    held_out: float = option(0.1, "share of the images by which the best epoch is chosen")
-    epochs: int = option(10, "passes over the images at most")
+    output_dir: str = option("runs/t2i")
+    data_dir: str | None = option(None, "folder of chosen images", required=True, decides=False)
+    max_train_rows: int | None = option(None, "use only the first images", above=0)
+    resolution: int = option(512, "pixels along a side, a multiple of 8", above=0)
+    lora_rank: int = option(4, "rank of the adapters", above=0)
+    lora_alpha: int = option(4, "scale of the adapters", above=0)
+    held_out: float = option(
+        0.1, "share of the images by which the best epoch is chosen", above=0, below=1
+    )
+    epochs: int = option(10)
     batch_size: int = option(4, "images a step and process")
-    learning_rate: float = option(1e-4, "highest learning rate")
-    early_stopping_patience: int = option(0, "epochs without a better held-out loss; 0: never stop")
+    learning_rate: float = option(1e-4)
+    early_stopping_patience: int = option(
+        0, "epochs without a better held-out loss; 0: never stop", least=0
+    )
 
     def __post_init__(self):
         """Check the values of this script."""
         super().__post_init__()
-        refuse_unused(self, *PREDICTORS_ONLY, *PUSHING, "length_sorted")
-        refuse_unused(self, "dataset", "dataset_config", "train_split", "validation_split")
-        self._require("resolution", self.resolution > 0 and self.resolution % 8 == 0, "8, 16, ...")
-        for name in ("lora_rank", "lora_alpha"):
-            self._require(name, getattr(self, name) > 0, "above 0")
-        self._require("held_out", 0 < self.held_out < 1, "above 0 and below 1")
+        if self.resolution % 8:
+            raise RecipeError(f"`resolution` is {self.resolution}; it must be 8, 16, ...")
 
 
 def held_out_count(recipe: LoraRecipe, images: int) -> int:
@@ -72,10 +74,9 @@ def finetune(recipe: LoraRecipe):
         import peft  # noqa: F401
     except ImportError:
         raise MissingResourceError("adapters need peft; install pqpp[models]") from None
-    if recipe.data_dir is None:
-        raise RecipeError("`data_dir` is missing; name the folder of chosen images")
     folder = Path(recipe.output_dir) / "lora"
     refuse_foreign_files(folder, FILES)
+    refuse_finished(folder, recipe)
     pictures = read_folder(recipe.data_dir)[: recipe.max_train_rows]
     n = held_out_count(recipe, len(pictures))
     accelerator = make_accelerator(recipe)
@@ -92,7 +93,7 @@ def finetune(recipe: LoraRecipe):
     task = Task(
         model=model,
         examples=order[n:],
-        lengths=[1] * (len(images) - n),
+        lengths=None,
         collate=images.collate,
         evaluate=evaluate,
         head="none",

@@ -12,11 +12,12 @@ from pqpp_models.pretrained import load_tokenizer
 from pqpp_models.targets import scale_targets, unscale_targets
 from pqpp_models.text.encoder.encoding import pad, score
 from pqpp_models.text.encoder.tokens import encode, length_sorted
-from pqpp_models.training.arguments import Recipe, option, parse_recipe
+from pqpp_models.training.arguments import parse_recipe
 from pqpp_models.training.card import describe
-from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
+from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+from pqpp_models.training.options import PredictorRecipe, option
 from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\
@@ -28,16 +29,17 @@ EXAMPLES = """\
 
 
 @dataclass(kw_only=True)
-class BertRecipe(Recipe):
+class BertRecipe(PredictorRecipe):
     """What a text encoder is trained by."""
 
-    output_dir: str = option("runs/bert", "folder for the predictor, checkpoints and logs")
+    output_dir: str = option("runs/bert")
     pooling: str = option("cls", "what of the last layer the head gets", POOLINGS)
     head_size: int = option(512, "units of the head's hidden layer")
     head_dropout: float = option(0.3, "dropout before it")
     max_length: int | None = option(
         None, "tokens after which a prompt is cut; 128, or what the encoder takes, if left out"
     )
+    length_sorted: bool = option(True, "put prompts of like length in a batch, still shuffled")
     balanced: bool = option(False, "divide each target's squared error by the target's variance")
 
 
@@ -79,11 +81,12 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
     task = Task(
         model=model,
         examples=list(zip(encoded, labels, strict=True)),
-        lengths=[len(ids) for ids in encoded],
+        lengths=[len(ids) for ids in encoded] if recipe.length_sorted else None,
         collate=collate,
         evaluate=evaluate,
         head="head",
-        identity={"train": fingerprint(training), "validation": fingerprint(validation)},
+        head_learning_rate=recipe.head_learning_rate,
+        identity={"train": sha256_of_rows(training), "validation": sha256_of_rows(validation)},
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:

@@ -20,12 +20,13 @@ from pqpp_models.images.embedding import (
 )
 from pqpp_models.images.pairs import Pairs, performance, read_pairs
 from pqpp_models.pretrained import load_processor
-from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
+from pqpp_models.training.arguments import parse_recipe
 from pqpp_models.training.batches import in_order
 from pqpp_models.training.card import describe
-from pqpp_models.training.data import Rows, correlations, fingerprint, load_rows
+from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, is_sharded, make_accelerator, predict_in_parts, train
+from pqpp_models.training.options import PredictorRecipe, RecipeError, option
 from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\
@@ -37,16 +38,16 @@ EXAMPLES = """\
 
 
 @dataclass(kw_only=True)
-class ClipRecipe(Recipe):
+class ClipRecipe(PredictorRecipe):
     """What a CLIP-like model is trained by."""
 
     model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")
-    output_dir: str = option("runs/clip", "folder for the predictor, checkpoints and logs")
+    output_dir: str = option("runs/clip")
     image_dir: str | None = option(None, "folder of PQPP's images, for the dataset pqpp")
-    targets: list[str] = option(["mean_hbpp"], "targets of the task, with commas")
+    targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     task: str = option("generation", "which images and head", TASKS)
     tuning: str = option("full", "what learns beside the head", TUNINGS)
-    lora_rank: int = option(8, "rank of the adapters, with --tuning lora")
+    lora_rank: int = option(8, "rank of the adapters, with --tuning lora", above=0)
     lora_alpha: int = option(16, "scale of the adapters")
     head_dropout: float = option(0.5, "dropout in the head")
     first_k: int = option(25, "retrieved images of a model that are looked at")
@@ -146,11 +147,12 @@ def train_clip(recipe: ClipRecipe, training, validation):
     task = Task(
         model=model,
         examples=known.tolist(),
-        lengths=[1] * len(known),
+        lengths=None,
         collate=collate,
         evaluate=evaluate,
         head="head",
-        identity={"train": fingerprint(rows), "validation": fingerprint(held_out_rows)},
+        head_learning_rate=recipe.head_learning_rate,
+        identity={"train": sha256_of_rows(rows), "validation": sha256_of_rows(held_out_rows)},
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:

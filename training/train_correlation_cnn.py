@@ -18,12 +18,13 @@ from pqpp_models.images.embedding import cached_embeddings
 from pqpp_models.images.pairs import read_pairs
 from pqpp_models.pretrained import load_processor
 from pqpp_models.targets import scale_targets, unscale_targets
-from pqpp_models.training.arguments import Recipe, option, parse_recipe
+from pqpp_models.training.arguments import parse_recipe
 from pqpp_models.training.batches import in_order
 from pqpp_models.training.card import describe
-from pqpp_models.training.data import correlations, fingerprint, load_rows
+from pqpp_models.training.data import correlations, load_rows, sha256_of_rows
 from pqpp_models.training.grid import grid_search
 from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+from pqpp_models.training.options import PredictorRecipe, option
 from pqpp_models.training.publish import check_output, run_script, save_and_publish
 
 EXAMPLES = """\
@@ -34,11 +35,11 @@ EXAMPLES = """\
 
 
 @dataclass(kw_only=True)
-class CnnRecipe(Recipe):
+class CnnRecipe(PredictorRecipe):
     """What the network is trained by; `model` embeds the images where rows hold images."""
 
     model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")
-    output_dir: str = option("runs/correlation_cnn", "folder for predictor, checkpoints and logs")
+    output_dir: str = option("runs/correlation_cnn")
     image_dir: str | None = option(None, "folder of PQPP's images, for the dataset pqpp")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     channels: int = option(1, "matrices a row: one a retrieval model")
@@ -107,11 +108,12 @@ def train_cnn(recipe: CnnRecipe, training, validation):
     task = Task(
         model=model,
         examples=list(range(len(rows))),
-        lengths=[1] * len(rows),
+        lengths=None,
         collate=collate,
         evaluate=evaluate,
         head="output",
-        identity={"train": fingerprint(rows), "validation": fingerprint(held_out_rows)},
+        head_learning_rate=recipe.head_learning_rate,
+        identity={"train": sha256_of_rows(rows), "validation": sha256_of_rows(held_out_rows)},
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:

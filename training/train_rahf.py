@@ -15,14 +15,21 @@ from pqpp_feedback.rahf.outputs import VARIANTS
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 from pqpp_feedback.rahf.provenance import is_published
 from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
-from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, refuse_unused
 from pqpp_feedback.rahf.tokenizer import new_tokenizer
 from pqpp_files.whole_folder import refuse_foreign_files
 from pqpp_models.pretrained import loading
-from pqpp_models.training.arguments import Recipe, RecipeError, option, parse_recipe
+from pqpp_models.training.arguments import parse_recipe
 from pqpp_models.training.card import versions
 from pqpp_models.training.loop import Task, make_accelerator, train
-from pqpp_models.training.publish import push_if_wanted, run_script
+from pqpp_models.training.options import (
+    DataOptions,
+    HubOptions,
+    OptimisationOptions,
+    RecipeError,
+    option,
+)
+from pqpp_models.training.publish import push_if_wanted, refuse_finished
+from pqpp_models.training.script import run_script
 
 EXAMPLES = """\
   accelerate launch training/train_rahf.py --config training/recipes/rahf.yaml \\
@@ -34,46 +41,31 @@ PRESETS = ("small", "tiny")
 
 
 @dataclass(kw_only=True)
-class RahfRecipe(Recipe):
+class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     """What RAHF is trained by."""
 
-    dataset_config: str | None = option("richhf", "its configuration")
-    pickapic_dir: str | None = option(None, "folder of a copy of Pick-a-Pic v1")
-    targets: list[str] = option([], "not used: RAHF always learns its seven outputs")
+    subset: str | None = option("richhf", "its configuration")
+    pickapic_dir: str | None = option(None, "folder of a copy of Pick-a-Pic v1", decides=False)
     model: str = option(
         "towers", "towers (vision_model and text_model), small, tiny, or a RAHF to go on from"
     )
     vision_model: str = option("google/vit-base-patch16-224-in21k", "pretrained image tower")
     text_model: str = option("google/t5-v1_1-base", "pretrained T5")
-    output_dir: str = option("runs/rahf", "folder for the model, checkpoints and logs")
+    output_dir: str = option("runs/rahf")
     variant: str = option("multi_head", "seven heads, or three with task strings", VARIANTS)
-    heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error")
-    score_weight: float = option(1.0, "weight of the scores' squared error")
-    keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy")
+    heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", least=0)
+    score_weight: float = option(1.0, "weight of the scores' squared error", least=0)
+    keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", least=0)
     augmentation: bool = option(True, "the paper's augmentations")
     prompt_dropout: float = option(
-        0.0, "share of examples whose prompt is to be written from sight"
+        0.0, "share of examples whose prompt is to be written from sight", least=0, below=1
     )
     blind: str = option("none", "ablation: what the model is not shown", BLINDS)
-    in_memory: bool = option(False, "keep decoded images in memory; for small sets")
-    max_validation_rows: int | None = option(None, "use only the first rows of validation")
+    in_memory: bool = option(False, "keep decoded images in memory; for small sets", decides=False)
+    max_validation_rows: int | None = option(None, "use only the first rows of validation", above=0)
+    length_sorted: bool = option(True, "put prompts of like length in a batch, still shuffled")
     gradient_checkpointing: bool = option(False, "compute activations twice, to save memory")
-    early_stopping_patience: int = option(0, "epochs without a better validation; 0: never stop")
-
-    def __post_init__(self):
-        """Check the values of this script."""
-        super().__post_init__()
-        refuse_unused(self, *PREDICTORS_ONLY)
-        rows = self.max_validation_rows
-        self._require("max_validation_rows", rows is None or rows > 0, "above 0")
-        self._require("prompt_dropout", 0 <= self.prompt_dropout < 1, "from 0 up to 1")
-        for name in ("heatmap_weight", "score_weight", "keyword_weight"):
-            self._require(name, getattr(self, name) >= 0, "0 or more")
-
-    def deciding(self):
-        """Return the fields that decide the weights."""
-        silent = {*PREDICTORS_ONLY, "pickapic_dir", "in_memory"}
-        return {k: v for k, v in super().deciding().items() if k not in silent}
+    early_stopping_patience: int = option(0)
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]):
@@ -114,9 +106,7 @@ def join_towers(recipe: RahfRecipe, fields: dict):
 
 def read_split(recipe: RahfRecipe, split: str, limit: int | None):
     """Load a split, or its first rows."""
-    table = load_split(
-        split, recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.dataset_config
-    )
+    table = load_split(split, recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset)
     return table if limit is None else table.select(range(min(limit, len(table))))
 
 
@@ -141,7 +131,7 @@ def describe(recipe: RahfRecipe, model, examples, held_out, progress, processes:
         if Path(settings[name]).exists():  # a card tells no local path
             settings[name] = Path(settings[name]).resolve().name
     # Of another dataset the name says enough.
-    is_richhf = (recipe.dataset, recipe.dataset_config) == ("pqpp", "richhf")
+    is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
     return {
         "variant": model.config.variant,
         "published": not is_richhf or is_published(recipe.validation_split, recipe.data_dir),
@@ -166,6 +156,7 @@ def train_rahf(recipe: RahfRecipe, training, validation):
     """Train one recipe, save the model and return how it went."""
     folder = Path(recipe.output_dir) / "model"
     refuse_foreign_files(folder, FILES)
+    refuse_finished(folder, recipe)
     accelerator = make_accelerator(recipe)
     model, processor = new_model(recipe, training["prompt"][:])
     model.to(accelerator.device)
@@ -179,7 +170,7 @@ def train_rahf(recipe: RahfRecipe, training, validation):
     task = Task(
         model=model,
         examples=examples,
-        lengths=examples.lengths(),
+        lengths=examples.lengths() if recipe.length_sorted else None,
         collate=examples.collate,
         evaluate=evaluation_on(held_out),
         head="heads",

@@ -10,10 +10,11 @@ from pqpp_feedback.rahf.bench.baselines import BASELINES, TrainedBaseline
 from pqpp_feedback.rahf.bench.evaluation import evaluate, truth_of
 from pqpp_feedback.rahf.bench.tables import format_tables, tables
 from pqpp_feedback.rahf.examples import fingerprint, load_split
-from pqpp_feedback.rahf.recipe_checks import PREDICTORS_ONLY, PUSHING, refuse_unused
-from pqpp_models.training.arguments import Recipe, option, parse_recipe
+from pqpp_models.training.arguments import parse_recipe
 from pqpp_models.training.loop import Task, make_accelerator, train
-from pqpp_models.training.publish import run_script
+from pqpp_models.training.options import DataOptions, OptimisationOptions, option
+from pqpp_models.training.publish import refuse_finished
+from pqpp_models.training.script import run_script
 from pqpp_models.training.state import write_atomically
 
 EXAMPLES = """\
@@ -24,26 +25,25 @@ MODELS = {"resnet": "microsoft/resnet-50", "clip": "openai/clip-vit-base-patch32
 
 
 @dataclass(kw_only=True)
-class BaselineRecipe(Recipe):
+class BaselineRecipe(DataOptions, OptimisationOptions):
     """What a baseline is trained by."""
 
     baseline: str = option("resnet", "which one", BASELINES)
-    dataset_config: str | None = option("richhf", "its configuration")
-    pickapic_dir: str | None = option(None, "folder of a copy of Pick-a-Pic v1")
-    targets: list[str] = option([], "not used")
+    subset: str | None = option("richhf", "its configuration")
+    pickapic_dir: str | None = option(None, "folder of a copy of Pick-a-Pic v1", decides=False)
     model: str = option("default", "pretrained backbone; ResNet-50 or CLIP ViT-B/32 if left out")
-    output_dir: str = option("runs/rahf_baseline", "folder for weights, checkpoints and figures")
-    heatmap_size: int = option(224, "pixels along a side of the heatmaps that are compared")
+    output_dir: str = option("runs/rahf_baseline")
+    heatmap_size: int = option(
+        224, "pixels along a side of the heatmaps that are compared", above=0
+    )
     augmentation: bool = option(True, "the paper's augmentations")
-    epochs: int = option(20, "passes over the data at most")
+    epochs: int = option(20)
     batch_size: int = option(64, "images a step and process")
-    learning_rate: float = option(1e-4, "highest learning rate")
+    learning_rate: float = option(1e-4)
 
     def __post_init__(self):
-        """Put the default backbone in and check the values of this script."""
+        """Put the default backbone in and check all values."""
         super().__post_init__()
-        refuse_unused(self, *PREDICTORS_ONLY, *PUSHING)
-        self._require("heatmap_size", self.heatmap_size > 0, "above 0")
         if self.model == "default":
             self.model = MODELS[self.baseline]
 
@@ -51,6 +51,7 @@ class BaselineRecipe(Recipe):
 def train_baseline(recipe: BaselineRecipe, training, validation):
     """Train one baseline, write its figures on the validation split and return how it went."""
     TrainedBaseline.refuse_other_folder(Path(recipe.output_dir) / "model")
+    refuse_finished(Path(recipe.output_dir) / "model", recipe)
     accelerator = make_accelerator(recipe)
     baseline = TrainedBaseline.from_backbone(recipe.baseline, recipe.model, recipe.heatmap_size)
     baseline.model.to(accelerator.device)
@@ -94,9 +95,7 @@ def main() -> None:
     """Read the recipe and the data, and train."""
     recipe = parse_recipe(BaselineRecipe, __doc__, EXAMPLES)
     training, validation = (
-        load_split(
-            split, recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.dataset_config
-        )
+        load_split(split, recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset)
         for split in (recipe.train_split, recipe.validation_split)
     )
     if recipe.max_train_rows is not None:

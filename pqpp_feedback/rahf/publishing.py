@@ -114,7 +114,7 @@ def _results(details: Mapping[str, Any]) -> list[Any]:
             task_type="rich-human-feedback",
             dataset_type=dataset,
             dataset_name=f"{dataset}{other}",
-            dataset_config=recipe.get("dataset_config"),
+            dataset_config=recipe.get("subset", recipe.get("dataset_config")),
             dataset_split=recipe.get("validation_split"),
             dataset_args={"images": data["validation"]} if "validation" in data else None,
             metric_type=name,

@@ -1,6 +1,6 @@
-"""Recipes: one validated dataclass a script, filled from a YAML file and from flags.
+"""Recipes from YAML files and flags: a flag wins over the file, the file over the default.
 
-A flag wins over the file, the file over the default. Names are the same in all three.
+Names are the same in all three; a flag may be written with hyphens or underscores.
 """
 
 from __future__ import annotations
@@ -11,127 +11,14 @@ import difflib
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
-from pqpp_hub import is_repository_id
-from pqpp_models.errors import PredictorError
-from pqpp_models.targets import resolve_targets
+from pqpp_models.training.options import Options, RecipeError, shown
+from pqpp_models.training.recipe_file import read_yaml
 
-
-class RecipeError(PredictorError):
-    """A recipe names something unknown, or a value that is not allowed."""
-
-
-def option(default: Any, help_text: str, choices: Sequence[str] | None = None) -> Any:
-    """Declare a field of a recipe with its help, and the values that it may take."""
-    metadata = {"help": help_text, "choices": choices}
-    if isinstance(default, list):
-        return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
-
-
-@dataclass(kw_only=True)
-class Recipe:
-    """What every training script can be told; a script's own recipe adds fields.
-
-    Example:
-        >>> Recipe(learning_rate=-1.0)
-        Traceback (most recent call last):
-            ...
-        pqpp_models.training.arguments.RecipeError: `learning_rate` is -1.0; it must be above 0
-    """
-
-    dataset: str = option("pqpp", "name or folder of a dataset with a prompt and target columns")
-    dataset_config: str | None = option(None, "its configuration, like pqpp-v1.0")
-    data_dir: str | None = option(None, "folder of the benchmark's files, instead of a download")
-    train_split: str = option("train", "the split to learn from")
-    validation_split: str = option("validation", "the split that early stopping looks at")
-    source: str | None = option(None, "use only prompts of this source, like mscoco or drawbench")
-    max_train_rows: int | None = option(None, "use only the first rows of the training split")
-    targets: list[str] = option([], "targets to predict at once, with commas; all if left out")
-    model: str = option("google-bert/bert-base-cased", "pretrained model: name or folder")
-    output_dir: str = option("runs/model", "folder for the predictor, checkpoints and logs")
-
-    epochs: int = option(15, "passes over the data at most")
-    batch_size: int = option(256, "rows a step and process")
-    gradient_accumulation_steps: int = option(1, "batches that make one step")
-    learning_rate: float = option(5e-5, "highest learning rate")
-    head_learning_rate: float | None = option(None, "that of the new layers; the same if left out")
-    weight_decay: float = option(0.01, "AdamW's weight decay; not on biases and norms")
-    schedule: str = option(
-        "linear", "how the rate falls", ("linear", "cosine", "constant", "rsqrt")
-    )
-    warmup_ratio: float = option(0.0, "part of the steps in which the rate rises")
-    warmup_steps: int = option(0, "steps in which the rate rises; wins over warmup_ratio")
-    max_grad_norm: float = option(1.0, "gradients longer than this are shortened")
-    mixed_precision: str = option("no", "number format", ("no", "bf16", "fp16"))
-    length_sorted: bool = option(True, "put prompts of like length in a batch, still shuffled")
-    early_stopping_patience: int = option(3, "epochs without a better validation Kendall")
-    seed: int = option(0, "of the first weights, the order and the dropout")
-
-    checkpoint_steps: int = option(0, "steps between checkpoints; 0: at each epoch's end only")
-    resume: bool = option(False, "go on from the newest checkpoint in output_dir, if there is one")
-    data_workers: int = option(0, "processes that prepare batches, for each training process")
-    log_steps: int = option(20, "steps between two values of the loss for the trackers")
-    report_to: list[str] = option([], "trackers: tensorboard (pqpp[trackers]), trackio, wandb, ...")
-
-    grid: bool = option(False, "search the grid of learning rates and weight decays")
-    grid_learning_rates: list[float] = option([1e-5, 5e-5, 1e-4], "the grid's learning rates")
-    grid_weight_decays: list[float] = option([0.0, 0.01, 0.1], "the grid's weight decays")
-
-    push_to_hub: bool = option(False, "publish the predictor on the Hub when it is trained")
-    hub_model_id: str | None = option(None, "OWNER/REPOSITORY to publish it as")
-    hub_private: bool = option(False, "make that repository private")
-
-    def __post_init__(self) -> None:
-        """Check every value, so that a run does not fail after hours."""
-        self.targets = list(resolve_targets(self.targets or None))
-        for field in dataclasses.fields(self):
-            choices = field.metadata.get("choices")
-            value = getattr(self, field.name)
-            if choices and value not in choices:
-                raise RecipeError(
-                    f"`{field.name}` is {value!r}; choose among {', '.join(map(str, choices))}"
-                )
-        for name in ("epochs", "batch_size", "gradient_accumulation_steps", "learning_rate"):
-            self._require(name, getattr(self, name) > 0, "above 0")
-        for name in ("head_learning_rate", "max_train_rows"):
-            value = getattr(self, name)
-            self._require(name, value is None or value > 0, "above 0")
-        for name in (
-            *("weight_decay", "checkpoint_steps", "early_stopping_patience", "seed"),
-            *("warmup_steps", "data_workers"),
-        ):
-            self._require(name, getattr(self, name) >= 0, "0 or more")
-        self._require("max_grad_norm", self.max_grad_norm > 0, "above 0")
-        self._require("log_steps", self.log_steps > 0, "above 0")
-        self._require("warmup_ratio", 0 <= self.warmup_ratio < 1, "from 0 up to, not including, 1")
-        self._require("model", bool(self.model), "a name or a folder")
-        if self.push_to_hub and not self.hub_model_id:
-            raise RecipeError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
-        if self.hub_model_id is not None and not is_repository_id(self.hub_model_id):
-            raise RecipeError(f"`hub_model_id` is {self.hub_model_id!r}; write OWNER/REPOSITORY")
-
-    def _require(self, name: str, holds: bool, allowed: str) -> None:
-        if not holds:
-            raise RecipeError(f"`{name}` is {getattr(self, name)!r}; it must be {allowed}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
-        return dataclasses.asdict(self)
-
-    def deciding(self) -> dict[str, Any]:
-        """Return the fields that decide the weights: a resumed run must agree in these."""
-        silent = {"output_dir", "resume", "log_steps", "report_to", "checkpoint_steps", "data_dir"}
-        silent |= {"data_workers"}
-        fields = self.to_dict().items()
-        beside = ("grid", "hub_", "push_")
-        return {k: v for k, v in fields if k not in silent and not k.startswith(beside)}
-
-
-AnyRecipe = TypeVar("AnyRecipe", bound=Recipe)
+AnyRecipe = TypeVar("AnyRecipe", bound=Options)
+_OTHER_NAMES = {"output": "output_dir", "benchmark": "dataset"}
+_RETIRED = {"dataset_config": "subset", "recipe": "config", "out": "output"}
 
 
 def parse_recipe(
@@ -149,7 +36,8 @@ def parse_recipe(
         RecipeError: The file is unreadable, or a name or a value is not allowed.
 
     Example:
-        >>> parse_recipe(Recipe, "", "", ["--targets", "mean_rr"]).targets
+        >>> from pqpp_models.training.options import TargetOptions
+        >>> parse_recipe(TargetOptions, "", "", ["--targets", "mean_rr"]).targets
         ['mean_rr']
     """
     parser = argparse.ArgumentParser(
@@ -157,90 +45,81 @@ def parse_recipe(
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
     )
     parser.add_argument("--config", metavar="FILE", help="YAML recipe; flags win over it")
-    shown = _defaults(kind)
     for field in dataclasses.fields(kind):
-        _add_flag(parser, field, shown[field.name])
-    flags = vars(parser.parse_args(arguments))
+        if not _settings_of(kind, field.name):
+            _add_flag(parser, field)
+    known, unknown = parser.parse_known_args(arguments)
+    for word in unknown:
+        _name_of(kind, word.lstrip("-").partition("=")[0], word)
+    flags = vars(known)
     path = flags.pop("config", None)
-    given = {**(read_yaml(path) if path else {}), **flags}
-    return build_recipe(kind, given)
+    given = {_name_of(kind, key): value for key, value in (read_yaml(path) if path else {}).items()}
+    return build_recipe(kind, {**given, **flags})
 
 
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any]) -> AnyRecipe:
     """Build a recipe from names and values, converted to the fields' types.
 
+    A field that is a dataclass itself takes a mapping.
+
     Raises:
-        RecipeError: A name is unknown, or a value has the wrong type.
+        RecipeError: A name is unknown, or a value has the wrong type or is not allowed.
     """
-    hints = typing.get_type_hints(kind)
-    for name in given:
-        if name not in hints:
-            close = difflib.get_close_matches(str(name), hints, n=1)
-            hint = f"did you mean `{close[0]}`?" if close else "see --help"
-            raise RecipeError(f"a recipe has no `{name}`; {hint}")
-    return kind(**{name: _convert(name, value, hints[name]) for name, value in given.items()})
+    return _build(kind, given, "")
 
 
-def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Read a recipe's file: a mapping of names to values."""
-    import yaml
-
+def _build(kind: type, given: Mapping[str, Any], prefix: str) -> Any:
+    hints, values = typing.get_type_hints(kind), {}
+    for key, value in given.items():
+        name = _name_of(kind, key)
+        values[name] = _convert(f"{prefix}{name}", value, hints[name])
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RecipeError(f"{path} cannot be read ({error.strerror}); check the path") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path} is no YAML ({type(error).__name__}); check its form") from None
-    if not isinstance(content, dict):
-        raise RecipeError(f"{path} holds no `name: value` lines; see training/recipes")
-    return content
+        return kind(**values)
+    except TypeError as error:  # a field of a nested dataclass without a default
+        raise RecipeError(f"`{prefix.rstrip('.')}` is incomplete ({error})") from None
 
 
-def require_names(recipe: Mapping[str, Any], names: Sequence[str], path: str | Path) -> None:
-    """Check that a recipe's file has every name that a script needs.
-
-    Args:
-        recipe: What `read_yaml` returned.
-        names: The names.
-        path: The file, for the message.
-
-    Raises:
-        RecipeError: One is missing.
-
-    Example:
-        >>> require_names({"model": "x"}, ["model", "seed"], "my.yaml")
-        Traceback (most recent call last):
-            ...
-        pqpp_models.training.arguments.RecipeError: my.yaml has no `seed`; see training/recipes
-    """
-    lacking = [name for name in names if name not in recipe]
-    if lacking:
-        raise RecipeError(f"{path} has no `{lacking[0]}`; see training/recipes")
+def _name_of(kind: type, key: Any, word: str | None = None) -> str:
+    """Return the field that a key or flag means."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    name = str(key).replace("-", "_")
+    name = name if name in names else _OTHER_NAMES.get(name, name)
+    if name in names:
+        return name
+    said = shown(word or name).strip("'")
+    if name in _RETIRED:
+        raise RecipeError(f"`{said}` is now `{_RETIRED[name]}`")
+    close = difflib.get_close_matches(name[:80], names, n=1)
+    hint = f"did you mean `{close[0]}`?" if close else "see --help"
+    raise RecipeError(f"a recipe has no `{said}`; {hint}")
 
 
-def _defaults(kind: type[Recipe]) -> dict[str, Any]:
-    def default_of(field: dataclasses.Field) -> Any:
-        if field.default_factory is not dataclasses.MISSING:
-            return field.default_factory()
-        return field.default
-
-    return {field.name: default_of(field) for field in dataclasses.fields(kind)}
+def _settings_of(kind: type, name: str) -> bool:
+    """Tell whether an option is a group of its own, which only a file can give."""
+    hint = typing.get_type_hints(kind)[name]
+    return any(dataclasses.is_dataclass(one) for one in (hint, *typing.get_args(hint)))
 
 
-def _add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, default: Any) -> None:
-    shown = ",".join(map(str, default)) if isinstance(default, list) else default
-    text = field.metadata.get("help", "").replace("%", "%%")
-    if shown not in (None, "", False):
-        text += f" (default: {shown})"
-    flag = f"--{field.name}"
+def _add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field) -> None:
+    missing = field.default_factory is dataclasses.MISSING
+    default = field.default if missing else field.default_factory()
+    written = ",".join(map(str, default)) if isinstance(default, list) else default
+    text = field.metadata["help"].replace("%", "%%")
+    if written not in (None, "", False):
+        text += f" (default: {written})"
+    other = [name for name, meant in _OTHER_NAMES.items() if meant == field.name]
+    flags = [f"--{name}" for name in (field.name, field.name.replace("_", "-"), *other)]
+    flags = list(dict.fromkeys(flags))
     if isinstance(default, bool):
-        parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=text)
+        action = argparse.BooleanOptionalAction
+        parser.add_argument(*flags, dest=field.name, action=action, help=text)
         return
     choices = field.metadata.get("choices")
     metavar = "{" + ",".join(choices) + "}" if choices else field.name.upper()
-    parser.add_argument(flag, metavar=metavar, help=text)
+    parser.add_argument(*flags, dest=field.name, metavar=metavar, help=text)
 
 
 def _convert(name: str, value: Any, hint: Any) -> Any:
@@ -249,22 +128,27 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
         return None
     (wanted,) = (one for one in options if one is not types.NoneType)
     try:
-        if typing.get_origin(wanted) is list:
-            (item,) = typing.get_args(wanted)
-            parts = (
-                [part for part in value.split(",") if part.strip()] if _is_text(value) else value
-            )
-            if not isinstance(parts, (list, tuple)):
-                parts = [parts]
-            return [_one(part.strip() if _is_text(part) else part, item) for part in parts]
+        if dataclasses.is_dataclass(wanted):
+            return _build(wanted, dict(value), f"{name}.")
+        container, items = typing.get_origin(wanted), typing.get_args(wanted)
+        if container is dict:
+            return {str(key): _one(one, items[1]) for key, one in dict(value).items()}
+        if container in (list, tuple):
+            return container(_one(part, items[0]) for part in _parts(value))
         return _one(value, wanted)
-    except (TypeError, ValueError):
-        kind = getattr(wanted, "__name__", str(wanted))
-        raise RecipeError(f"`{name}` is {value!r}; it must be a {kind}") from None
+    except RecipeError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        settings = dataclasses.is_dataclass(wanted)
+        word = "group of settings" if settings else getattr(wanted, "__name__", str(wanted))
+        article = "an" if word[0] in "aeiou" else "a"
+        raise RecipeError(f"`{name}` is {shown(value)}; it must be {article} {word}") from None
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _parts(value: Any) -> Sequence[Any]:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value if isinstance(value, (list, tuple)) else [value]
 
 
 def _one(value: Any, wanted: type) -> Any:
@@ -276,6 +160,6 @@ def _one(value: Any, wanted: type) -> Any:
         if value != int(value):
             raise ValueError
         return int(value)
-    if wanted is str and not _is_text(value):
+    if wanted is str and not isinstance(value, str):
         raise TypeError
     return wanted(value)  # YAML 1.1 reads 5e-5 as text

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_models.targets import target_range
-from pqpp_models.training.arguments import Recipe
-from pqpp_models.training.data import Rows, fingerprint
+from pqpp_models.training.data import Rows, sha256_of_rows
+from pqpp_models.training.options import PredictorRecipe
 from pqpp_models.training.state import Progress
 
 _LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft", "numpy")
@@ -32,7 +32,7 @@ _USE = {
 
 
 def describe(
-    recipe: Recipe, train: Rows, validation: Rows, progress: Progress, processes: int
+    recipe: PredictorRecipe, train: Rows, validation: Rows, progress: Progress, processes: int
 ) -> dict[str, Any]:
     """Return what happened in a training, as plain values for configuration and card.
 
@@ -54,9 +54,9 @@ def describe(
         "recipe": settings,
         "data": {
             "train_rows": len(train),
-            "train_sha256": fingerprint(train),
+            "train_sha256": sha256_of_rows(train),
             "validation_rows": len(validation),
-            "validation_sha256": fingerprint(validation),
+            "validation_sha256": sha256_of_rows(validation),
         },
         "epochs": progress.epoch,
         "best_epoch": progress.best_epoch + 1,
@@ -176,7 +176,7 @@ def _results(details: Mapping[str, Any]) -> list[Any]:
                     task_type="prompt-performance-prediction",
                     dataset_type=recipe.get("dataset", "pqpp"),
                     dataset_name=recipe.get("dataset", "pqpp"),
-                    dataset_config=recipe.get("dataset_config"),
+                    dataset_config=recipe.get("subset", recipe.get("dataset_config")),
                     dataset_split=recipe.get("validation_split"),
                     metric_type=f"{kind}_qpp",
                     metric_name=f"{target} {kind.capitalize()}",

@@ -16,7 +16,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import target_limits
-from pqpp_models.training.arguments import Recipe, RecipeError
+from pqpp_models.training.options import PredictorRecipe, RecipeError
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Rows:
         return len(self.prompts)
 
 
-def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
+def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
     """Load a split of the recipe's dataset.
 
     Args:
@@ -59,8 +59,8 @@ def load_rows(recipe: Recipe, split: str, **options: Any) -> Rows:
     if recipe.data_dir is not None:
         options["data_dir"] = str(Path(recipe.data_dir).expanduser())
     field = "train_split" if split == recipe.train_split else "validation_split"
-    with reading(recipe.dataset, f"check `dataset`, `dataset_config` and `{field}`"):
-        table = datasets.load_dataset(recipe.dataset, recipe.dataset_config, split=split, **options)
+    with reading(recipe.dataset, f"check `dataset`, `subset` and `{field}`"):
+        table = datasets.load_dataset(recipe.dataset, recipe.subset, split=split, **options)
     if recipe.source is not None:
         table = _of_source(table, recipe.source, split)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -90,7 +90,7 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
         ...     raise FileNotFoundError("no data")
         Traceback (most recent call last):
             ...
-        pqpp_models.training.arguments.RecipeError: poems cannot be loaded (no data); check ...
+        pqpp_models.training.options.RecipeError: poems cannot be loaded (no data); check ...
     """
     from datasets.exceptions import DatasetGenerationError, DatasetsError
 
@@ -172,11 +172,11 @@ def _numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
     return column
 
 
-def fingerprint(rows: Rows) -> str:
+def sha256_of_rows(rows: Rows) -> str:
     """Return the SHA-256 of the prompts and their targets, in order.
 
     Example:
-        >>> len(fingerprint(Rows(["a cat"], np.zeros((1, 1)), None)))
+        >>> len(sha256_of_rows(Rows(["a cat"], np.zeros((1, 1)), None)))
         64
     """
     digest = hashlib.sha256()

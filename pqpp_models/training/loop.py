@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
-from pqpp_models.training.arguments import Recipe
 from pqpp_models.training.batches import LengthSortedBatches
+from pqpp_models.training.options import OptimisationOptions
 from pqpp_models.training.publish import check_push
 from pqpp_models.training.state import Checkpoints, Progress, write_atomically
 from pqpp_models.training.trackers import check_trackers
@@ -47,11 +47,13 @@ class Task:
             main process, a whole model with the best epoch's weights.
         examples: The training examples, whatever `collate` takes. One with a method `set_epoch`
             is told each epoch's number before it begins, for what differs between epochs.
-        lengths: The length of each example, for batches of like length.
+        lengths: The length of each example, for batches of like length; batches are random
+            without.
         collate: Turns a list of examples into a batch of tensors.
         evaluate: Takes the model and the accelerator, in every process; returns the validation's
             metrics, `primary` among them, which decides when to stop.
         head: Name of the new part, which may have a learning rate of its own.
+        head_learning_rate: That rate; the recipe's if left out.
         identity: Fingerprints of the data, which a resumed run must share.
         primary: Name of the metric, higher is better, by which the best epoch is chosen.
         shown: Names of the metrics to print after an epoch.
@@ -59,16 +61,17 @@ class Task:
 
     model: torch.nn.Module
     examples: Sequence[Any]
-    lengths: Sequence[int]
+    lengths: Sequence[int] | None
     collate: Callable[[list[Any]], dict[str, torch.Tensor]]
     evaluate: Callable[[torch.nn.Module, Accelerator], dict[str, float]]
     head: str
     identity: dict[str, Any]
+    head_learning_rate: float | None = None
     primary: str = "kendall"
     shown: tuple[str, ...] = ("pearson", "kendall")
 
 
-def make_accelerator(recipe: Recipe) -> Accelerator:
+def make_accelerator(recipe: OptimisationOptions) -> Accelerator:
     """Return the accelerator that a recipe asks for, with the random numbers seeded.
 
     Raises:
@@ -104,7 +107,7 @@ def is_sharded(accelerator: Accelerator) -> bool:
     return accelerator.distributed_type in _SHARDED
 
 
-def train(task: Task, recipe: Recipe, accelerator: Accelerator) -> Progress:
+def train(task: Task, recipe: OptimisationOptions, accelerator: Accelerator) -> Progress:
     """Train a model and leave the weights of its best epoch in it.
 
     Args:
@@ -130,7 +133,7 @@ def train(task: Task, recipe: Recipe, accelerator: Accelerator) -> Progress:
 class _Run:
     """One training: the objects that Accelerate prepared, and how far it has come."""
 
-    def __init__(self, task: Task, recipe: Recipe, accelerator: Accelerator) -> None:
+    def __init__(self, task: Task, recipe: OptimisationOptions, accelerator: Accelerator) -> None:
         self.task, self.recipe, self.accelerator = task, recipe, accelerator
         self.folder = Path(recipe.output_dir)
         identity = {
@@ -140,7 +143,10 @@ class _Run:
         }
         self.checkpoints = Checkpoints(self.folder / "checkpoints", identity)
         self.batches = LengthSortedBatches(
-            task.lengths, recipe.batch_size, recipe.seed, recipe.length_sorted
+            [1] * len(task.examples) if task.lengths is None else task.lengths,
+            recipe.batch_size,
+            recipe.seed,
+            sort=task.lengths is not None,
         )
         loader = DataLoader(
             task.examples,
@@ -151,7 +157,7 @@ class _Run:
         # A sharded model is taken apart in place; a whole one takes the best weights at the end.
         sharded = is_sharded(accelerator)
         self.whole = copy.deepcopy(task.model).cpu() if sharded else task.model
-        optimizer = make_optimizer(task.model, recipe, task.head)
+        optimizer = make_optimizer(task.model, recipe, task.head, task.head_learning_rate)
         self.model, self.optimizer, self.loader = accelerator.prepare(task.model, optimizer, loader)
         self.steps_an_epoch = -(-len(self.loader) // recipe.gradient_accumulation_steps)
         self.progress = Progress()
@@ -278,7 +284,9 @@ class _Run:
         self.task.model = self.whole.eval()
 
 
-def make_optimizer(model: torch.nn.Module, recipe: Recipe, head: str) -> torch.optim.AdamW:
+def make_optimizer(
+    model: torch.nn.Module, recipe: OptimisationOptions, head: str, head_learning_rate: float | None
+) -> torch.optim.AdamW:
     """Return AdamW over the parameters that learn, the head at a rate of its own.
 
     Biases and norms (one dimension) are not decayed.
@@ -288,7 +296,7 @@ def make_optimizer(model: torch.nn.Module, recipe: Recipe, head: str) -> torch.o
         if parameter.requires_grad:
             key = name.startswith(f"{head}."), parameter.ndim > 1
             groups.setdefault(key, []).append(parameter)
-    rates = {False: recipe.learning_rate, True: recipe.head_learning_rate or recipe.learning_rate}
+    rates = {False: recipe.learning_rate, True: head_learning_rate or recipe.learning_rate}
     described = [
         {
             "params": parameters,
@@ -302,12 +310,12 @@ def make_optimizer(model: torch.nn.Module, recipe: Recipe, head: str) -> torch.o
     return torch.optim.AdamW(described, fused=True)
 
 
-def rate_factor(step: int, total: int, recipe: Recipe) -> float:
+def rate_factor(step: int, total: int, recipe: OptimisationOptions) -> float:
     """Return the part of the learning rate that a step uses, from its number alone.
 
     Example:
-        >>> rate_factor(50, 100, Recipe()), rate_factor(50, 100, Recipe(schedule="constant"))
-        (0.5, 1.0)
+        >>> rate_factor(50, 100, OptimisationOptions())
+        0.5
     """
     warmup = recipe.warmup_steps or math.ceil(recipe.warmup_ratio * total)
     if step < warmup:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_models.training.arguments import RecipeError
+from pqpp_models.training.options import RecipeError
 
 PROGRESS = "progress.json"
 
@@ -102,7 +102,7 @@ class Checkpoints:
         return Progress(**content["progress"])
 
     def _check(self, newest: Path, theirs: Mapping[str, Any]) -> None:
-        names = {*theirs, *self.identity}
+        names = theirs.keys() & self.identity.keys()  # other versions had other options
         changed = sorted(n for n in names if theirs.get(n) != self.identity.get(n))
         if changed:
             name = changed[0]

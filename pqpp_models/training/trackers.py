@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pqpp_models.errors import MissingResourceError
-from pqpp_models.training.arguments import RecipeError
+from pqpp_models.training.options import RecipeError
 
 _ALL = "all"  # whatever is installed
 
@@ -25,7 +25,7 @@ def check_trackers(names: Sequence[str]) -> None:
         >>> check_trackers(["paper"])
         Traceback (most recent call last):
             ...
-        pqpp_models.training.arguments.RecipeError: `report_to` names 'paper'; choose among all, ...
+        pqpp_models.training.options.RecipeError: `report_to` names 'paper'; choose among all, ...
     """
     from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
 

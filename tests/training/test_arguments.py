@@ -11,21 +11,22 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 
 from pqpp_models import TARGETS
-from pqpp_models.training.arguments import Recipe, RecipeError, parse_recipe
+from pqpp_models.training.arguments import build_recipe, parse_recipe
 from pqpp_models.training.batches import LengthSortedBatches
+from pqpp_models.training.options import Options, PredictorRecipe, RecipeError, option
 
 
 def parse(*flags):
-    return parse_recipe(Recipe, "A script.", "  an example", flags)
+    return parse_recipe(PredictorRecipe, "A script.", "  an example", flags)
 
 
 def test_flags_win_over_the_file_and_the_file_over_the_defaults(tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text("epochs: 3\nlearning_rate: 5e-5\ntargets: [mean_rr, mean_hbpp]\n")
-    recipe = parse("--config", str(path), "--epochs", "7", "--no-length_sorted")
+    recipe = parse("--config", str(path), "--epochs", "7", "--no-push_to_hub")
     assert (recipe.epochs, recipe.learning_rate, recipe.batch_size) == (7, 5e-5, 256)
     assert recipe.targets == ["mean_rr", "mean_hbpp"]
-    assert recipe.length_sorted is False
+    assert recipe.push_to_hub is False
 
 
 def test_all_targets_are_the_default():
@@ -37,7 +38,7 @@ def test_every_field_is_a_flag_with_help(capsys):
         parse("--help")
     text = capsys.readouterr().out
     assert "examples:\n  an example" in text
-    for field in dataclasses.fields(Recipe):
+    for field in dataclasses.fields(PredictorRecipe):
         assert f"--{field.name}" in text
         assert field.metadata["help"]
 
@@ -46,7 +47,7 @@ def test_every_field_is_a_flag_with_help(capsys):
     ("flags", "message"),
     [
         (["--epochs", "0"], "`epochs` is 0; it must be above 0"),
-        (["--epochs", "many"], "`epochs` is 'many'; it must be a int"),
+        (["--epochs", "many"], "`epochs` is 'many'; it must be an int"),
         (["--schedule", "steps"], "choose among linear, cosine, constant"),
         (["--warmup_ratio", "1"], "`warmup_ratio` is 1.0"),
         (["--push_to_hub"], "needs `hub_model_id`"),
@@ -88,7 +89,9 @@ def test_every_recipe_of_a_script_is_accepted(script):
     (kind,) = (
         value
         for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Recipe) and value is not Recipe
+        if isinstance(value, type)
+        and issubclass(value, PredictorRecipe)
+        and value is not PredictorRecipe
     )
     begins = {"train_bert": ("bert.yaml", "minilm.yaml"), "train_clip": "clip_*.yaml"}
     begins = begins.get(script, "correlation_cnn_*.yaml")
@@ -141,3 +144,96 @@ def test_batches_hold_rows_of_like_length():
         for b in LengthSortedBatches(lengths, 8, seed=0)
     ]
     assert max(spread) <= 2
+
+
+def test_hyphens_other_names_and_retired_ones(tmp_path):
+    recipe = parse("--max-train-rows", "3", "--output", "there", "--data-dir", "here")
+    assert (recipe.max_train_rows, recipe.output_dir, recipe.data_dir) == (3, "there", "here")
+    assert parse("--max_train_rows=4", "--output_dir", "x").max_train_rows == 4
+    assert parse("--output-dir", "x").output_dir == "x"
+    path = tmp_path / "recipe.yaml"
+    path.write_text("max-train-rows: 3\noutput: there\n")
+    recipe = parse("--config", str(path))
+    assert (recipe.max_train_rows, recipe.output_dir) == (3, "there")
+    with pytest.raises(RecipeError, match=r"^`--dataset_config` is now `subset`$"):
+        parse("--dataset_config", "pqpp-v1.0")
+    path.write_text("dataset_config: pqpp-v1.0")
+    with pytest.raises(RecipeError, match=r"^`dataset_config` is now `subset`$"):
+        parse("--config", str(path))
+    with pytest.raises(RecipeError, match=r"no `--lerning-rate`; did you mean `learning_rate`\?"):
+        parse("--lerning-rate", "1")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("learning_rate: .inf", "`learning_rate` is inf; it must be a finite number"),
+        ("learning_rate: .nan", "`learning_rate` is nan; it must be a finite number"),
+        ("epochs: .inf", "`epochs` is inf; it must be an int"),
+        ("seed: " + "9" * 5000, "is no YAML"),
+        ("seed: " + "9" * 400, "`seed` is 9.*; it must be a finite number"),
+        ("grid_learning_rates: [1e-3, 0]", "`grid_learning_rates` is 0.0; it must be above 0"),
+        ("model: " + "[" * 20_000, "is nested too deeply"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is no YAML"),
+        ("#" * 1_000_001, "is larger than a megabyte"),
+        ("1: " + "x" * 1000, "a recipe has no `1`"),
+        ("? [1, 2]\n: 3", "is no YAML"),
+        ("x" * 1000 + ": 3", "a recipe has no `xxx"),
+    ],
+)
+def test_hostile_files_end_in_one_short_line(content, message, tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(content)
+    with pytest.raises(RecipeError, match=message) as caught:
+        parse("--config", str(path))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_a_number_of_5000_digits_as_a_flag():
+    with pytest.raises(RecipeError, match=r"`seed` is '999.*; it must be an int"):
+        parse("--seed", "9" * 5000)
+
+
+@dataclasses.dataclass(kw_only=True)
+class Inner:
+    layers: tuple[int, ...]
+    rate: float = 0.5
+
+
+@dataclasses.dataclass(kw_only=True)
+class Outer(Options):
+    """A toy."""
+
+    inner: Inner = option(Inner(layers=(1,)), "settings of a part")
+    weights: dict[str, float] | None = option(None, "weight by name")
+    captions: str | None = option(None, "file of captions", required=True)
+
+
+def test_settings_in_settings_and_what_is_required():
+    given = {"inner": {"layers": [1, 2.0], "rate": "1e-3"}, "weights": {"a": 1}, "captions": "x"}
+    recipe = build_recipe(Outer, given)
+    assert recipe.inner == Inner(layers=(1, 2), rate=1e-3) and recipe.weights == {"a": 1.0}
+    with pytest.raises(RecipeError, match="`captions` is missing: file of captions"):
+        build_recipe(Outer, {})
+    for inner, message in (
+        ({"layer": [1]}, "no `layer`; did you mean `layers`"),
+        ({"layers": ["x"]}, r"`inner.layers` is \['x'\]; it must be a tuple"),
+        ({"rate": 1}, r"`inner` is incomplete \(.*layers.*\)"),
+        (3, "`inner` is 3; it must be a group of settings"),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            build_recipe(Outer, {**given, "inner": inner})
+
+
+def test_an_option_that_is_declared_again_inherits_its_declaration():
+    @dataclasses.dataclass(kw_only=True)
+    class Toy(PredictorRecipe):
+        """A toy."""
+
+        output_dir: str = option("runs/toy")
+        epochs: int = option(3, "rounds")
+
+    recipe = parse_recipe(Toy, "", "", [])
+    assert "output_dir" not in recipe.deciding() and recipe.deciding()["epochs"] == 3
+    with pytest.raises(RecipeError, match="`epochs` is 0; it must be above 0"):
+        Toy(epochs=0)

@@ -24,9 +24,9 @@ from pqpp_models import CheckpointError, MissingResourceError, Predictor  # noqa
 from pqpp_models.errors import HubError  # noqa: E402
 from pqpp_models.text.encoder.tokens import length_sorted  # noqa: E402
 from pqpp_models.training import loop  # noqa: E402
-from pqpp_models.training.arguments import RecipeError  # noqa: E402
 from pqpp_models.training.batches import in_order  # noqa: E402
 from pqpp_models.training.grid import grid_search  # noqa: E402
+from pqpp_models.training.options import RecipeError  # noqa: E402
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def script():
 @pytest.fixture
 def recipe(script, tmp_path, cache):
     return script.BertRecipe(
-        dataset_config="sample",
+        subset="sample",
         model=str(save_text_encoder(tmp_path / "encoder")),
         output_dir=str(tmp_path / "run"),
         targets=["mean_hbpp"],
@@ -169,7 +169,7 @@ def test_accumulation_counts_steps_of_the_optimizer(script, recipe):
 def test_columns_that_are_missing_are_told(script, recipe, tmp_path):
     datasets = pytest.importorskip("datasets")
     datasets.Dataset.from_dict({"prompt": ["a"]}).to_parquet(tmp_path / "d" / "train.parquet")
-    recipe.dataset, recipe.dataset_config = str(tmp_path / "d"), None
+    recipe.dataset, recipe.subset = str(tmp_path / "d"), None
     with pytest.raises(ValueError, match="has no column mean_hbpp; it has prompt"):
         script.load_rows(recipe, "train")
 
@@ -198,7 +198,7 @@ def test_one_source_only(script, recipe, tmp_path):
     for name, more in (("with", {"source": ["x", "y", "x", "y"]}), ("without", {})):
         made = datasets.Dataset.from_dict(columns | more)
         made.to_parquet(tmp_path / name / "train.parquet")
-    recipe.dataset, recipe.dataset_config, recipe.source = str(tmp_path / "with"), None, "y"
+    recipe.dataset, recipe.subset, recipe.source = str(tmp_path / "with"), None, "y"
     recipe.max_train_rows = 1
     assert script.load_rows(recipe, "train").prompts == ["b"]
     recipe.source = "z"
@@ -217,7 +217,7 @@ GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
     [
         (
             {},
-            {"dataset_config": "nope"},
+            {"subset": "nope"},
             r"cannot be loaded \(BuilderConfig 'nope' not found",
         ),
         ({}, {"train_split": "foo"}, 'Unknown split "foo".*check .*and `train_split`'),
@@ -231,7 +231,7 @@ GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
 def test_datasets_that_cannot_be_learned_from(script, recipe, tmp_path, rows, more, message):
     datasets = pytest.importorskip("datasets")
     datasets.Dataset.from_dict({**GOOD, **rows}).to_parquet(tmp_path / "d" / "train.parquet")
-    recipe.dataset, recipe.dataset_config = str(tmp_path / "d"), None
+    recipe.dataset, recipe.subset = str(tmp_path / "d"), None
     for name, value in more.items():
         setattr(recipe, name, value)
     with pytest.raises(RecipeError, match=message) as caught:
@@ -242,7 +242,7 @@ def test_datasets_that_cannot_be_learned_from(script, recipe, tmp_path, rows, mo
 def test_a_split_that_is_not_there_is_told_by_its_option(script, recipe, tmp_path):
     datasets = pytest.importorskip("datasets")
     datasets.Dataset.from_dict(GOOD).to_parquet(tmp_path / "d" / "train.parquet")
-    recipe.dataset, recipe.dataset_config = str(tmp_path / "d"), None
+    recipe.dataset, recipe.subset = str(tmp_path / "d"), None
     assert len(script.load_rows(recipe, "train")) == 2
     with pytest.raises(RecipeError, match=r"one of \['train'\]\); check .* `validation_split`"):
         script.load_rows(recipe, "validation")

@@ -17,7 +17,7 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import REPOSITORY, load_script, save_text_encoder  # noqa: E402
 
-from pqpp_models.training.arguments import RecipeError  # noqa: E402
+from pqpp_models.training.options import RecipeError  # noqa: E402
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def recipe(tmp_path, cache):
     """A recipe of 3 epochs of 10 steps on a tiny model, a checkpoint after every 3."""
     script = load_script("train_bert")
     return script.BertRecipe(
-        dataset_config="sample",
+        subset="sample",
         model=str(save_text_encoder(tmp_path / "encoder")),
         output_dir=str(tmp_path / "run"),
         max_train_rows=80,
@@ -123,7 +123,7 @@ def test_a_half_written_checkpoint_is_not_used(recipe, tmp_path):
 
 def command(recipe, folder):
     flags = {
-        "dataset_config": "sample",
+        "subset": "sample",
         "model": recipe.model,
         "output_dir": folder,
         "targets": "mean_hbpp",

@@ -9,7 +9,8 @@ from support.tiny_models import load_script
 
 from pqpp_files.errors import FileError
 from pqpp_models import PredictorError
-from pqpp_models.training.arguments import RecipeError, build_recipe
+from pqpp_models.training.arguments import build_recipe
+from pqpp_models.training.options import HubOptions, RecipeError
 
 KINDS = {
     "train_rahf": "RahfRecipe",
@@ -35,12 +36,13 @@ def kind(request):
     ],
 )
 def test_options_without_a_use_are_refused(kind, option, value):
-    with pytest.raises(RecipeError, match=f"`{option}` is .*this script does not use it"):
+    with pytest.raises(RecipeError, match=f"a recipe has no `{option}`"):
         build_recipe(kind, {option: value})
 
 
 def test_the_defaults_are_taken(kind):
-    assert build_recipe(kind, {}) == build_recipe(kind, {"source": None})
+    needed = {"data_dir": "chosen"} if kind.__name__ == "LoraRecipe" else {}
+    assert build_recipe(kind, needed) == kind(**needed)
 
 
 def test_a_card_names_no_option_without_a_use():
@@ -63,7 +65,7 @@ def test_a_card_says_what_its_figures_come_from(published, name):
 
     from pqpp_feedback.rahf.publishing import render_card
 
-    recipe = {"dataset": "pqpp", "dataset_config": "richhf", "validation_split": "validation"}
+    recipe = {"dataset": "pqpp", "subset": "richhf", "validation_split": "validation"}
     details = {
         "variant": "multi_head",
         "published": published,
@@ -91,7 +93,7 @@ def test_the_trainer_tells_the_card_that_its_files_are_not_the_published_ones(tm
     progress = SimpleNamespace(epoch=1, best_epoch=0, step=1, seconds=1.0, best={})
     script.fingerprint = lambda _: "0"
     for dataset, config in (("pqpp", "richhf"), ("pqpp", "other"), ("mine", "richhf")):
-        recipe = kind(data_dir=str(tmp_path), dataset=dataset, dataset_config=config)
+        recipe = kind(data_dir=str(tmp_path), dataset=dataset, subset=config)
         found = script.describe(recipe, model, [], [], progress, 1)
         seen[dataset, config] = found["published"]
     # Of another dataset its own name stands in the card.
@@ -100,9 +102,7 @@ def test_the_trainer_tells_the_card_that_its_files_are_not_the_published_ones(tm
 
 @pytest.mark.parametrize("name", ["not valid", "owner", "https://huggingface.co/a/b"])
 def test_a_repository_is_checked_before_the_training(name):
-    from pqpp_models.training.arguments import Recipe
-
-    for recipe in (Recipe, load_script("train_rahf").RahfRecipe):
+    for recipe in (HubOptions, load_script("train_rahf").RahfRecipe):
         with pytest.raises(RecipeError, match=r"`hub_model_id` is .*; write OWNER/REPOSITORY"):
             recipe(push_to_hub=True, hub_model_id=name)
 
@@ -111,8 +111,8 @@ def test_a_repository_is_checked_before_the_training(name):
 def test_what_is_not_pushed_has_no_repository(option):
     for script in ("train_rahf_baselines", "finetune_t2i"):
         recipe = getattr(load_script(script), KINDS[script])
-        with pytest.raises(RecipeError, match="this script does not use it"):
-            recipe(hub_model_id="a/b", **option)
+        with pytest.raises(RecipeError, match="a recipe has no `hub_model_id`"):
+            build_recipe(recipe, {"hub_model_id": "a/b", **option})
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_is_not_pushed_has_no_repository(option):
 )
 def test_some_images_are_left_to_learn_from(images, share, held_out):
     script = load_script("finetune_t2i")
-    recipe = script.LoraRecipe(held_out=share)
+    recipe = script.LoraRecipe(data_dir="set", held_out=share)
     assert script.held_out_count(recipe, images) == held_out
 
 

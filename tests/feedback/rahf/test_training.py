@@ -27,8 +27,8 @@ from transformers import ViTConfig  # noqa: E402
 from pqpp_feedback.rahf import RahfConfig  # noqa: E402
 from pqpp_feedback.rahf.publishing import render_card, save_whole  # noqa: E402
 from pqpp_models import CheckpointError  # noqa: E402
-from pqpp_models.training.arguments import RecipeError  # noqa: E402
 from pqpp_models.training.loop import rate_factor  # noqa: E402
+from pqpp_models.training.options import RecipeError  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,74 @@
+"""Training scripts end with one line, not a traceback, when something is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from pqpp_files.errors import PqppError
+from pqpp_files.extras import needing
+
+Returned = TypeVar("Returned")
+
+
+@contextlib.contextmanager
+def script_imports(script: str) -> Iterator[None]:
+    """Let a block of imports end the script with one line where a package is missing.
+
+    Example:
+        >>> with script_imports("train_bert"):
+        ...     import json
+    """
+    with _ended_in_one_line(), needing(script, "models"):
+        yield
+
+
+def run_script(main: Callable[[], None]) -> None:
+    """Run a script that Accelerate may have started; bad input ends it as in `or_exit`."""
+    from accelerate import PartialState
+
+    or_exit(main)
+    PartialState().destroy_process_group()
+
+
+def or_exit(main: Callable[[], Returned]) -> Returned:
+    """Call a script's main; what is wrong ends it with one line and exit code 2.
+
+    Example:
+        >>> or_exit(lambda: 0)
+        0
+    """
+    with _ended_in_one_line():
+        return main()
+
+
+@contextlib.contextmanager
+def _ended_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        _end("interrupted; a trainer with checkpoints goes on from the last one with --resume", 130)
+    except Exception as error:
+        said = _reason(error)
+        if said is None:
+            raise  # a defect, which must be seen
+        _end(said, 2)
+
+
+def _reason(error: Exception) -> str | None:
+    if isinstance(error, PqppError):
+        return str(error)
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        remedy = "take a smaller batch_size with more gradient_accumulation_steps"
+        return f"the memory is not enough; {remedy}"
+    # Torch and safetensors have errors of their own for it.
+    if any(words in str(error) for words in ("No space left", "failed writing file")):
+        return "no space is left on the disk of output_dir; free some and go on with --resume"
+    return None
+
+
+def _end(said: str, code: int) -> None:
+    print(f"error: {said}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)
