@@ -3,10 +3,13 @@
 import argparse
 import sys
 
+from pqpp_cli.errors import CommandError
+from pqpp_cli.options import add_retired, given_once
+
 _EPILOG = """examples:
-  pqpp build --judgments votes.csv --out my-benchmark
-  pqpp build --runs runs.parquet --relevance relevance.jsonl --out my-benchmark
-  pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --out my-benchmark
+  pqpp build votes.csv --output my-benchmark
+  pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
+  pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output my-benchmark
 
 Files are CSV, Parquet or JSON Lines, named .csv, .parquet or .jsonl, with the columns
   judgments: prompt, image, model, annotator, label (2, 1, 0, -1 or high relevance, low relevance,
@@ -29,10 +32,12 @@ def add_parser(subparsers) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("file", metavar="FILE", nargs="?", help="the same as --judgments")
     parser.add_argument("--judgments", metavar="FILE", help="judgments of generated images")
     parser.add_argument("--runs", metavar="FILE", help="retrieval results")
     parser.add_argument("--relevance", metavar="FILE", help="relevance votes for the results")
-    parser.add_argument("--out", metavar="DIR", required=True, help="the folder to write")
+    parser.add_argument("--output", metavar="DIR", required=True, help="the folder to write")
+    add_retired(parser, "--out", "--output")
     parser.add_argument("--name", default="My benchmark", help="of the benchmark, for its card")
     _add_rules(parser)
     parser.set_defaults(run=run)
@@ -99,9 +104,12 @@ def run(options: argparse.Namespace) -> None:
         fractions=fractions_of(options.fractions),
         seed=options.seed,
     )
-    built = build_benchmark(options.judgments, options.runs, options.relevance, rules)
+    judgments = options.judgments
+    if options.file is not None:
+        judgments = given_once(options.file, "--judgments", options.judgments)
+    built = build_benchmark(judgments, options.runs, options.relevance, rules)
     with tidied_when_terminated():
-        folder = write_benchmark(built, options.out, options.name)
+        folder = write_benchmark(built, options.output, options.name)
     for split, table in built.splits.items():
         print(f"{split}: {table.num_rows} prompts")
     if built.generation:
@@ -124,8 +132,6 @@ def fractions_of(text: str) -> dict[str, float]:
         {'train': 0.8, 'test': 0.2}
     """
     import re
-
-    from pqpp_cli.errors import CommandError
 
     found: dict[str, float] = {}
     for part in text.split(","):

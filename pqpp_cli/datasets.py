@@ -2,13 +2,15 @@
 
 import argparse
 
+from pqpp_cli.errors import CommandError
+from pqpp_cli.options import add_retired, given_once, names_of
 from pqpp_cli.push import add_push, push_with
 
 _EPILOG = """examples:
   pqpp datasets list
   pqpp datasets show conqa
-  pqpp datasets export conqa conqa-candidates --out conqa-parquet
-  pqpp datasets export pqpp-v1.0 --data-dir ../PQPP --out pqpp-parquet
+  pqpp datasets export conqa conqa-candidates --output conqa-parquet
+  pqpp datasets export pqpp-v1.0 --data-dir ../PQPP --output pqpp-parquet
   pqpp datasets push conqa-parquet OWNER/conqa --dry-run
 
 An exported folder loads by load_dataset("conqa-parquet"), with or without this package.
@@ -37,10 +39,14 @@ def add_parser(subparsers) -> None:
 
 
 def _add_configuration(parser: argparse.ArgumentParser, several: bool = False) -> None:
-    option = parser.add_argument(
-        "configuration", metavar="CONFIGURATION", nargs="+" if several else None
+    what = "configurations" if several else "configuration"
+    words = parser.add_argument(
+        "configuration", metavar="CONFIGURATION", nargs="*" if several else "?", help=f"the {what}"
     )
-    option.completer = _configurations
+    option = parser.add_argument(
+        "--subset", metavar="NAME[,NAME...]" if several else "NAME", help=f"likewise the {what}"
+    )
+    words.completer = option.completer = _configurations
 
 
 def _configurations(prefix: str, **_) -> list[str]:
@@ -59,7 +65,8 @@ def _add_export(actions) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_configuration(parser, several=True)
-    parser.add_argument("--out", metavar="DIR", required=True, help="the folder to write")
+    parser.add_argument("--output", metavar="DIR", required=True, help="the folder to write")
+    add_retired(parser, "--out", "--output")
     parser.add_argument(
         "--data-dir", metavar="DIR", help="read the published files here instead of downloading"
     )
@@ -91,7 +98,7 @@ def _show(options: argparse.Namespace) -> None:
     from pqpp_datasets.benchmarks import benchmark_of
     from pqpp_datasets.sources import release
 
-    benchmark = benchmark_of(options.configuration)
+    benchmark = benchmark_of(given_once(options.configuration, "--subset", options.subset))
     print(f"{benchmark.name} {benchmark.version}: {benchmark.description}\n")
     print(f"splits: {', '.join(benchmark.splits)}")
     print(
@@ -124,20 +131,21 @@ def _export(options: argparse.Namespace) -> None:
 
     import datasets
 
-    from pqpp_cli.errors import CommandError
     from pqpp_datasets.export.export import export
     from pqpp_files.written_beside import tidied_when_terminated
 
+    words = ",".join(options.configuration) or None
+    configurations = names_of(given_once(words, "--subset", options.subset))
     extra = dict(part.partition("=")[::2] for part in options.option)
     if not all(extra.values()):
         raise CommandError("--option: write NAME=VALUE, such as relevance_rule=majority")
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
     with tidied_when_terminated():
-        rows = export(options.configuration, options.out, options.data_dir, extra)
+        rows = export(configurations, options.output, options.data_dir, extra)
     for (config, split), count in rows.items():
         print(f"{config} {split}: {count} rows")
-    print(f"written: {options.out}")
+    print(f"written: {options.output}")
 
 
 def _push(options: argparse.Namespace) -> None:

@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Callable
 
+from pqpp_cli.errors import CommandError
+
 
 def add_targets(parser: argparse.ArgumentParser, default: str) -> None:
     """Add `--targets`, also spelled `--target`."""
@@ -75,6 +77,24 @@ def add_retired(parser: argparse.ArgumentParser, old: str, new: str) -> None:
 class _Retired(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):
         parser.error(f"{option_string} is retired; write {self.const}")
+
+
+def given_once(first: str | None, option: str, by_option: str | None) -> str:
+    """Return what was given as a command's first word or by an option, which mean the same.
+
+    Raises:
+        CommandError: It was given both ways or not at all.
+
+    Example:
+        >>> given_once(None, "--file", "captions.txt")
+        'captions.txt'
+    """
+    if (first is None) == (by_option is None):
+        raise CommandError(
+            f"{option} {by_option or ''}".rstrip()
+            + ": give it once, by this option or as the first word"
+        )
+    return by_option if first is None else first
 
 
 def names_of(text: str | None) -> list[str] | None:

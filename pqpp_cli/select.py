@@ -3,6 +3,9 @@
 import argparse
 import sys
 
+from pqpp_cli.errors import CommandError
+from pqpp_cli.options import given_once
+
 _EPILOG = """examples:
   pqpp select captions.txt --count 10000 --encoder sentence-transformers/all-MiniLM-L6-v2
   pqpp select captions.txt --count 10000 --embeddings captions.npy --output prompts.txt
@@ -22,7 +25,8 @@ def add_parser(subparsers) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("captions", metavar="FILE", help="the captions")
+    parser.add_argument("captions", metavar="FILE", nargs="?", help="the captions")
+    parser.add_argument("--file", metavar="FILE", help="likewise the captions")
     parser.add_argument("--count", type=int, required=True, metavar="N", help="how many to choose")
     parser.add_argument("--embeddings", metavar="FILE", help="a .npy file with a row a caption")
     parser.add_argument("--encoder", metavar="NAME_OR_PATH", help="embed with this model")
@@ -46,7 +50,6 @@ def run(options: argparse.Namespace) -> None:
     """Embed, select and print."""
     import json
 
-    from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit
     from pqpp_cli.prompt_files import read_prompts
     from pqpp_datasets.select import (
@@ -60,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     if (options.embeddings is None) == (options.encoder is None):
         raise CommandError("give either --embeddings, a .npy file, or --encoder, a model")
     require_faiss()  # both before minutes of embedding
-    captions = read_prompts(options.captions)
+    captions = read_prompts(given_once(options.captions, "--file", options.file))
     require_selectable(len(captions), options.count, options.seed, options.iterations)
     if options.embeddings:
         embeddings = read_embeddings(options.embeddings, len(captions))

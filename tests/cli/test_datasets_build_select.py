@@ -27,7 +27,7 @@ def test_list_and_show(capsys):
 
 def test_export(tmp_path, capsys):
     data = write_conqa(tmp_path / "data")
-    command = ["datasets", "export", "conqa", "--data-dir", str(data), "--out"]
+    command = ["datasets", "export", "conqa", "--data-dir", str(data), "--output"]
     out = str(tmp_path / "out")
     assert main([*command, out, "--option", "relevance_rule=any"]) == 0
     assert "conqa conceptual: 1 rows" in capsys.readouterr().out
@@ -52,7 +52,13 @@ VOTES = "prompt,image,model,annotator,label,source\n" + "".join(
 
 def test_build(tmp_path, capsys):
     (tmp_path / "votes.csv").write_text(VOTES)
-    command = ["build", "--judgments", str(tmp_path / "votes.csv"), "--out", str(tmp_path / "out")]
+    command = [
+        "build",
+        "--judgments",
+        str(tmp_path / "votes.csv"),
+        "--output",
+        str(tmp_path / "out"),
+    ]
     assert main([*command, "--fractions", "train=0.7,test=0.3", "--name", "Mine"]) == 0
     said = capsys.readouterr().out
     assert "train: 7 prompts" in said and "annotators: 1 of 1 admitted" in said
@@ -62,7 +68,13 @@ def test_build(tmp_path, capsys):
 
 def test_build_warns_of_what_is_empty(tmp_path, capsys):
     (tmp_path / "votes.csv").write_text("\n".join(VOTES.splitlines()[:3]) + "\n")
-    command = ["build", "--judgments", str(tmp_path / "votes.csv"), "--out", str(tmp_path / "out")]
+    command = [
+        "build",
+        "--judgments",
+        str(tmp_path / "votes.csv"),
+        "--output",
+        str(tmp_path / "out"),
+    ]
     assert main(command) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("pqpp: warning: the split ") and line.endswith("0.2 of 2 was asked for")
@@ -71,15 +83,15 @@ def test_build_warns_of_what_is_empty(tmp_path, capsys):
 def test_build_does_not_remove_its_own_input(tmp_path, capsys):
     (tmp_path / "votes.csv").write_text(VOTES)
     out = tmp_path / "out"
-    assert main(["build", "--judgments", str(tmp_path / "votes.csv"), "--out", str(out)]) == 0
+    assert main(["build", "--judgments", str(tmp_path / "votes.csv"), "--output", str(out)]) == 0
     (tmp_path / "votes.csv").rename(out / "votes.csv")
     capsys.readouterr()
-    assert main(["build", "--judgments", str(out / "votes.csv"), "--out", str(out)]) == 2
+    assert main(["build", "--judgments", str(out / "votes.csv"), "--output", str(out)]) == 2
     error = capsys.readouterr().err
     assert "holds the input" in error and error.count("\n") == 1
     assert (out / "votes.csv").read_text() == VOTES
     shard = out / "data" / "train-00000-of-00001.parquet"
-    assert main(["build", "--judgments", str(shard), "--out", str(out)]) == 2 and shard.exists()
+    assert main(["build", "--judgments", str(shard), "--output", str(out)]) == 2 and shard.exists()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +106,13 @@ def test_build_does_not_remove_its_own_input(tmp_path, capsys):
 )
 def test_build_refuses_in_one_line(tmp_path, capsys, options, expected):
     (tmp_path / "votes.csv").write_text(VOTES)
-    command = ["build", "--judgments", str(tmp_path / "votes.csv"), "--out", str(tmp_path / "out")]
+    command = [
+        "build",
+        "--judgments",
+        str(tmp_path / "votes.csv"),
+        "--output",
+        str(tmp_path / "out"),
+    ]
     assert main([*command, *options]) == 2
     error = capsys.readouterr().err
     assert expected in error and error.count("\n") == 1
@@ -136,3 +154,49 @@ def test_help_of_select_names_its_formats(capsys):
         main(["select", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "{text,json} how to print the result (default: text)" in shown and "table" not in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["datasets", "export", "sample", "--out", "out"],
+        ["build", "votes.csv", "--out=out"],
+    ],
+)
+def test_retired_spelling_names_the_new_one(capsys, words):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--out is retired; write --output" in line
+
+
+def test_data_are_named_either_way(tmp_path, capsys):
+    assert main(["datasets", "show", "--subset", "sample"]) == 0
+    first = capsys.readouterr().out
+    assert main(["datasets", "show", "sample"]) == 0
+    assert capsys.readouterr().out == first
+    data = str(write_conqa(tmp_path / "data"))
+    command = ["datasets", "export", "--data-dir", data, "--output"]
+    assert main([*command, str(tmp_path / "a"), "--subset", "conqa,conqa-candidates"]) == 0
+    assert main([*command, str(tmp_path / "b"), "conqa", "conqa-candidates"]) == 0
+    assert (tmp_path / "a/README.md").read_bytes() == (tmp_path / "b/README.md").read_bytes()
+    votes, out = tmp_path / "votes.csv", str(tmp_path / "built")
+    votes.write_text(VOTES)
+    assert main(["build", str(votes), "--output", out]) == 0
+    assert load_dataset(out, split="train").num_rows == 6
+    capsys.readouterr()
+    for words in (["datasets", "show"], ["datasets", "show", "sample", "--subset", "pqpp"]):
+        assert main(words) == 2
+        assert "--subset" in capsys.readouterr().err
+    assert main(["build", str(votes), "--judgments", str(votes), "--output", out]) == 2
+    assert "give it once" in capsys.readouterr().err
+
+
+def test_select_takes_file(tmp_path, capsys):
+    pytest.importorskip("faiss")
+    (tmp_path / "captions.txt").write_text("".join(f"caption {n}\n" for n in range(6)))
+    np.save(tmp_path / "e.npy", np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]))
+    command = ["select", "--file", str(tmp_path / "captions.txt"), "--count", "2"]
+    assert main([*command, "--embeddings", str(tmp_path / "e.npy")]) == 0
+    assert capsys.readouterr().out == "caption 1\ncaption 4\n"

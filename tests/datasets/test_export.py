@@ -168,7 +168,7 @@ def test_ended_export_leaves_nothing(tmp_path):
         "import pqpp_datasets.export.export as module\n"
         "module._croissant = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
         "from pqpp_cli.main import main\n"
-        f"main(['datasets', 'export', 'sample', '--out', {str(tmp_path / 'out')!r}])"
+        f"main(['datasets', 'export', 'sample', '--output', {str(tmp_path / 'out')!r}])"
     )
     cache = {"HF_DATASETS_CACHE": str(tmp_path / "cache")}
     assert run([sys.executable, "-c", code], tmp_path, **cache).returncode == 143
@@ -180,7 +180,7 @@ def test_export_ended_in_its_last_step_leaves_the_old_one(tmp_path):
     code = (
         "import os, pathlib, signal, sys\n"
         "from pqpp_cli.main import main\n"
-        f"words = ['datasets', 'export', 'sample', '--out', {str(tmp_path / 'out')!r}]\n"
+        f"words = ['datasets', 'export', 'sample', '--output', {str(tmp_path / 'out')!r}]\n"
         "assert main(words) == 0\n"
         "pathlib.Path(words[-1], 'README.md').write_text('the old one')\n"
         "rename = pathlib.Path.rename\n"

@@ -100,7 +100,7 @@ def check(shared, stranger, config: str, data: Path | None):
         assert digests == cold, way
     out, target = f"{shared.owner}-out", f"{shared.owner}/bench"
     options = ["--data-dir", data] if data else []
-    assert done(shared.user.pqpp("datasets", "export", config, "--out", out, *options)) == 0
+    assert done(shared.user.pqpp("datasets", "export", config, "--output", out, *options)) == 0
     assert done(shared.user.pqpp("datasets", "push", out, target)) == 0
     for more in ("", "streaming=True"):
         code = DIGEST + PULLED.format(owner=shared.owner, config=config, more=more)
