@@ -8,22 +8,25 @@ from pathlib import Path
 
 import numpy as np
 
-from pqpp_feedback.rahf.gallery import read_folder
-from pqpp_feedback.rahf.uses.fine_tune import (
-    FILES,
-    DenoisingModel,
-    Images,
-    fingerprint,
-    held_out_loss,
-    load_pipeline,
-)
-from pqpp_files.whole_folder import refuse_foreign_files
-from pqpp_models.errors import MissingResourceError
-from pqpp_models.training.arguments import parse_recipe
-from pqpp_models.training.loop import Task, make_accelerator, train
-from pqpp_models.training.options import OptimisationOptions, RecipeError, option
-from pqpp_models.training.publish import refuse_finished
-from pqpp_models.training.script import run_script
+from pqpp_models.training.script import run_script, script_imports
+
+with script_imports("finetune_t2i"):
+    import peft  # noqa: F401 -- what it is used in imports it late
+
+    from pqpp_feedback.rahf.gallery import read_folder
+    from pqpp_feedback.rahf.uses.fine_tune import (
+        FILES,
+        DenoisingModel,
+        Images,
+        fingerprint,
+        held_out_loss,
+        load_pipeline,
+    )
+    from pqpp_files.whole_folder import refuse_foreign_files
+    from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.loop import Task, make_accelerator, train
+    from pqpp_models.training.options import OptimisationOptions, RecipeError, option
+    from pqpp_models.training.publish import refuse_finished
 
 EXAMPLES = """\
   accelerate launch training/finetune_t2i.py --data_dir chosen \\
@@ -70,10 +73,6 @@ def held_out_count(recipe: LoraRecipe, images: int) -> int:
 
 def finetune(recipe: LoraRecipe):
     """Fine-tune, write the adapters and return how it went."""
-    try:
-        import peft  # noqa: F401
-    except ImportError:
-        raise MissingResourceError("adapters need peft; install pqpp[models]") from None
     folder = Path(recipe.output_dir) / "lora"
     refuse_foreign_files(folder, FILES)
     refuse_finished(folder, recipe)

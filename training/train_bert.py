@@ -3,22 +3,26 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
-from pqpp_models.bert.configuration_bert_predictor import POOLINGS
-from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-from pqpp_models.bert.predictor import BertPredictor
-from pqpp_models.pretrained import load_tokenizer
-from pqpp_models.targets import scale_targets, unscale_targets
-from pqpp_models.text.encoder.encoding import pad, score
-from pqpp_models.text.encoder.tokens import encode, length_sorted
-from pqpp_models.training.arguments import parse_recipe
-from pqpp_models.training.card import describe
-from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows
-from pqpp_models.training.grid import grid_search
-from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
-from pqpp_models.training.options import PredictorRecipe, option
-from pqpp_models.training.publish import check_output, run_script, save_and_publish
+from pqpp_models.training.script import run_script, script_imports
+
+with script_imports("train_bert"):
+    import torch
+
+    from pqpp_models.bert.configuration_bert_predictor import POOLINGS
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.bert.predictor import BertPredictor
+    from pqpp_models.pretrained import load_tokenizer
+    from pqpp_models.targets import scale_targets, unscale_targets
+    from pqpp_models.text.encoder.encoding import pad, score
+    from pqpp_models.text.encoder.tokens import encode, length_sorted
+    from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.card import describe
+    from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows
+    from pqpp_models.training.grid import grid_search
+    from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+    from pqpp_models.training.options import PredictorRecipe, option
+    from pqpp_models.training.publish import check_output, save_and_publish
 
 EXAMPLES = """\
   accelerate launch training/train_bert.py --config training/recipes/bert.yaml

@@ -4,30 +4,40 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
-from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-from pqpp_models.clip.predictor import ClipPredictor, read_mappings
-from pqpp_models.clip.tuning import TUNINGS, merge, prepare
-from pqpp_models.images.embedding import (
-    cached_embeddings,
-    pixels_of,
-    score_embedded,
-    score_pairs,
-    score_pairs_whole,
-    tokens_of,
-)
-from pqpp_models.images.pairs import Pairs, performance, read_pairs
-from pqpp_models.pretrained import load_processor
-from pqpp_models.training.arguments import parse_recipe
-from pqpp_models.training.batches import in_order
-from pqpp_models.training.card import describe
-from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows
-from pqpp_models.training.grid import grid_search
-from pqpp_models.training.loop import Task, is_sharded, make_accelerator, predict_in_parts, train
-from pqpp_models.training.options import PredictorRecipe, RecipeError, option
-from pqpp_models.training.publish import check_output, run_script, save_and_publish
+from pqpp_models.training.script import run_script, script_imports
+
+with script_imports("train_clip"):
+    import torch
+
+    from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+    from pqpp_models.clip.predictor import ClipPredictor, read_mappings
+    from pqpp_models.clip.tuning import TUNINGS, merge, prepare
+    from pqpp_models.images.embedding import (
+        cached_embeddings,
+        pixels_of,
+        score_embedded,
+        score_pairs,
+        score_pairs_whole,
+        tokens_of,
+    )
+    from pqpp_models.images.pairs import Pairs, performance, read_pairs
+    from pqpp_models.pretrained import load_processor
+    from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.batches import in_order
+    from pqpp_models.training.card import describe
+    from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows
+    from pqpp_models.training.grid import grid_search
+    from pqpp_models.training.loop import (
+        Task,
+        is_sharded,
+        make_accelerator,
+        predict_in_parts,
+        train,
+    )
+    from pqpp_models.training.options import PredictorRecipe, RecipeError, option
+    from pqpp_models.training.publish import check_output, save_and_publish
 
 EXAMPLES = """\
   accelerate launch training/train_clip.py --config training/recipes/clip_generation.yaml \\

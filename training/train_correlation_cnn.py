@@ -4,28 +4,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-from pqpp_models.clip.predictor import read_mappings
-from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
-from pqpp_models.correlation_cnn.matrices import cosine_similarities, fit_size, matrices_of
-from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
-    CorrelationCnnForPerformancePrediction,
-)
-from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
-from pqpp_models.images.embedding import cached_embeddings
-from pqpp_models.images.pairs import read_pairs
-from pqpp_models.pretrained import load_processor
-from pqpp_models.targets import scale_targets, unscale_targets
-from pqpp_models.training.arguments import parse_recipe
-from pqpp_models.training.batches import in_order
-from pqpp_models.training.card import describe
-from pqpp_models.training.data import correlations, load_rows, sha256_of_rows
-from pqpp_models.training.grid import grid_search
-from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
-from pqpp_models.training.options import PredictorRecipe, option
-from pqpp_models.training.publish import check_output, run_script, save_and_publish
+from pqpp_models.training.script import run_script, script_imports
+
+with script_imports("train_correlation_cnn"):
+    import torch
+
+    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
+    from pqpp_models.clip.predictor import read_mappings
+    from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
+    from pqpp_models.correlation_cnn.matrices import cosine_similarities, fit_size, matrices_of
+    from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
+        CorrelationCnnForPerformancePrediction,
+    )
+    from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
+    from pqpp_models.images.embedding import cached_embeddings
+    from pqpp_models.images.pairs import read_pairs
+    from pqpp_models.pretrained import load_processor
+    from pqpp_models.targets import scale_targets, unscale_targets
+    from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.batches import in_order
+    from pqpp_models.training.card import describe
+    from pqpp_models.training.data import correlations, load_rows, sha256_of_rows
+    from pqpp_models.training.grid import grid_search
+    from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+    from pqpp_models.training.options import PredictorRecipe, option
+    from pqpp_models.training.publish import check_output, save_and_publish
 
 EXAMPLES = """\
   accelerate launch training/train_correlation_cnn.py --image_dir pqpp_images \\

@@ -3,33 +3,35 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from accelerate.utils import gather_object
-from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
+from pqpp_models.training.script import run_script, script_imports
 
-from pqpp_feedback.rahf.bench.evaluation import evaluate, join, predict_rows, summary, truth_of
-from pqpp_feedback.rahf.configuration_rahf import RahfConfig
-from pqpp_feedback.rahf.examples import BLINDS, Examples, fingerprint, load_split
-from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
-from pqpp_feedback.rahf.outputs import VARIANTS
-from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-from pqpp_feedback.rahf.provenance import is_published
-from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
-from pqpp_feedback.rahf.tokenizer import new_tokenizer
-from pqpp_files.whole_folder import refuse_foreign_files
-from pqpp_models.pretrained import loading
-from pqpp_models.training.arguments import parse_recipe
-from pqpp_models.training.card import versions
-from pqpp_models.training.loop import Task, make_accelerator, train
-from pqpp_models.training.options import (
-    DataOptions,
-    HubOptions,
-    OptimisationOptions,
-    RecipeError,
-    option,
-)
-from pqpp_models.training.publish import push_if_wanted, refuse_finished
-from pqpp_models.training.script import run_script
+with script_imports("train_rahf"):
+    from accelerate.utils import gather_object
+    from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
+
+    from pqpp_feedback.rahf.bench.evaluation import evaluate, join, predict_rows, summary, truth_of
+    from pqpp_feedback.rahf.configuration_rahf import RahfConfig
+    from pqpp_feedback.rahf.examples import BLINDS, Examples, fingerprint, load_split
+    from pqpp_feedback.rahf.feedback import FeedbackModel
+    from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
+    from pqpp_feedback.rahf.outputs import VARIANTS
+    from pqpp_feedback.rahf.processing_rahf import RahfProcessor
+    from pqpp_feedback.rahf.provenance import is_published
+    from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
+    from pqpp_feedback.rahf.tokenizer import new_tokenizer
+    from pqpp_files.whole_folder import refuse_foreign_files
+    from pqpp_models.pretrained import loading
+    from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.card import versions
+    from pqpp_models.training.loop import Task, make_accelerator, train
+    from pqpp_models.training.options import (
+        DataOptions,
+        HubOptions,
+        OptimisationOptions,
+        RecipeError,
+        option,
+    )
+    from pqpp_models.training.publish import push_if_wanted, refuse_finished
 
 EXAMPLES = """\
   accelerate launch training/train_rahf.py --config training/recipes/rahf.yaml \\

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import numpy as np
 
-from pqpp_feedback.rahf.bench.baselines import BASELINES, TrainedBaseline
-from pqpp_feedback.rahf.bench.evaluation import evaluate, truth_of
-from pqpp_feedback.rahf.bench.tables import format_tables, tables
-from pqpp_feedback.rahf.examples import fingerprint, load_split
-from pqpp_models.training.arguments import parse_recipe
-from pqpp_models.training.loop import Task, make_accelerator, train
-from pqpp_models.training.options import DataOptions, OptimisationOptions, option
-from pqpp_models.training.publish import refuse_finished
-from pqpp_models.training.script import run_script
-from pqpp_models.training.state import write_atomically
+from pqpp_models.training.script import run_script, script_imports
+
+with script_imports("train_rahf_baselines"):
+    from pqpp_feedback.rahf.bench.baselines import BASELINES, TrainedBaseline
+    from pqpp_feedback.rahf.bench.evaluation import evaluate, truth_of
+    from pqpp_feedback.rahf.bench.tables import format_tables, tables
+    from pqpp_feedback.rahf.examples import fingerprint, load_split
+    from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.loop import Task, make_accelerator, train
+    from pqpp_models.training.options import DataOptions, OptimisationOptions, option
+    from pqpp_models.training.publish import refuse_finished
+    from pqpp_models.training.state import write_atomically
 
 EXAMPLES = """\
   python training/train_rahf_baselines.py --baseline resnet --pickapic_dir pickapic_v1

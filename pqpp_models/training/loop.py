@@ -29,7 +29,7 @@ from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
 from pqpp_models.training.batches import LengthSortedBatches
-from pqpp_models.training.options import OptimisationOptions
+from pqpp_models.training.options import OptimisationOptions, RecipeError
 from pqpp_models.training.publish import check_push
 from pqpp_models.training.state import Checkpoints, Progress, write_atomically
 from pqpp_models.training.trackers import check_trackers
@@ -120,6 +120,7 @@ def train(task: Task, recipe: OptimisationOptions, accelerator: Accelerator) -> 
 
     Raises:
         HubError: The predictor is to be pushed, and the Hub would refuse it.
+        RecipeError: The loss is no number any more.
     """
     run = _Run(task, recipe, accelerator)
     run.start()
@@ -194,7 +195,7 @@ class _Run:
         self.batches.epoch = self.progress.epoch
         if hasattr(self.task.examples, "set_epoch"):
             self.task.examples.set_epoch(self.progress.epoch)
-        loader = skip_first_batches(self.loader, self.progress.batch)
+        loader, loss = skip_first_batches(self.loader, self.progress.batch), None
         for batch in loader:
             with self.accelerator.accumulate(self.model):
                 loss = self._learn_from(batch)
@@ -207,6 +208,7 @@ class _Run:
             if every and self.progress.step % every == 0:
                 began = self._count_time(began)
                 self.checkpoints.save(self.accelerator, self.progress)
+        self._check_loss(loss)
         self._count_time(began)
 
     def _learn_from(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -230,6 +232,7 @@ class _Run:
     def _report(self, loss: torch.Tensor) -> None:
         self.bar.update()
         if self.progress.step % self.recipe.log_steps == 0:
+            self._check_loss(loss)
             self.bar.set_postfix(loss=f"{loss.item():.4f}", epoch=self.progress.epoch)
             rate = self.optimizer.param_groups[0]["lr"]
             values = {"train/loss": loss.item(), "train/learning_rate": rate}
@@ -239,6 +242,13 @@ class _Run:
         now = time.perf_counter()
         self.progress.seconds += now - began
         return now
+
+    def _check_loss(self, loss: torch.Tensor | None) -> None:
+        if loss is not None and not torch.isfinite(loss):
+            raise RecipeError(
+                f"the training diverged: the loss is {loss.item()} in epoch "
+                f"{self.progress.epoch + 1}; take a lower learning_rate"
+            )
 
     def end_epoch(self) -> None:
         """Evaluate, keep the weights if they are the best so far, and write a checkpoint."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import reprlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -125,7 +126,8 @@ def _check(field: dataclasses.Field, value: Any) -> None:
         raise RecipeError(f"`{field.name}` is {shown(value)}; choose among {', '.join(choices)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
-    if not abs(value) <= _LARGEST:  # nor is NaN
+    largest = _LARGEST if isinstance(value, int) else sys.float_info.max
+    if not abs(value) <= largest:  # nor is NaN
         raise RecipeError(f"`{field.name}` is {shown(value)}; it must be a finite number")
     allowed = {
         f"above {above}": above is None or value > above,

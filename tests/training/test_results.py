@@ -58,6 +58,12 @@ def test_learning_happens(script, recipe):
     assert run(script, recipe).best["kendall"] > 0.25
 
 
+def test_a_diverged_training_is_told(script, recipe):
+    recipe.learning_rate, recipe.max_grad_norm = 1e30, 1e30
+    with pytest.raises(RecipeError, match=r"the loss is nan in epoch 1; take a lower learning_rat"):
+        run(script, recipe)
+
+
 def test_the_card_tells_what_happened(script, recipe):
     progress = run(script, recipe)
     card = (Path(recipe.output_dir) / "model" / "README.md").read_text()
