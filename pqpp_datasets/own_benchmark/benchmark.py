@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.means import exact_mean
 from pqpp_datasets.own_benchmark import admission
 from pqpp_datasets.own_benchmark.generation import Generation, read_judgments, score_judgments
 from pqpp_datasets.own_benchmark.prompts import Prompts
@@ -209,7 +210,7 @@ def _targets(generation, retrieval, prompts: int, options) -> dict[str, np.ndarr
             padded[: len(values)] = values
             found[name] = padded
         own = [found[f"{_slug(model)}_{measure}"] for model in scores]
-        found[f"mean_{measure}"] = np.mean(own, axis=0) if own else np.full(prompts, math.nan)
+        found[f"mean_{measure}"] = exact_mean(own) if own else np.full(prompts, math.nan)
     return found
 
 
@@ -234,11 +235,11 @@ def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark"
             from.
     """
     from pqpp_datasets.export.parquet_folder import folder_written_beside, write_split
-    from pqpp_datasets.own_benchmark.report import render_card, render_report
+    from pqpp_datasets.own_benchmark.report import card_of, render_report
 
     with folder_written_beside(Path(folder), built.inputs) as beside:
         for split, table in built.splits.items():
             write_split(beside / "data", split, [table])
-        (beside / "README.md").write_text(render_card(built, name), "utf-8")
+        (beside / "README.md").write_text(card_of(built, name), "utf-8")
         (beside / "report.html").write_text(render_report(built, name), "utf-8")
     return Path(folder)

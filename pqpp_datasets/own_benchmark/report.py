@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.own_benchmark.benchmark import IDENTITIES, Built
+from pqpp_hub.card import render_card
 
 _BINS = 12
 _RANGES = {"hbpp": (-1.0, 2.0)}
@@ -18,12 +19,15 @@ def render_report(built: Built, name: str) -> str:
 
     It shows what is odd, the votes that count and their agreement, every annotator with the reason
     for an exclusion, and a histogram of each target.
-
-    Args:
-        built: The benchmark.
-        name: The page's heading.
     """
-    return _template("report.html").render(
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["figure"] = _figure
+    template = Path(__file__).with_name("report.html").read_text("utf-8")
+    return environment.from_string(template).render(
         name=name,
         options=built.options,
         warnings=built.warnings,
@@ -34,16 +38,12 @@ def render_report(built: Built, name: str) -> str:
     )
 
 
-def render_card(built: Built, name: str) -> str:
-    """Return the folder's card, with the YAML that `load_dataset` and the Hub's viewer read.
-
-    Args:
-        built: The benchmark.
-        name: Its name.
-    """
+def card_of(built: Built, name: str) -> str:
+    """Return the folder's card, with the YAML that `load_dataset` and the Hub's viewer read."""
     generation = built.generation
-    return _template("card.md").render(
-        name=name,
+    return render_card(
+        "datasets/own_benchmark",
+        title=name,
         splits={split: table.num_rows for split, table in built.splits.items()},
         targets=_targets(built),
         options=built.options,
@@ -54,20 +54,6 @@ def render_card(built: Built, name: str) -> str:
         ),
         has_retrieval=built.retrieval is not None,
     )
-
-
-def _template(name: str):
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=name.endswith(".html"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["figure"] = _figure
-    return environment.from_string(Path(__file__).with_name(name).read_text("utf-8"))
 
 
 def _figure(value: float | None) -> str:

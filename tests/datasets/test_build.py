@@ -199,6 +199,20 @@ def test_retrieval_runs(tmp_path):
     assert scores(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
 
 
+def test_equal_means_are_ties(tmp_path):
+    # Of ten images of A 2 and 4 are relevant to the two models, of B 3 and 3: .3 both times.
+    hits = {("A", "m1"): 2, ("A", "m2"): 4, ("B", "m1"): 3, ("B", "m2"): 3}
+    runs, votes = [], []
+    for (prompt, model), count in hits.items():
+        for n in range(10):
+            runs.append((prompt, model, f"{model}-{n}", 10 - n))
+            votes.append((prompt, f"{model}-{n}", int(n < count)))
+    path = write(tmp_path / "runs.csv", runs, ["prompt", "model", "image", "score"])
+    relevance = write(tmp_path / "rel.csv", votes, ["prompt", "image", "label"])
+    found = scores(build_benchmark(runs=path, relevance=relevance), "mean_p10")
+    assert found == {"A": 0.3, "B": 0.3} and (0.2 + 0.4) / 2 != 0.3
+
+
 def test_both_tasks_are_joined_on_text_and_source(tmp_path):
     votes = write(tmp_path / "v.csv", [("A cat.", "1", "sdxl", "a", 2)], HEADER[:5])
     runs = write(
