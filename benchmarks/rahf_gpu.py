@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from pqpp_feedback.rahf import RahfConfig, RahfForRichFeedback
-from pqpp_files.written_beside import written_beside
+from pqpp_files.write_beside import write_whole
 
 
 def batch_of(config, n, length=32, target=40):
@@ -79,8 +79,7 @@ def main():
     text = "\n".join(lines) + "\n"
     print(text)
     if options.output:
-        with written_beside(Path(options.output)) as beside:
-            beside.write_text(text, encoding="utf-8")
+        write_whole(Path(options.output), text)
 
 
 if __name__ == "__main__":

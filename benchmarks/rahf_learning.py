@@ -194,7 +194,7 @@ def main() -> None:
     names = options.only.split(",") if options.only else list(RUNS)
     if not set(names) <= set(RUNS):
         parser.error(f"--only {options.only}: some of {', '.join(RUNS)} are allowed")
-    from pqpp_files.written_beside import written_beside
+    from pqpp_files.write_beside import write_whole
 
     sys.path.insert(0, str(ROOT / "tests"))
     from support.richhf_scenes import write_scenes
@@ -207,14 +207,12 @@ def main() -> None:
             times = train(folder, name)
             # Read anew: another process may train another of the three in the same folder.
             text = json.dumps({**read_times(folder), name: times}, indent=1)
-            with written_beside(folder / TIMES) as beside:
-                beside.write_text(text, encoding="utf-8")
+            write_whole(folder / TIMES, text)
     times = read_times(folder)
     found = {name: {**times[name], **measure(folder, name)} for name in RUNS if name in times}
     if "all" in found:
         text = render(found, options.note)
-        with written_beside(Path(options.output)) as beside:
-            beside.write_text(text, encoding="utf-8")
+        write_whole(Path(options.output), text)
         print(text)
 
 

@@ -88,11 +88,10 @@ def _faults() -> list[str]:
 
 def _write(folder: Path) -> None:
     from pqpp_autoload import START_UP_FILES
-    from pqpp_files.written_beside import written_beside
+    from pqpp_files.write_beside import write_whole
 
     for name, text in START_UP_FILES.items():
-        with written_beside(folder / name) as beside:
-            beside.write_text(text, "utf-8")
+        write_whole(folder / name, text)
     _list_for_uninstall(list(START_UP_FILES))
 
 
@@ -100,7 +99,7 @@ def _list_for_uninstall(names: list[str]) -> None:
     # `pip uninstall` removes what RECORD lists; an editable install lists no start-up files.
     from importlib.metadata import distribution
 
-    from pqpp_files.written_beside import written_beside
+    from pqpp_files.write_beside import write_whole
 
     found = distribution("pqpp")
     record = found.read_text("RECORD")
@@ -111,8 +110,7 @@ def _list_for_uninstall(names: list[str]) -> None:
     listed = {line.split(",")[0] for line in record.splitlines()}
     added = "".join(f"{name},,\n" for name in names if name not in listed)
     if added:
-        with written_beside(Path(str(found.locate_file(path)))) as beside:
-            beside.write_text(record + added, "utf-8")
+        write_whole(Path(str(found.locate_file(path))), record + added)
 
 
 def _remove(folder: Path) -> None:

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_datasets.richhf.richhf import SPLITS
     from pqpp_feedback.rahf.bench.experiments import bench_richhf
     from pqpp_feedback.rahf.bench.tables import format_tables, published
-    from pqpp_files.whole_folder import refuse_unwritable_file
+    from pqpp_files.check_output import check_output
 
     if options.split not in SPLITS:
         raise CommandError(
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     # Before hours of work, not behind them.
     style = format_of(options, FORMATS)
     if options.output is not None:
-        refuse_unwritable_file(options.output)
+        check_output(options.output)
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
         transformers.utils.logging.disable_progress_bar()

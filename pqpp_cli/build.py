@@ -92,7 +92,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Build, write the folder and say what came of it."""
     from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-    from pqpp_files.written_beside import tidied_when_terminated
+    from pqpp_files.write_beside import tidied_when_terminated
 
     rules = BuildOptions(
         reference_model=options.reference_model,

@@ -132,7 +132,7 @@ def _export(options: argparse.Namespace) -> None:
     import datasets
 
     from pqpp_datasets.export.export import export
-    from pqpp_files.written_beside import tidied_when_terminated
+    from pqpp_files.write_beside import tidied_when_terminated
 
     words = ",".join(options.configuration) or None
     configurations = names_of(given_once(words, "--subset", options.subset))

@@ -82,16 +82,16 @@ def check_options(options: argparse.Namespace) -> None:
     """Refuse before anything is read what would fail after the work, or leave half a result."""
     from pqpp_feedback.rahf.feedback import check_batch_size, check_threshold
     from pqpp_feedback.rahf.gallery import check_sort_by
-    from pqpp_files.whole_folder import refuse_unwritable_file, refuse_unwritable_folder
+    from pqpp_files.check_output import check_output, check_output_folder
 
     check_sort_by(options.sort_by)
     check_threshold(options.threshold)
     check_batch_size(options.batch_size)
     for file in (options.output, options.json):
         if file is not None:
-            refuse_unwritable_file(file)
+            check_output(file)
     if options.overlays is not None:
-        refuse_unwritable_folder(options.overlays)
+        check_output_folder(options.overlays)
 
 
 def described(picture, judged) -> dict:

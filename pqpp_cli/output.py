@@ -51,8 +51,7 @@ def emit(text: str | bytes, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    from pqpp_files.written_beside import written_beside
+    from pqpp_files.write_beside import write_whole
 
-    with written_beside(Path(output)) as beside:
-        beside.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
+    write_whole(output, text)
     print(f"written: {output}", file=sys.stderr)

@@ -18,7 +18,8 @@ from filelock import FileLock
 
 from pqpp_datasets.errors import DownloadError
 from pqpp_datasets.sources import Release, Source
-from pqpp_files.written_beside import sha256_of, written_beside
+from pqpp_files.hashes import sha256_of
+from pqpp_files.write_beside import write_whole
 
 logger = logging.getLogger(__name__)
 
@@ -174,5 +175,4 @@ def _read_lock(folder: Path) -> dict[str, str]:
 
 
 def _write_lock(folder: Path, hashes: dict[str, str]) -> None:
-    with written_beside(folder / "lock.json") as beside:
-        beside.write_text(json.dumps(hashes, indent=1, sort_keys=True) + "\n", "utf-8")
+    write_whole(folder / "lock.json", json.dumps(hashes, indent=1, sort_keys=True) + "\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.sources import HEAD_BYTES, release
-from pqpp_files.written_beside import sha256_of
+from pqpp_files.hashes import sha256_of
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import PqppError
-from pqpp_hub.names import content_id, is_repository_id
+from pqpp_files.hashes import content_id
+from pqpp_hub.names import is_repository_id
 from pqpp_hub.reasons import reason_of
 
 if TYPE_CHECKING:

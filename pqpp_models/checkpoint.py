@@ -1,8 +1,7 @@
 """A predictor on disk: ``config.json``, ``model.safetensors`` and ``README.md`` in one folder.
 
 The configuration holds the hash of the weights, so that a pair of files that does not belong
-together is refused, and nothing is ever unpickled. A folder is written under another name beside
-its place and then renamed: an interrupted run leaves the old folder or the new one.
+together is refused, and nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.write_beside import whole_folder
 from pqpp_models.errors import CheckpointError
 
 FORMAT_VERSION = 1
@@ -178,18 +177,11 @@ def write_checkpoint(
     unknown = sorted(set(files or {}) - set(EXTRA_FILES))
     if unknown:
         raise CheckpointError(f"a checkpoint holds no {unknown[0]!r}; see EXTRA_FILES")
-    check_place(place, config["predictor_type"])
-    place.parent.mkdir(parents=True, exist_ok=True)
-    beside = place.parent / f".{place.name}.{os.getpid()}.new"
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir()
-    try:
+    kind = config["predictor_type"]
+    with whole_folder(place, check=lambda held: check_place(held, kind)) as beside:
         _write_files(beside, config, tensors, card)
         for name, content in (files or {}).items():
             (beside / name).write_bytes(content)
-        _swap(beside, place)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
     return place
 
 
@@ -239,21 +231,6 @@ def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card
     text = json.dumps(full, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
-
-
-def _swap(beside: Path, place: Path) -> None:
-    if not place.exists():
-        beside.rename(place)
-        return
-    old = place.parent / f".{place.name}.{os.getpid()}.old"
-    shutil.rmtree(old, ignore_errors=True)
-    place.rename(old)
-    try:
-        beside.rename(place)
-    except BaseException:
-        old.rename(place)
-        raise
-    shutil.rmtree(old)
 
 
 def _type_in(folder: Path) -> str | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
+from pqpp_files.hashes import content_id
 from pqpp_hub import PushReport, is_repository_id
 from pqpp_hub.reasons import NOT_CACHED, reason_of
 from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS
@@ -205,7 +206,7 @@ def _discard_damaged(folder: Path) -> list[str]:
     for path in sorted(folder.iterdir()):
         blob = path.resolve()
         named = path.is_symlink() and re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", blob.name)
-        if named and pqpp_hub.content_id(blob, blob.name) != blob.name:
+        if named and content_id(blob, blob.name) != blob.name:
             damaged.append(path.name)
             blob.unlink()
             path.unlink()

@@ -22,7 +22,7 @@ with script_imports("finetune_t2i"):
         held_out_loss,
         load_pipeline,
     )
-    from pqpp_files.whole_folder import refuse_foreign_files
+    from pqpp_files.check_output import check_output_folder
     from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.loop import Task, make_accelerator, train
     from pqpp_models.training.options import OptimisationOptions, RecipeError, option
@@ -74,7 +74,7 @@ def held_out_count(recipe: LoraRecipe, images: int) -> int:
 def finetune(recipe: LoraRecipe):
     """Fine-tune, write the adapters and return how it went."""
     folder = Path(recipe.output_dir) / "lora"
-    refuse_foreign_files(folder, FILES)
+    check_output_folder(folder, FILES)
     refuse_finished(folder, recipe)
     pictures = read_folder(recipe.data_dir)[: recipe.max_train_rows]
     n = held_out_count(recipe, len(pictures))

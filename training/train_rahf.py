@@ -19,7 +19,7 @@ with script_imports("train_rahf"):
     from pqpp_feedback.rahf.provenance import is_published
     from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
     from pqpp_feedback.rahf.tokenizer import new_tokenizer
-    from pqpp_files.whole_folder import refuse_foreign_files
+    from pqpp_files.check_output import check_output_folder
     from pqpp_models.pretrained import loading
     from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.card import versions
@@ -157,7 +157,7 @@ def describe(recipe: RahfRecipe, model, examples, held_out, progress, processes:
 def train_rahf(recipe: RahfRecipe, training, validation):
     """Train one recipe, save the model and return how it went."""
     folder = Path(recipe.output_dir) / "model"
-    refuse_foreign_files(folder, FILES)
+    check_output_folder(folder, FILES)
     refuse_finished(folder, recipe)
     accelerator = make_accelerator(recipe)
     model, processor = new_model(recipe, training["prompt"][:])

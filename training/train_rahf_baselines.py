@@ -13,11 +13,11 @@ with script_imports("train_rahf_baselines"):
     from pqpp_feedback.rahf.bench.evaluation import evaluate, truth_of
     from pqpp_feedback.rahf.bench.tables import format_tables, tables
     from pqpp_feedback.rahf.examples import fingerprint, load_split
+    from pqpp_files.write_beside import write_whole
     from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.loop import Task, make_accelerator, train
     from pqpp_models.training.options import DataOptions, OptimisationOptions, option
     from pqpp_models.training.publish import refuse_finished
-    from pqpp_models.training.state import write_atomically
 
 EXAMPLES = """\
   python training/train_rahf_baselines.py --baseline resnet --pickapic_dir pickapic_v1
@@ -86,7 +86,7 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
         folder = baseline.save_pretrained(Path(recipe.output_dir) / "model")
         figures = evaluate(baseline.predict(held_out, recipe.batch_size), truth)
         path = Path(recipe.output_dir) / "figures.json"
-        write_atomically(path, json.dumps(figures, indent=1).encode())
+        write_whole(path, json.dumps(figures, indent=1))
         print(f"saved in {folder}")
         print(format_tables("table", tables({recipe.baseline: figures})))
     accelerator.wait_for_everyone()

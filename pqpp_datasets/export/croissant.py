@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_files.written_beside import sha256_of
+from pqpp_files.hashes import sha256_of
 
 _CONTEXT = {
     "@language": "en",

@@ -40,7 +40,7 @@ def export(
         BenchmarkError: If the configurations are of several benchmarks, the folder holds other
             files, or the data are not as they must be.
     """
-    from pqpp_datasets.export.parquet_folder import folder_written_beside, write_split
+    from pqpp_datasets.export.parquet_folder import export_folder, write_split
 
     options = options or {}
     families = {benchmark_of(config).family for config in configs}
@@ -50,7 +50,7 @@ def export(
             "together; name those of one"
         )
     _refuse_untaken(configs, options)
-    with folder_written_beside(Path(folder)) as beside:
+    with export_folder(Path(folder)) as beside:
         files, rows, releases = {}, {}, {}
         for config in configs:
             for split, dataset in _load(config, data_dir, options).items():

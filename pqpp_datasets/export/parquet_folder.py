@@ -1,8 +1,6 @@
 """A folder of Parquet files laid out so that plain `load_dataset` takes it, here and on the Hub."""
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -10,6 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.errors import OptionError
+from pqpp_files.check_output import check_output_folder
+from pqpp_files.errors import FileError
+from pqpp_files.write_beside import whole_folder
 
 # Its presence tells a folder that was written by us, which may be replaced, from any other. It
 # lists the files that were written, a path a line; what else lies there is somebody's own.
@@ -24,8 +25,8 @@ _COMPRESSION = "gzip"
 
 
 @contextlib.contextmanager
-def folder_written_beside(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
-    """Give a temporary folder beside and put it in the place of `folder` when all went well.
+def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+    """Give a new folder that takes the place of `folder` when all went well, with the mark in it.
 
     Args:
         folder: The folder to write. One that was written so before, and holds nothing else, is
@@ -33,37 +34,18 @@ def folder_written_beside(folder: Path, inputs: Iterable[Path] = ()) -> Iterator
         inputs: Files that are read for it, which must not lie in it.
 
     Raises:
-        OptionError: If it is there, not empty, and was not written so, or holds other files too.
+        OptionError: It is there, not empty, and was not written so, or holds other files too.
     """
-    folder = Path(folder).absolute()
-    for path in inputs:
-        if folder.resolve() in Path(path).resolve().parents:
-            raise OptionError(f"{folder}: holds the input {path}; name another folder to write")
-    _refuse_files_of_others(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        new, old = beside / "new", beside / "old"
-        new.mkdir()
+        check_output_folder(folder, inputs=inputs)
+    except FileError as error:
+        raise OptionError(str(error)) from None
+    with whole_folder(folder, check=_refuse_files_of_others) as new:
         yield new
         (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_files_in(new))), "utf-8")
-        if folder.exists():
-            _refuse_files_of_others(folder)  # again: it may have taken long
-        try:
-            if folder.exists():
-                folder.rename(old)
-            new.rename(folder)
-        except BaseException:
-            if old.exists() and not folder.exists():
-                old.rename(folder)
-            raise
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _refuse_files_of_others(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise OptionError(f"{folder}: this is a file; name a folder")
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     others = _files_in(folder)
@@ -97,6 +79,7 @@ def files_listed(folder: Path) -> list[str]:
             are named as an export names them.
 
     Example:
+        >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "README.md").write_text(""), (folder / MARK).write_text("")
         >>> files_listed(folder)

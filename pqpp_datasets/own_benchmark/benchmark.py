@@ -234,10 +234,10 @@ def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark"
         OptionError: If the folder holds something else, or a file that the benchmark was built
             from.
     """
-    from pqpp_datasets.export.parquet_folder import folder_written_beside, write_split
+    from pqpp_datasets.export.parquet_folder import export_folder, write_split
     from pqpp_datasets.own_benchmark.report import card_of, render_report
 
-    with folder_written_beside(Path(folder), built.inputs) as beside:
+    with export_folder(Path(folder), built.inputs) as beside:
         for split, table in built.splits.items():
             write_split(beside / "data", split, [table])
         (beside / "README.md").write_text(card_of(built, name), "utf-8")

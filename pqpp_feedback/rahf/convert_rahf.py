@@ -316,7 +316,7 @@ def main() -> None:
 
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
     from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
-    from pqpp_files.whole_folder import refuse_foreign_files
+    from pqpp_files.check_output import check_output_folder
     from pqpp_models.pretrained import loading
 
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
@@ -325,7 +325,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", default="google-t5/t5-base", help="the T5's tokenizer")
     options = parser.parse_args()
     name = options.tokenizer
-    refuse_foreign_files(options.output, FILES)
+    check_output_folder(options.output, FILES)
     weights = read_weights(options.checkpoint)
     with loading(f"{name} holds no usable tokenizer", "name the T5's by --tokenizer", name):
         tokenizer = AutoTokenizer.from_pretrained(name)

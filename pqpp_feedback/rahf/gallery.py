@@ -15,7 +15,7 @@ from typing import Any
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel, check_batch_size
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.pictures import overlay
-from pqpp_files.written_beside import written_beside
+from pqpp_files.write_beside import write_beside
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 
@@ -150,7 +150,7 @@ def save_overlays(picture: Picture, judged: Feedback, folder: str | Path) -> lis
     found = []
     for name in HEATMAPS:
         path = Path(folder) / f"{picture.path.name}.{name}.png"
-        with written_beside(path) as beside:
+        with write_beside(path) as beside:
             overlay(image, judged.heatmaps[name]).save(beside)
         found.append(path)
     return found

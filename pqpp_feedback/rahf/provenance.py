@@ -37,7 +37,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.location import local_folder
     from pqpp_datasets.sources import release
-    from pqpp_files.written_beside import sha256_of
+    from pqpp_files.hashes import sha256_of
 
     benchmark = BENCHMARKS["richhf"]
     folder = local_folder(benchmark, None if data_dir is None else str(data_dir))

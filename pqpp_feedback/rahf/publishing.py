@@ -9,7 +9,7 @@ from typing import Any
 
 from pqpp_feedback.rahf.outputs import SCORES
 from pqpp_feedback.rahf.provenance import counted
-from pqpp_files.whole_folder import whole_folder
+from pqpp_files.write_beside import whole_folder
 from pqpp_models.checkpoint import CARD
 
 FILES = (

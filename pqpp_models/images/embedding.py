@@ -119,7 +119,7 @@ def cached_embeddings(
     """
     from safetensors.numpy import load_file, save
 
-    from pqpp_models.training.state import write_atomically
+    from pqpp_files.write_beside import write_whole
 
     path = folder / f"{_key(model, processor, pairs)}.safetensors"
     if path.is_file():
@@ -128,7 +128,7 @@ def cached_embeddings(
         "text": embed_prompts(model, processor, pairs.prompts, batch_size),
         "images": embed_images(model, processor, pairs.images, batch_size),
     }
-    write_atomically(path, save(found))
+    write_whole(path, save(found))
     return found
 
 

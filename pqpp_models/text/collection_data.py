@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.write_beside import write_beside
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.collection import Floats
@@ -195,9 +196,7 @@ def cached_layer_means(
     path = Path(folder) / f"encoded-{digest[:16]}.npz"
     if not path.exists():
         encoded = layer_means(model, tokenizer, texts, layers, progress=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".new.npz")
-        np.savez(beside, **{str(layer): array for layer, array in encoded.items()})
-        beside.replace(path)
+        with write_beside(path) as beside:
+            np.savez(beside, **{str(layer): array for layer, array in encoded.items()})
     with np.load(path, allow_pickle=False) as stored:
         return {layer: stored[str(layer)] for layer in layers}

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pqpp_files.write_beside import whole_folder, write_whole
 from pqpp_models.training.arguments import AnyRecipe
 from pqpp_models.training.publish import check_push, push_if_wanted
-from pqpp_models.training.state import Progress, write_atomically
+from pqpp_models.training.state import Progress
 
 RESULT = "result.json"
 
@@ -40,7 +41,7 @@ def grid_search(
     found = [_cell(recipe, folder, rate, decay, train_one, state) for rate, decay in cells]
     found.sort(key=lambda cell: -cell["kendall"])
     if state.is_main_process:
-        write_atomically(folder / "grid.json", json.dumps(found, indent=1).encode())
+        write_whole(folder / "grid.json", json.dumps(found, indent=1))
         _copy_whole(_folder_of(folder, found[0]) / "model", folder / "model")
         push_if_wanted(folder / "model", recipe)
     state.wait_for_everyone()
@@ -61,7 +62,7 @@ def _cell(recipe, folder, rate, decay, train_one, state) -> dict[str, Any]:
     metrics = train_one(one).best or {}
     if state.is_main_process:
         content = json.dumps({"recipe": identity, "metrics": metrics})
-        write_atomically(place / RESULT, content.encode())
+        write_whole(place / RESULT, content)
         shutil.rmtree(place / "checkpoints", ignore_errors=True)
     return {**settings, **metrics}
 
@@ -71,8 +72,5 @@ def _folder_of(folder: Path, settings: dict[str, Any]) -> Path:
 
 
 def _copy_whole(source: Path, place: Path) -> None:
-    beside = place.with_name(f".{place.name}.new")
-    shutil.rmtree(beside, ignore_errors=True)
-    shutil.copytree(source, beside)
-    shutil.rmtree(place, ignore_errors=True)
-    beside.rename(place)
+    with whole_folder(place) as new:
+        shutil.copytree(source, new, dirs_exist_ok=True)

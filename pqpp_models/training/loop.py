@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
+from pqpp_files.write_beside import write_whole
 from pqpp_models.training.batches import LengthSortedBatches
 from pqpp_models.training.options import OptimisationOptions, RecipeError
 from pqpp_models.training.publish import check_push
-from pqpp_models.training.state import Checkpoints, Progress, write_atomically
+from pqpp_models.training.state import Checkpoints, Progress
 from pqpp_models.training.trackers import check_trackers
 
 BEST = "best.safetensors"
@@ -279,7 +280,7 @@ class _Run:
         if self.accelerator.is_main_process:
             # Cloned, since safetensors refuses tensors that share memory (tied weights).
             own = {k: v.detach().cpu().clone().contiguous() for k, v in weights.items()}
-            write_atomically(self.folder / BEST, save(own))
+            write_whole(self.folder / BEST, save(own))
 
     def finish(self) -> None:
         """Put the best epoch's weights into the model and close the trackers."""

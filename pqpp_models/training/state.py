@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pqpp_files.write_beside import remove_litter, whole_folder
 from pqpp_models.training.options import RecipeError
 
 PROGRESS = "progress.json"
@@ -62,25 +63,22 @@ class Checkpoints:
         return max(found, key=lambda path: int(path.name.split("-")[1]), default=None)
 
     def save(self, accelerator: Any, progress: Progress) -> None:
-        """Write a checkpoint under another name, rename it, and drop the older ones.
+        """Write a checkpoint beside, rename it, and drop the older ones.
 
         Every process must call this.
         """
-        beside = self.folder / f".step-{progress.step}.new"
-        if accelerator.is_main_process:
-            shutil.rmtree(beside, ignore_errors=True)
-            beside.mkdir(parents=True)
-        accelerator.wait_for_everyone()
-        accelerator.save_state(str(beside))
-        accelerator.wait_for_everyone()
-        if accelerator.is_main_process:
-            content = {"identity": self.identity, "progress": asdict(progress)}
-            (beside / PROGRESS).write_text(json.dumps(content), encoding="utf-8")
-            _flush(beside)
-            place = self.folder / f"step-{progress.step}"
-            if place.exists():  # at an epoch's end the evaluation is added to the step's state
-                place.rename(self.folder / f".step-{progress.step}.old")
-            beside.rename(place)
+        from accelerate.utils import broadcast_object_list
+
+        place = self.folder / f"step-{progress.step}"
+        is_main = accelerator.is_main_process
+        with whole_folder(place) if is_main else contextlib.nullcontext() as new:
+            (beside,) = broadcast_object_list([str(new)])
+            accelerator.save_state(beside)
+            accelerator.wait_for_everyone()
+            if new is not None:
+                content = {"identity": self.identity, "progress": asdict(progress)}
+                (new / PROGRESS).write_text(json.dumps(content), encoding="utf-8")
+        if is_main:
             self._drop_all_but(place)
         accelerator.wait_for_everyone()
 
@@ -91,7 +89,7 @@ class Checkpoints:
             RecipeError: The checkpoint was made by another recipe, data or number of processes.
         """
         if accelerator.is_main_process:
-            self._repair()
+            remove_litter(self.folder, of_others=True)
         accelerator.wait_for_everyone()
         newest = self.newest()
         if newest is None:
@@ -112,36 +110,7 @@ class Checkpoints:
                 "output_dir"
             )
 
-    def _repair(self) -> None:
-        """Take back a checkpoint whose replacement was interrupted between two renames."""
-        for old in self.folder.glob(".step-*.old"):
-            place = self.folder / old.name.removeprefix(".").removesuffix(".old")
-            if not place.exists() and (old / PROGRESS).is_file():
-                old.rename(place)
-
     def _drop_all_but(self, place: Path) -> None:
         for path in [*self.folder.glob("step-*"), *self.folder.glob(".step-*")]:
             if path != place:
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file beside its place and rename it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-
-
-def _flush(folder: Path) -> None:
-    """Bring a folder's files to the disk before its name says that it is whole."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            handle = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)

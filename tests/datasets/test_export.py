@@ -186,7 +186,7 @@ def test_export_ended_in_its_last_step_leaves_the_old_one(tmp_path):
         "rename = pathlib.Path.rename\n"
         "def renamed(self, target):\n"
         "    done = rename(self, target)\n"
-        "    if pathlib.Path(target).name == 'old':\n"
+        "    if pathlib.Path(target).name == 'old-0':\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "    return done\n"
         "pathlib.Path.rename = renamed\n"

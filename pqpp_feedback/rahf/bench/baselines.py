@@ -16,7 +16,8 @@ from pqpp_feedback.rahf.bench.baseline_networks import ClipBaseline, ResnetBasel
 from pqpp_feedback.rahf.bench.evaluation import Predictions
 from pqpp_feedback.rahf.examples import Examples
 from pqpp_feedback.rahf.outputs import HEATMAPS
-from pqpp_files.whole_folder import refuse_foreign_files, whole_folder
+from pqpp_files.check_output import check_output_folder
+from pqpp_files.write_beside import whole_folder
 from pqpp_models.checkpoint import EXTRA_FILES, WEIGHTS
 from pqpp_models.errors import CheckpointError
 from pqpp_models.images.embedding import pixels_of, tokens_of
@@ -135,7 +136,7 @@ class TrainedBaseline:
         Raises:
             CheckpointError: It holds other things.
         """
-        refuse_foreign_files(folder, FILES if cls.is_saved_in(folder) else ())
+        check_output_folder(folder, FILES if cls.is_saved_in(folder) else ())
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Self:

@@ -14,7 +14,7 @@ from torch.nn import functional
 from transformers.utils import ModelOutput
 
 from pqpp_feedback.rahf.gallery import Picture
-from pqpp_files.whole_folder import whole_folder
+from pqpp_files.write_beside import whole_folder
 from pqpp_models.errors import CheckpointError, MissingResourceError
 from pqpp_models.images.pairs import open_image
 from pqpp_models.pretrained import loading

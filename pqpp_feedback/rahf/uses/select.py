@@ -10,7 +10,7 @@ from typing import Any
 
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
-from pqpp_files.whole_folder import whole_folder
+from pqpp_files.write_beside import whole_folder
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 

@@ -1,0 +1,219 @@
+"""Writing files and folders beside their place, then renaming: the old one or the new one is there.
+
+What is written beside bears the number of its process in its name, so that the next run can remove
+what a killed one has left, and bring back a folder that was killed between its two renames.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pqpp_files.check_output import behind_links, check_output_folder
+
+_MARK = "pqpp"
+_SWAPS = 100
+_TIDIED: set[Path] = set()
+
+
+@contextlib.contextmanager
+def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path in the same folder and rename it to `path` when all went well.
+
+    A link stays, and what it points to is replaced.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> with write_beside(target) as beside:
+        ...     _ = beside.write_text("whole")
+        >>> target.read_text()
+        'whole'
+    """
+    place = behind_links(Path(path))
+    if place.exists() and not place.is_file():
+        yield place  # a pipe or a device can't be replaced, only written to
+        return
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.parent not in _TIDIED:
+            remove_litter(place.parent)
+        beside = _name_beside(place, place.suffix)
+        beside.touch(exist_ok=False)
+    except OSError as error:  # name the file that was asked for, not the temporary one
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    try:
+        yield beside
+        _flush(beside)
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file as `write_beside` does, a text as UTF-8."""
+    with write_beside(path) as beside:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def whole_folder(
+    folder: str | os.PathLike[str],
+    patterns: Sequence[str] | None = None,
+    check: Callable[[Path], None] = lambda _: None,
+) -> Iterator[Path]:
+    """Give a new folder beside, and put it in the place of `folder` when all went well.
+
+    The old folder comes back if the new one cannot take its place. Another process may do the same
+    at the same time: the last one wins. A link stays, and what it points to is replaced.
+
+    Args:
+        folder: The folder to write.
+        patterns: The names of what an older one may hold; any if None.
+        check: What else to ask of an older one, before and after the work, since files may have
+            come meanwhile; it raises what it likes.
+
+    Raises:
+        FileError: It holds something else, or is a file.
+    """
+    place = behind_links(Path(folder).expanduser().absolute())
+
+    def ask() -> None:
+        with contextlib.suppress(FileNotFoundError):  # another process has just moved it away
+            check(place)
+            check_output_folder(place, patterns)
+
+    remove_litter(place.parent)
+    ask()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    beside = _name_beside(place)
+    new = beside / "new"
+    try:
+        new.mkdir(parents=True)
+        yield new
+        for path in new.rglob("*"):
+            if path.is_file():
+                _flush(path)
+        _swap(new, place, ask)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            _restore(beside, place)
+        raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def tidied_when_terminated() -> Iterator[None]:
+    """Let SIGTERM end a block as an exception does, so that what is half-written goes away.
+
+    For a command of its own: where another handler is set, or outside the main thread, nothing
+    changes.
+
+    Example:
+        >>> with tidied_when_terminated():
+        ...     signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        False
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    # The status that a shell gives to a process that the signal has ended.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _swap(new: Path, place: Path, ask: Callable[[], None]) -> None:
+    """Rename a folder to a place; what is there goes beside the new one first."""
+    for number in range(_SWAPS):
+        ask()
+        try:
+            new.rename(place)  # works where nothing is, or an empty folder
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        with contextlib.suppress(FileNotFoundError):
+            place.rename(new.with_name(f"old-{number}"))
+    raise OSError(errno.EBUSY, "others keep writing there", str(place))
+
+
+def _restore(beside: Path, place: Path) -> None:
+    """Bring back what was moved aside, if nothing has taken its place."""
+    for old in sorted(beside.glob("old-*"), reverse=True):
+        if not place.exists():
+            old.rename(place)
+
+
+def _name_beside(place: Path, suffix: str = "") -> Path:
+    """Return a free name that tells which process of which machine writes there."""
+    short = len(os.fsencode(place.name)) < 180
+    name = place.name if short else f"{zlib.crc32(bytes(place)):08x}"
+    writer = f"{_machine()}-{os.getpid()}-{secrets.token_hex(4)}"
+    return place.with_name(f".{name}.{_MARK}-{writer}{suffix}")
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+def remove_litter(folder: Path, of_others: bool = False) -> None:
+    """Remove what killed runs left in a folder, after bringing back what they had moved aside.
+
+    Args:
+        folder: Where they wrote.
+        of_others: Also what was left by processes of other machines, of which it can't be told
+            whether they live: for a folder that only one run at a time writes to.
+    """
+    machine = "[0-9a-f]{8}" if of_others else _machine()
+    left_by = re.compile(rf"\.(.+)\.{_MARK}-({machine})-(\d+)-[0-9a-f]{{8}}(\..*)?")
+    _TIDIED.add(folder)
+    try:
+        names = [entry.name for entry in os.scandir(folder)]
+    except OSError:
+        return
+    for name in names:
+        found = left_by.fullmatch(name)
+        if not found or (found[2] == _machine() and _is_alive(int(found[3]))):
+            continue
+        left = folder / name
+        with contextlib.suppress(OSError):
+            _restore(left, folder / found[1])
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it belongs to somebody else
+    return True
+
+
+def _flush(path: Path) -> None:
+    """Bring a file to the disk before its name says that it is whole."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

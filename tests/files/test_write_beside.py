@@ -1,0 +1,267 @@
+"""Writing beside and renaming: the old one or the new one is there, and nobody's files are lost."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from pqpp_files import write_beside as module
+from pqpp_files.check_output import check_output, check_output_folder
+from pqpp_files.errors import FileError
+from pqpp_files.write_beside import remove_litter, whole_folder, write_beside, write_whole
+
+FILES = ("config.json", "model-*.safetensors")
+
+
+def held(folder):
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def write(folder, text):
+    with whole_folder(folder, FILES) as new:
+        (new / "config.json").write_text(text)
+
+
+def test_interrupted_writer_leaves_the_old_file(tmp_path):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with pytest.raises(RuntimeError), write_beside(target) as beside:
+        beside.write_text("half")
+        raise RuntimeError("killed")
+    assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    write_whole(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink() and (tmp_path / "real.txt").read_text() == "new"
+    (tmp_path / "far").mkdir()
+    (tmp_path / "later").symlink_to("far/absent.txt")
+    write_whole(tmp_path / "later", "new")
+    assert (tmp_path / "later").is_symlink()
+    assert (tmp_path / "far" / "absent.txt").read_text() == "new"
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path):
+    write(tmp_path / "real", "old")
+    (tmp_path / "link").symlink_to("real")
+    write(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink() and held(tmp_path / "real") == {"config.json": "new"}
+    assert names(tmp_path) == ["link", "real"]
+
+
+def test_links_in_a_circle_are_refused(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    for write_to in (check_output, lambda path: write_whole(path, "x"), lambda p: write(p, "x")):
+        with pytest.raises(FileError, match="its links lead in a circle"):
+            write_to(tmp_path / "a")
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    said = []
+    reader = threading.Thread(target=lambda: said.append(pipe.read_text()))
+    reader.start()
+    write_whole(pipe, "through")
+    reader.join(timeout=30)
+    assert said == ["through"] and not pipe.is_file()
+
+
+def test_what_is_written_can_be_read_by_others(tmp_path):
+    write_whole(tmp_path / "a.txt", "x")
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_error_names_the_file_that_was_asked_for(tmp_path):
+    (tmp_path / "a-file").write_text("")
+    target = tmp_path / "a-file" / "wanted"
+    with pytest.raises(OSError) as caught, write_beside(target):
+        pass
+    assert str(tmp_path / "a-file") in str(caught.value)
+
+
+def test_a_long_name(tmp_path):
+    path = tmp_path / ("ü" * 120 + ".txt")
+    write_whole(path, "x")
+    assert path.read_text() == "x"
+
+
+def test_a_folder_is_written_and_replaced_as_a_whole(tmp_path):
+    place = tmp_path / "deep" / "model"
+    write(place, "old")
+    (place / "model-00001.safetensors").write_text("weights")
+    write(place, "new")
+    assert held(place) == {"config.json": "new"}
+    assert [path.name for path in place.parent.iterdir()] == ["model"]
+    assert oct(place.stat().st_mode & 0o777) == oct(place.parent.stat().st_mode & 0o777)
+
+
+def test_an_empty_folder_is_taken_and_a_file_is_not(tmp_path):
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "empty", "new")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(FileError, match="is a file; name a folder"):
+        write(tmp_path / "file", "new")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError])
+def test_an_interruption_while_writing_leaves_the_old_folder(tmp_path, interruption):
+    write(tmp_path / "model", "old")
+    with pytest.raises(interruption), whole_folder(tmp_path / "model", FILES) as new:
+        (new / "config.json").write_text("half")
+        raise interruption
+    assert held(tmp_path / "model") == {"config.json": "old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_an_interruption_between_the_renames_brings_the_old_folder_back(tmp_path, monkeypatch):
+    write(tmp_path / "model", "old")
+    rename, seen = pathlib.Path.rename, []
+
+    def fails_when_the_place_is_free(self, target):
+        seen.append(self.name)
+        if seen == ["new", "model", "new"]:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(pathlib.Path, "rename", fails_when_the_place_is_free)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "model", "new")
+    assert seen == ["new", "model", "new", "old-0"]
+    assert held(tmp_path / "model") == {"config.json": "old"} and len(names(tmp_path)) == 1
+
+
+def test_two_at_once_do_not_meet(tmp_path):
+    with whole_folder(tmp_path / "model", FILES) as one:
+        (one / "config.json").write_text("one")
+        write(tmp_path / "model", "two")
+        assert held(tmp_path / "model") == {"config.json": "two"}
+    assert held(tmp_path / "model") == {"config.json": "one"}
+
+
+def test_many_at_once_leave_one(tmp_path):
+    faults = []
+
+    def work(number):
+        for turn in range(20):
+            try:
+                write(tmp_path / "model", f"{number} {turn}")
+            except BaseException as error:
+                faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == [] and names(tmp_path) == ["model"]
+    assert held(tmp_path / "model")["config.json"].endswith(" 19")
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_foreign_files_stay(tmp_path, when):
+    write(tmp_path / "model", "old")
+    mine = tmp_path / "model" / "notes.txt"
+    said = r"holds other things \(notes.txt\); name a new folder"
+    if when == "before":
+        mine.write_text("mine")
+        with pytest.raises(FileError, match=said):
+            check_output_folder(tmp_path / "model", FILES)
+    with (
+        pytest.raises(FileError, match=said),
+        whole_folder(tmp_path / "model", FILES) as new,
+    ):
+        mine.write_text("mine")
+        (new / "config.json").write_text("new")
+    assert held(tmp_path / "model") == {"config.json": "old", "notes.txt": "mine"}
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from pqpp_files.write_beside import whole_folder, write_beside
+
+rename = pathlib.Path.rename
+calls = []
+
+def killed(self, target):
+    calls.append(self)
+    if len(calls) == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+
+pathlib.Path.rename = killed
+if sys.argv[1] == "file":
+    with write_beside("a.txt") as beside:
+        beside.write_text("half")
+        os.kill(os.getpid(), signal.SIGKILL)
+with whole_folder("model") as new:
+    (new / "config.json").write_text("new")
+"""
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_what_a_killed_run_left_is_brought_back_and_removed(tmp_path, call):
+    write(tmp_path / "model", "old")
+    done = subprocess.run([sys.executable, "-c", KILLED, "folder", str(call)], cwd=tmp_path)
+    assert done.returncode == -signal.SIGKILL
+    assert len(names(tmp_path)) == (1 if call == 3 else 2)
+    assert (call == 3) != (tmp_path / "model").exists()
+    remove_litter(tmp_path)
+    assert names(tmp_path) == ["model"] and held(tmp_path / "model")["config.json"] == "old"
+
+
+def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("old")
+    subprocess.run([sys.executable, "-c", KILLED, "file", "0"], cwd=tmp_path)
+    (litter,) = (name for name in names(tmp_path) if name != "a.txt")
+    mine = tmp_path / ".a.txt.mine"
+    mine.write_text("")
+    monkeypatch.setattr(module, "_TIDIED", {tmp_path})
+    with write_beside(tmp_path / "other") as living:
+        monkeypatch.setattr(module, "_TIDIED", set())
+        monkeypatch.setattr(module, "_machine", lambda: "0" * 8)
+        write_whole(tmp_path / "a.txt", "new")
+        assert (tmp_path / litter).exists()  # of another machine, for all that is known
+        monkeypatch.undo()
+        monkeypatch.setattr(module, "_TIDIED", set())
+        write_whole(tmp_path / "a.txt", "new")
+        assert not (tmp_path / litter).exists() and living.exists() and mine.exists()
+
+
+def test_an_output_is_no_input(tmp_path):
+    (tmp_path / "a.csv").write_text("x")
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    os.link(tmp_path / "a.csv", tmp_path / "hard.csv")
+    for name in ("a.csv", "link.csv", "hard.csv"):
+        with pytest.raises(FileError, match=r"is the input .*a\.csv; name another file"):
+            check_output(tmp_path / name, [tmp_path / "absent", tmp_path / "a.csv"])
+    check_output(tmp_path / "b.csv", [tmp_path / "a.csv", tmp_path / "b.csv"])
+    with pytest.raises(FileError, match="holds the input"):
+        check_output_folder(tmp_path, inputs=[tmp_path / "a.csv"])
+    check_output_folder(tmp_path / "new", inputs=[tmp_path / "a.csv"])
+
+
+def test_outputs_that_cannot_be_written(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("x")
+    for path, said in ((tmp_path, "is a folder"), (tmp_path / "a.csv" / "b", "a.csv is a file")):
+        with pytest.raises(FileError, match=said):
+            check_output(path)
+    check_output(tmp_path / "new" / "b.csv")
+    assert names(tmp_path) == ["a.csv"]
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(FileError, match="cannot be written to; name another folder"):
+        check_output(tmp_path / "new" / "b.csv")
