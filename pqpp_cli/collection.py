@@ -73,12 +73,12 @@ def _add_attach(actions) -> None:
 
 def run_build(options: argparse.Namespace) -> None:
     """Encode the captions and save them."""
-    from pqpp_cli.prompt_files import read_prompts
+    from pqpp_cli.texts import read_texts
     from pqpp_models.checkpoint import check_place
     from pqpp_models.text.encoded_captions import KIND, EncodedCaptions
 
     check_place(options.output, KIND)  # before the encoding
-    captions = read_prompts(options.captions, options.column)
+    captions = read_texts(options.captions, options.column)
     encoder, tokenizer, layers = _encoder(options)
     collection = EncodedCaptions.build(
         captions, encoder, tokenizer, layers, progress=sys.stderr.isatty()

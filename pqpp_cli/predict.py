@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from pqpp_cli.options import add_output, add_predictors, add_targets
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
@@ -42,7 +43,7 @@ def add_parser(subparsers) -> None:
         "--file",
         metavar="FILE",
         help="read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard "
-        "input, a prompt a line)",
+        "input, a prompt a line); its other columns stay in an output file",
     )
     parser.add_argument(
         "--column",
@@ -66,26 +67,54 @@ def run(options: argparse.Namespace) -> None:
     """Predict and print."""
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit, format_of
+    from pqpp_files.check_output import check_output
+    from pqpp_models.predict import predicted_columns
 
     style = format_of(options, FORMATS)
     if style == "parquet" and options.output is None:
         raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
     _check_sources(options)
-    rows = None
-    if options.dataset:
-        from pqpp_cli.prompt_datasets import load_rows
-
-        rows = load_rows(options)
-        prompts = list(rows["prompt"])
-    else:
-        prompts = _prompts(options)
+    if options.output is not None:
+        check_output(options.output, [options.file] if options.file else [])
+    given, prompts, rows = _asked(options, typed=style != "csv")
     predictor = _predictor(options, rows)
-    from pqpp_models.predict import predicted_columns
-
     asked = prompts if predictor.inputs == "text" else rows
     progress = len(prompts) > 20_000 and sys.stderr.isatty()
     found = predicted_columns(predictor, asked, options.targets, options.uncertainty, progress)
+    if style not in ("table", "markdown"):
+        found = _beside(given, found)
     emit(format_answers(style, found), options.output)
+
+
+def _asked(options: argparse.Namespace, typed: bool) -> tuple[dict, list[str], Any]:
+    """Return the columns that were given, the prompts among them, and the dataset if it is one.
+
+    Numbers of a CSV file stay as they are written, unless `typed`: then they are numbers.
+    """
+    if options.dataset:
+        from pqpp_cli.prompt_datasets import load_rows, plain_columns
+
+        rows = load_rows(options)
+        return plain_columns(rows), list(rows["prompt"]), rows
+    if options.file and options.file != "-":
+        from pqpp_files.read_table import read_table
+
+        table = read_table(options.file, plain=options.column, remedy="name it with --column")
+        prompts = table.texts(options.column)
+        columns = {name: table.values(name) if typed else table[name] for name in table.columns}
+        return {**columns, options.column: prompts}, prompts, None
+    prompts = _prompts(options)
+    return {"prompt": prompts}, prompts, None
+
+
+def _beside(given: dict, found: dict) -> dict:
+    """Put predictions behind the columns that were given, all of which stay."""
+    added = {name: cells for name, cells in found.items() if name != "prompt"}
+    taken = sorted(set(added) & set(given))
+    if taken:
+        print(f"the input has {', '.join(taken)}: predictions end in _predicted", file=sys.stderr)
+        added = {f"{name}_predicted": cells for name, cells in added.items()}
+    return {**given, **added}
 
 
 def _check_sources(options: argparse.Namespace) -> None:
@@ -104,7 +133,6 @@ def _check_sources(options: argparse.Namespace) -> None:
 
 def _prompts(options: argparse.Namespace) -> list[str]:
     from pqpp_cli.errors import CommandError
-    from pqpp_cli.prompt_files import read_prompts
 
     for prompt in options.prompts:
         if not prompt.isprintable() and any("\ud800" <= c <= "\udfff" for c in prompt):
@@ -113,13 +141,13 @@ def _prompts(options: argparse.Namespace) -> list[str]:
             raise CommandError(f"{prompt!r} is a file, not a prompt; did you mean --file {prompt}?")
     if options.prompts:
         return options.prompts
-    if options.file:
-        return read_prompts(options.file, options.column)
     if sys.stdin is None or sys.stdin.isatty():
         raise CommandError(
             'no prompt came; write pqpp predict "a prompt", name a --file, or pipe prompts in'
         )
-    return read_prompts("-")
+    from pqpp_cli.texts import standard_input
+
+    return standard_input()
 
 
 def _predictor(options: argparse.Namespace, rows=None):
@@ -216,8 +244,17 @@ def _csv(header, rows) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
+
+
+def _csv_cell(cell):
+    """Return a list or an object as JSON, anything else as it is."""
+    if isinstance(cell, list | dict):
+        import json
+
+        return json.dumps(cell, ensure_ascii=False)
+    return cell
 
 
 def _shortened(prompt: str, width: int = 48) -> str:

@@ -122,3 +122,15 @@ def _with_prompts(rows, options: argparse.Namespace):
                 "needed; leave the row out"
             )
     return rows
+
+
+def plain_columns(rows) -> dict[str, list]:
+    """Return a dataset's columns but for images, which no table of text holds.
+
+    Example:
+        >>> import datasets
+        >>> plain_columns(datasets.Dataset.from_dict({"prompt": ["a cat"], "n": [1]}))
+        {'prompt': ['a cat'], 'n': [1]}
+    """
+    kept = [name for name, kind in rows.features.items() if "Image(" not in repr(kind)]
+    return rows.select_columns(kept).to_dict()

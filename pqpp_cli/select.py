@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     import json
 
     from pqpp_cli.output import emit
-    from pqpp_cli.prompt_files import read_prompts
+    from pqpp_cli.texts import read_texts
     from pqpp_datasets.select import (
         embed_captions,
         read_embeddings,
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     if (options.embeddings is None) == (options.encoder is None):
         raise CommandError("give either --embeddings, a .npy file, or --encoder, a model")
     require_faiss()  # both before minutes of embedding
-    captions = read_prompts(given_once(options.captions, "--file", options.file))
+    captions = read_texts(given_once(options.captions, "--file", options.file))
     require_selectable(len(captions), options.count, options.seed, options.iterations)
     if options.embeddings:
         embeddings = read_embeddings(options.embeddings, len(captions))

@@ -90,12 +90,14 @@ def _measured(
     predictor: Predictor, prompts: Sequence[str], targets: tuple[str, ...], progress: bool
 ) -> Uncertain:
     """Ask for predictions with their uncertainty, a part of the prompts at a time."""
-    from tqdm import tqdm
-
     size = predictor.chunk_size
-    starts = range(0, max(len(prompts), 1), size)
-    bar = tqdm(starts, desc=predictor.name, unit=f" x {size} rows", disable=not progress)
+    starts: Iterable[int] = range(0, max(len(prompts), 1), size)
+    if progress:
+        from tqdm.auto import tqdm
+
+        starts = tqdm(starts, desc=predictor.name, unit=f" x {size} rows")
     parts = [
-        predictor.predict_with_uncertainty(prompts[start : start + size], targets) for start in bar
+        predictor.predict_with_uncertainty(prompts[start : start + size], targets)
+        for start in starts
     ]
     return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

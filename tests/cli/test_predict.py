@@ -191,21 +191,21 @@ def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "no prompt"),
+        ([], "standard input: no text came"),
         (["a cat", "--file", "p.csv"], "one of the two"),
         (["a cat", "--target", "mean_hbp"], "did you mean 'mean_hbpp'"),
         (["a cat", "--predictor", "lexica"], "did you mean 'lexical'"),
         (["a cat", "--predictor", "lexical,n_words"], "2 predictors came, one is used"),
         (["a cat", "--predictor", "./absent"], "no folder"),
-        (["--file", "absent.csv"], "absent.csv: No such file"),
+        (["--file", "absent.csv"], "absent.csv: there is no such file"),
         (["--file", "p.xlsx"], "files of type '.xlsx' are not read"),
         (["--file", "other.csv"], "no column 'prompt' among id, caption; name it with --column"),
         (["--file", "broken.jsonl"], "broken.jsonl, line 2: not JSON"),
         (["--file", "number.json"], "record 2: prompt is 7, a text is needed"),
         (["--file", "cut.parquet"], "not Parquet"),
-        (["--file", "latin.txt"], "not UTF-8 at byte 2"),
+        (["--file", "latin.txt"], "latin.txt, line 1: not UTF-8"),
         (["--file", "."], "this is a folder"),
-        (["--file", "surplus.csv"], "surplus.csv, line 3: another number of cells"),
+        (["--file", "surplus.csv"], "surplus.csv, line 3: 3 cells came, the header has 2"),
         (["--file", "open.csv"], "open.csv, line"),
         (["--file", "deep.json"], "not JSON"),
         (["a cat", "names.txt"], "'names.txt' is a file, not a prompt; did you mean --file names"),
@@ -292,3 +292,40 @@ def test_help_has_examples(tmp_path):
         assert done.returncode == 0 and "examples:" in done.stdout
         if command in ("predict", "bench"):
             assert f"(default: {DEFAULT_PREDICTOR}, which" in " ".join(done.stdout.split())
+
+
+def test_all_columns_stay_and_predictions_are_added(tmp_path):
+    (tmp_path / "p.csv").write_text("id;caption;mean_rr;note\n007;A cat.;.5;x\n08;A dog.;1;\n")
+    words = ["--file", "p.csv", "--column", "caption", "--target", "mean_hbpp"]
+    done = run_pqpp("predict", *words, "--output", "out.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["id", "caption", "mean_rr", "note", "mean_hbpp", "distance", "far"]
+    assert [(row["id"], row["mean_rr"], row["note"]) for row in rows] == [
+        ("007", ".5", "x"),
+        ("08", "1", ""),
+    ]
+    alone = run_pqpp(
+        "predict", "A cat.", "A dog.", "--target", "mean_hbpp", "--format", "csv", cwd=tmp_path
+    )
+    values = [row["mean_hbpp"] for row in csv.DictReader(alone.stdout.splitlines())]
+    assert [row["mean_hbpp"] for row in rows] == values
+
+
+def test_a_column_of_the_same_name_is_not_replaced(tmp_path):
+    (tmp_path / "p.jsonl").write_text('{"prompt": "A cat.", "mean_rr": 0.5, "tags": ["x"]}\n')
+    words = ["--file", "p.jsonl", "--target", "mean_rr", "--output", "out.jsonl"]
+    done = run_pqpp("predict", *words, cwd=tmp_path)
+    assert "the input has mean_rr: predictions end in _predicted" in done.stderr
+    (row,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert (row["mean_rr"], row["tags"]) == (0.5, ["x"]) and 0 < row["mean_rr_predicted"] < 1
+
+
+def test_an_input_is_never_the_output(tmp_path):
+    (tmp_path / "p.csv").write_text("prompt\nA cat.\n")
+    (tmp_path / "link.csv").symlink_to("p.csv")
+    for name in ("p.csv", "link.csv", "./p.csv"):
+        done = run_pqpp("predict", "--file", "p.csv", "--output", name, cwd=tmp_path)
+        assert done.returncode == 2 and "is the input p.csv; name another file" in done.stderr
+    assert (tmp_path / "p.csv").read_text() == "prompt\nA cat.\n"
