@@ -4,7 +4,6 @@ One file serves every metric: it belongs to the metric whose module and README l
 """
 
 import ast
-import inspect
 import json
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def build(folder):
     name = find_metric(folder)
     metric = evaluate.load(f"pqpp/{name}")
     card = (folder / "README.md").read_text(encoding="utf-8")
-    arguments = _argument_names(metric)
+    arguments = [*metric.input_names(), *metric.options()]
     example = example_inputs(card)
 
     def compute(*texts):
@@ -73,13 +72,6 @@ def build(folder):
         button = gradio.Button("Compute", variant="primary")
         button.click(compute, inputs=boxes, outputs=gradio.JSON(label="Result"), api_name="compute")
     return page
-
-
-def _argument_names(metric):
-    """The inputs of a metric, then its options."""
-    inputs = metric._feature_names()
-    options = [name for name in inspect.signature(metric._compute).parameters if name not in inputs]
-    return inputs + options
 
 
 def _as_json(value):

@@ -75,18 +75,29 @@ def metric_path(name):
         The path of `<name>/<name>.py`.
 
     Raises:
-        UnknownMetricError: there is no such metric; the message names those there are.
+        UnknownMetricError: there is no such metric; the message names up to three like it.
     """
     known = list_metrics()
     if name in known:
         return _PACKAGE / name / f"{name}.py"
     from pqpp_metrics.errors import UnknownMetricError
 
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{_PREFIX}{close[0]}'?" if close else "."
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
+    hint = f"; did you mean {' or '.join(repr(_PREFIX + one) for one in near)}?" if near else "."
     raise UnknownMetricError(
-        f"there is no metric '{_PREFIX}{name}'{hint} The metrics are: {', '.join(known)}"
+        f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"
     )
+
+
+def card_section(name, heading):
+    """Return the text under a second-level heading of a metric's card.
+
+    Example:
+        >>> card_section("smare", "Source").startswith("Faggioli")
+        True
+    """
+    card = metric_path(name).with_name("README.md").read_text(encoding="utf-8")
+    return card.partition(f"\n## {heading}\n")[2].partition("\n## ")[0].strip()
 
 
 def _resolve_packaged_metrics(factory):

@@ -2,26 +2,24 @@
 
 import numpy as np
 
-from pqpp_metrics import citations, evaluate_module
+from pqpp_metrics import forms, metric, modules
 from pqpp_metrics.functional import richhf_consolidation
 
 
-class RichhfConsolidation(evaluate_module.Metric):
+class RichhfConsolidation(
+    modules.base(), function=richhf_consolidation, inputs=forms.FEEDBACK, each="image"
+):
     """Mean score over images and kinds of score, with the consolidated feedback of every image."""
 
-    def _info(self):
-        return evaluate_module.info(
-            richhf_consolidation, evaluate_module.FEEDBACK, citations.RICHHF
-        )
-
-    def _compute(self, scores, keyword_labels, points, height, width, ties="aligned"):
-        images = [
-            richhf_consolidation(*image, height=height, width=width, ties=ties)
-            for image in zip(scores, keyword_labels, points, strict=True)
-        ]
+    @classmethod
+    def results(cls, inputs, options):
+        """The mean score, and the consolidated feedback of every image."""
+        images = [richhf_consolidation(*image, **options) for image in zip(*inputs, strict=True)]
         means = np.concatenate([image["scores"] for image in images])
-        return evaluate_module.per_item("richhf_consolidation", means) | {
-            "scores": [image["scores"].tolist() for image in images],
-            "keyword_labels": [image["keyword_labels"].tolist() for image in images],
-            "heatmaps": [image["heatmap"].tolist() for image in images],
-        }
+        return metric.per_item("richhf_consolidation", means) | forms.plain(
+            {
+                "scores": [image["scores"] for image in images],
+                "keyword_labels": [image["keyword_labels"] for image in images],
+                "heatmaps": [image["heatmap"] for image in images],
+            }
+        )

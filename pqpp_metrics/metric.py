@@ -1,0 +1,128 @@
+"""A metric with its inputs, options and result, as evaluate and the command line need it."""
+
+import inspect
+from typing import ClassVar
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.forms import converted, fitting_form, plain
+
+_NEEDED = inspect.Parameter.empty
+
+
+class Metric:
+    """A function of `pqpp_metrics.functional` with the forms of its inputs.
+
+    A subclass names them as class arguments: `function`, whose first parameters are the inputs and
+    whose others are the options; `inputs`, one of `pqpp_metrics.forms`; `each`, what a row is,
+    where the function takes one row and not all; `kept`, which keys of such a row's dict the result
+    lists (None: all); `takes_groups`, whether a file's whole column is one entry of its own length.
+    """
+
+    function: ClassVar
+    forms: ClassVar[tuple]
+    each: ClassVar[str | None]
+
+    def __init_subclass__(
+        cls, function=None, inputs=(), each=None, kept=None, takes_groups=False, **kwargs
+    ):
+        """Keep what a metric's module declares."""
+        super().__init_subclass__(**kwargs)
+        if function is not None:
+            cls.function, cls.forms, cls.each = staticmethod(function), inputs, each
+            cls.kept, cls.takes_groups = kept, takes_groups
+
+    @classmethod
+    def input_names(cls):
+        """The names of the inputs."""
+        return list(cls.forms[0])
+
+    @classmethod
+    def options(cls):
+        """Option to its default; where there is none, `inspect.Parameter.empty`."""
+        parameters = list(inspect.signature(cls.function).parameters.values())
+        return {one.name: one.default for one in parameters[len(cls.forms[0]) :]}
+
+    @classmethod
+    def score(cls, inputs, options=None):
+        """Check the inputs and compute the metric; the result is that of `evaluate.compute`.
+
+        Args:
+            inputs: Input to a sequence of entries.
+            options: Option to value.
+
+        Raises:
+            MetricInputError: what the metric cannot use, in one line.
+        """
+        cls.check_options(inputs | (options or {}))
+        form = fitting_form(inputs, cls.forms, cls.each or "item")
+        columns = {name: converted(inputs[name], entry.kind) for name, entry in form.items()}
+        try:
+            return cls.computed(list(columns.values()), options or {})
+        except MetricInputError as error:
+            raise type(error)(cls.in_own_words(str(error))) from None
+
+    @classmethod
+    def check_options(cls, given):
+        """Raise for an input or option that this metric does not have."""
+        name, inputs, options = cls.function.__name__, cls.input_names(), cls.options()
+        unknown = [key for key in given if key not in inputs and key not in options]
+        if unknown:
+            raise MetricInputError(
+                f"`{name}` has no input or option `{unknown[0]}`; its inputs are "
+                f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
+            )
+
+    @classmethod
+    def computed(cls, inputs, options):
+        """Compute from checked inputs, in their order; raise where an option is lacking."""
+        lacking = [name for name, default in cls.options().items() if default is _NEEDED]
+        lacking = [name for name in lacking if options.get(name) is None]
+        if lacking:
+            raise MetricInputError(f"the option `{lacking[0]}` is missing; it has no default")
+        return cls.results(inputs, options)
+
+    @classmethod
+    def results(cls, inputs, options):
+        """The function's result, or those of every row, as a dict of plain values."""
+        name = cls.function.__name__
+        if cls.each is None:
+            return cls.shaped(cls.function(*inputs, **options))
+        rows = [cls.function(*row, **options) for row in zip(*inputs, strict=True)]
+        if not isinstance(rows[0], dict):
+            return per_item(name, [float(row) for row in rows])
+        kept = [key for key in rows[0] if key != name] if cls.kept is None else cls.kept
+        columns = {key: [row[key] for row in rows] for key in kept}
+        return per_item(name, [row[name] for row in rows], **columns)
+
+    @classmethod
+    def shaped(cls, result):
+        """What the function returned as a dict, with the mean where the main value is an array."""
+        name = cls.function.__name__
+        result = dict(result) if isinstance(result, dict) else {name: result}
+        if np.ndim(result[name]):
+            return per_item(name, result.pop(name), **result)
+        return plain(result)
+
+    @classmethod
+    def in_own_words(cls, message):
+        """Name the inputs in a function's error as the metric names them."""
+        theirs = inspect.signature(cls.function).parameters
+        for their, our in zip(theirs, cls.forms[0], strict=False):
+            message = message.replace(f"`{their}`", f"`{our}`")
+        return message
+
+
+def per_item(name, scores, **companions):
+    """Results of a metric with one value an item: its mean, the values, and companions.
+
+    Args:
+        name: The key of the mean.
+        scores: NaN for an item without a value, which the mean leaves out.
+        **companions: Arrays that go with the scores.
+    """
+    scores = np.asarray(scores)
+    valued = scores[~np.isnan(scores)]
+    mean = float(valued.mean()) if valued.size else float("nan")
+    return plain({name: mean, "scores": scores} | companions)
