@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, predictors, rows, targets) -> None:
 def read_metrics(options: argparse.Namespace, rows, targets):
     """Return the table's columns, and each metric in the order of the benchmark's rows."""
     from pqpp_cli.errors import CommandError
-    from pqpp_cli.metric_files import read_table
+    from pqpp_files.read_table import read_table
     from pqpp_models.bench.automatic_metrics import KEYS, automatic_cells, values_by_prompt
 
     if options.metrics is None:
@@ -48,10 +48,14 @@ def read_metrics(options: argparse.Namespace, rows, targets):
         if not sign:
             raise CommandError(f"--metric {text}: COLUMN=TARGET is needed, like hpsv2=sdxl_hbpp")
         named[column.strip()] = target.strip()
-    frame = read_table(options.metrics)
-    numbers = [name for name in frame.columns if frame[name].dtype.kind in "fiu"]
-    numbers = [str(name) for name in numbers if name not in KEYS]
+    kinds = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+    found = read_table(options.metrics, kinds=kinds)
+    table = {name: found[name] if name in KEYS else found.values(name) for name in found.columns}
+    numbers = [
+        name
+        for name, cells in table.items()
+        if name not in KEYS and all(one is None or type(one) in (int, float) for one in cells)
+    ]
     cells = automatic_cells(numbers, named, targets)
-    table = {name: frame[name].tolist() for name in frame.columns}
     columns = {name: rows[name][:] for name in KEYS if name in rows.column_names}
     return cells, values_by_prompt(table, columns, [cell.reference for cell in cells])

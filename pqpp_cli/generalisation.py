@@ -138,14 +138,11 @@ def _file_set(text: str):
     from pathlib import Path
 
     from pqpp_cli.errors import CommandError
-    from pqpp_cli.metric_files import read_column
+    from pqpp_files.read_table import read_table
     from pqpp_models.bench.generalisation import ScoredPrompts
 
     path, colon, column = text.rpartition(":")
     if not colon or not path:
         raise CommandError(f"--dataset {text}: FILE:COLUMN is needed, the column of the scores")
-    prompts = read_column("prompt", f"{path}:prompt")
-    scores = read_column(column, f"{path}:{column}")
-    if not all(isinstance(score, int | float) for score in scores):
-        raise CommandError(f"{path}: column {column!r} does not hold numbers; name another one")
-    return ScoredPrompts(Path(path).stem, prompts, scores)
+    table = read_table(path, ["prompt", column])
+    return ScoredPrompts(Path(path).stem, table.texts("prompt"), table.numbers(column))

@@ -1,16 +1,17 @@
 """Reading a metric's inputs from the files that people have them in."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pqpp_cli.errors import CommandError
+from pqpp_files.read_table import Table, read_table
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _TREC = (".run", ".qrels", ".trec", ".txt")
 # What the rows of several files are joined by, the first that all have; ids are read as text.
 _KEYS = ("id", "query_id", "prompt_id", "prompt")
 _IDS = (*_KEYS, "prompt_ids")
+_TRUTH = {"True": True, "true": True, "False": False, "false": False}
 
 
 def read_inputs(
@@ -37,48 +38,41 @@ def read_inputs(
         documents that the run does not hold.
 
     Raises:
-        CommandError: If an input is missing or unknown, a file does not hold it, or ids of two
-            files do not fit each other.
+        CommandError: If an input is missing or unknown, or ids of two files do not fit.
+        FileError: If a file is not there, is damaged or lacks a column.
     """
     unknown = [name for name in files if name not in names]
     lacking = [name for name in names if name not in files]
     if unknown or lacking:
         what = f"{unknown[0]} is no input" if unknown else f"{lacking[0]} is missing"
-        given = " ".join(_spelled(name) for name in names)
-        raise CommandError(f"{metric}: {what}; give {given}")
+        raise CommandError(f"{metric}: {what}; give {' '.join(map(spelled, names))}")
     paths = {name: split_columns(files[name])[0] for name in names}
     suffixes = {Path(path).suffix.lower() for path in paths.values()}
     if suffixes & set(_TREC):
         return _read_trec(metric, files, suffixes, missing)
-    ids = [split_columns(files[name])[1] for name in names if name in _IDS]
-    frames = {path: _known_table(path, ids) for path in dict.fromkeys(paths.values())}
-    taken = {name: _columns_of(name, files[name], frames[paths[name]]) for name in names}
-    values = {name: _rows(frames[paths[name]], taken[name]) for name in names}
+    tables = {path: read_table(path, kinds=_TABLES) for path in dict.fromkeys(paths.values())}
+    taken = {name: _columns_of(name, files[name], tables[paths[name]]) for name in names}
+    values = {name: _rows(name, tables[paths[name]], taken[name]) for name in names}
     if groups and not any(isinstance(column[0], list) for column in values.values() if column):
         return {name: [column] for name, column in values.items()}
-    used = {path: set() for path in frames}
+    used = {path: set() for path in tables}
     for name, columns in taken.items():
         used[paths[name]] |= set(columns) if isinstance(columns, list) else {columns}
-    rows = _rows_by_id(frames, used, missing)
+    rows = _rows_by_id(tables, used, missing)
     return {
         name: [column[row] for row in rows[paths[name]]] if rows else column
         for name, column in values.items()
     }
 
 
-def _spelled(name: str) -> str:
+def spelled(name: str) -> str:
+    """Return how an input is given on the command line."""
     plain = name in ("predictions", "references")
     return f"--{name} FILE" if plain else f"--input {name}=FILE"
 
 
 def split_columns(text: str) -> tuple[str, str | None]:
     """Part FILE:COLUMN; a file of that whole name wins.
-
-    Args:
-        text: `FILE` or `FILE:COLUMN`.
-
-    Returns:
-        The file and the column, None where none is named.
 
     Example:
         >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
@@ -113,93 +107,67 @@ def _read_trec(
     }
 
 
-def read_column(name: str, text: str) -> list:
-    """Read a column of a table.
-
-    Args:
-        name: The column that is taken where `text` names none.
-        text: `FILE`, `FILE:COLUMN`, or `FILE:COLUMN,COLUMN,...` for one list a row.
-
-    Raises:
-        CommandError: If the file is of another type, damaged, or has no such column.
-    """
-    path, column = split_columns(text)
-    frame = _known_table(path, [column] if name in _IDS else [])
-    return _rows(frame, _columns_of(name, text, frame))
-
-
-def _known_table(path: str, ids: Sequence[str | None]):
-    """Read a table, or say what files a metric takes."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in _TABLES:
-        raise CommandError(
-            f"{path}: files of type {suffix!r} are not read; use one of {', '.join(_TABLES)}, or "
-            f"for rankings {', '.join(_TREC)}"
-        )
-    return read_table(path, ids)
-
-
-def _columns_of(name: str, text: str, frame) -> str | list[str]:
+def _columns_of(name: str, text: str, table: Table) -> str | list[str]:
     """Return the column that an input is in, or the several whose values are one list a row."""
     path, column = split_columns(text)
     if column is not None:
-        if column in frame:
+        if column in table:
             return column
         parts = [part.strip() for part in column.split(",")]
-        absent = [part for part in parts if part not in frame]
-        if absent:
-            raise CommandError(f"{path}: no column {absent[0]!r} among {_names(frame)}")
+        for part in parts:
+            _ = table[part]  # refuses a column that is not there
         return parts
-    if name in frame:
+    if name in table:
         return name
-    plain = [one for one in frame.columns if one not in _IDS] or list(frame.columns)
+    plain = [one for one in table.columns if one not in _IDS] or list(table.columns)
     if len(plain) == 1:
         return plain[0]
-    if Path(path).suffix.lower() in (".csv", ".tsv") and _is_of_one_kind(frame[plain]):
+    if _is_separated(path) and len({_is_numeric(_values(table, one)) for one in plain}) == 1:
         return plain
     raise CommandError(
-        f"{path}: no column {name!r} among {_names(frame)}; name one by {path}:COLUMN"
+        f"{path}: no column {name!r} among {', '.join(table.columns)[:200]}; name one by "
+        f"{path}:COLUMN"
     )
 
 
-def _is_of_one_kind(frame) -> bool:
-    """Tell whether a table holds nothing but numbers, or nothing but text."""
-    from pandas.api.types import is_string_dtype
-
-    numeric = [kind.kind in "fiub" for kind in frame.dtypes]
-    return all(numeric) or all(is_string_dtype(frame[name]) for name in frame)
+def _is_numeric(values: Sequence) -> bool:
+    return all(value is None or isinstance(value, int | float) for value in values)
 
 
-def _names(frame) -> str:
-    return ", ".join(map(str, frame.columns))[:200]
+def _values(table: Table, column: str) -> list:
+    """Return a column with its numbers as such, and the truth values of a CSV file."""
+    values = table.values(column)
+    if _is_separated(table.path) and set(values) <= _TRUTH.keys():
+        return [_TRUTH[one] for one in values]
+    return values
 
 
-def _rows(frame, columns: str | list[str]) -> list:
+def _is_separated(path: str) -> bool:
+    return Path(path.lower().removesuffix(".gz")).suffix in (".csv", ".tsv")
+
+
+def _rows(name: str, table: Table, columns: str | list[str]) -> list:
     """Return the values of a column, or one list a row of several columns."""
-    if not isinstance(columns, list):
-        return _values(frame[columns])
-    if all(kind.kind in "fiub" for kind in frame[columns].dtypes):
-        return frame[columns].to_numpy(dtype=float).tolist()
-    return [list(row) for row in zip(*(_values(frame[one]) for one in columns), strict=True)]
+    if isinstance(columns, list):
+        return list(map(list, zip(*(_values(table, one) for one in columns), strict=True)))
+    if name in _IDS or columns in _IDS:
+        return [None if one == "" else one for one in table[columns]]
+    return _values(table, columns)
 
 
-def _values(column) -> list:
-    return [value.tolist() if hasattr(value, "tolist") else value for value in column]
-
-
-def _rows_by_id(frames: Mapping, used: Mapping[str, set], missing: str) -> dict[str, list] | None:
+def _rows_by_id(tables: Mapping, used: Mapping[str, set], missing: str) -> dict[str, list] | None:
     """Return, for each file, its rows in the order of the ids of the first; None: as they are."""
     for key in _KEYS:
         # A column that is scored is no name of its row.
-        holders = [path for path in frames if key in frames[path] and key not in used[path]]
+        holders = [path for path in tables if key in tables[path] and key not in used[path]]
         if len(holders) < 2:
             continue
-        ids = {path: _ids(frames[path][key]) for path in holders}
+        ids = {path: list(map(_as_text, tables[path][key])) for path in holders}
         alike = len({tuple(own) for own in ids.values()}) == 1
-        if len(holders) == len(frames):
+        if len(holders) == len(tables):
             return None if alike else _joined(key, ids, missing)
         if not alike:
-            other = next(path for path in frames if path not in holders)
+            other = next(path for path in tables if path not in holders)
             raise CommandError(
                 f"{holders[0]} and {holders[1]} differ in {key!r}, which {other} does not have; "
                 "add it there"
@@ -207,14 +175,11 @@ def _rows_by_id(frames: Mapping, used: Mapping[str, set], missing: str) -> dict[
     return None
 
 
-def _ids(column) -> list[str]:
-    """Return a column's ids as text; the empty text where there is none."""
-    import pandas as pd
-
-    known = column.dropna()
-    whole = pd.api.types.is_float_dtype(column) and (known % 1 == 0).all()
-    texts = (str(int(value) if whole else value) for value in known)
-    return ["" if empty else next(texts) for empty in column.isna()]
+def _as_text(one) -> str:
+    """Return an id as text, 7.0 as 7; the empty text where there is none."""
+    if one is None or one != one:
+        return ""
+    return str(int(one) if isinstance(one, float) and one.is_integer() else one)
 
 
 def _joined(key: str, ids: Mapping[str, list[str]], missing: str) -> dict[str, list[int]]:
@@ -241,49 +206,3 @@ def _joined(key: str, ids: Mapping[str, list[str]], missing: str) -> dict[str, l
         raise CommandError(f"{' and '.join(ids)} have no {key} in common; give files that do")
     kept = [one for one in next(iter(places.values())) if one in common]
     return {path: [own[one] for one in kept] for path, own in places.items()}
-
-
-def read_table(path: str, ids: Sequence[str | None] = ()):
-    """Read a table as a pandas `DataFrame`; of a CSV file the ids as text.
-
-    Args:
-        path: A CSV, TSV, JSON, JSONL or Parquet file.
-        ids: Columns that hold ids, beside those that are called so.
-
-    Raises:
-        CommandError: If it is of another type, or damaged.
-    """
-    import pandas as pd
-
-    suffix = Path(path).suffix.lower()
-    if suffix not in _TABLES:
-        raise CommandError(
-            f"{path}: files of type {suffix!r} are not read; use one of {', '.join(_TABLES)}"
-        )
-    try:
-        if suffix in (".csv", ".tsv"):
-            separator = "," if suffix == ".csv" else "\t"
-            # A blank line is a row without a value, not no row: pairs must stay pairs.
-            table = {"sep": separator, "skip_blank_lines": False}
-            header = pd.read_csv(path, nrows=0, **table).columns
-            # As a number the id 007 would become 7.
-            texts = {*_IDS, *ids}
-            held = [name for name in header if name in texts]
-            # And the prompt "None" would be none; only an empty cell is.
-            found = pd.read_csv(path, converters=dict.fromkeys(held, str), **table)
-            return found.assign(**{name: found[name].replace("", None) for name in held})
-        if suffix == ".parquet":
-            return pd.read_parquet(path)
-        text = Path(path).read_text("utf-8-sig")
-        records = (
-            [json.loads(line) for line in text.splitlines() if line.strip()]
-            if suffix == ".jsonl"
-            else json.loads(text)
-        )
-    except (ValueError, RecursionError, pd.errors.ParserError) as error:
-        raise CommandError(f"{path}: not readable as {suffix[1:]} ({error}); correct it") from None
-    if not isinstance(records, list) or not records:
-        raise CommandError(f"{path}: a list of values or of objects is needed")
-    if not all(isinstance(record, dict) for record in records):
-        records = [{"value": record} for record in records]
-    return pd.DataFrame({key: [r.get(key) for r in records] for key in records[0]})

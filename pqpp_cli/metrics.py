@@ -105,14 +105,19 @@ def _complete(prefix: str, **_) -> list[str]:
 def _list(options: argparse.Namespace) -> None:
     from tabulate import tabulate
 
+    from pqpp_metrics.modules import load_metric
     from pqpp_metrics.registration import list_metrics
 
-    rows = [(name, _card(name)[0]["description"]) for name in list_metrics()]
-    print(tabulate(rows, ("metric", "what it is"), maxcolwidths=[None, 70]))
+    rows = []
+    for name in list_metrics():
+        needs = ", ".join(load_metric(name).input_names())
+        rows.append((name, needs, _description(name)))
+    print(tabulate(rows, ("metric", "needs", "what it is"), maxcolwidths=[None, 34, 60]))
+    print("\npqpp metrics show NAME tells what each input, option and result is")
 
 
 def _show(options: argparse.Namespace) -> None:
-    print(_card(_known(options.name))[1].strip())
+    print(_card(_known(options.name)).split("---\n", 2)[2].strip())
 
 
 def _known(name: str) -> str:
@@ -122,14 +127,15 @@ def _known(name: str) -> str:
     return name
 
 
-def _card(name: str) -> tuple[dict, str]:
-    """Return the front matter and the body of a metric's card."""
-    import yaml
-
+def _card(name: str) -> str:
     from pqpp_metrics.registration import metric_path
 
-    _, front, body = metric_path(name).with_name("README.md").read_text("utf-8").split("---\n", 2)
-    return yaml.safe_load(front), body
+    return metric_path(name).with_name("README.md").read_text("utf-8")
+
+
+def _description(name: str) -> str:
+    """Return the description in the front matter of a metric's card, without a parser of YAML."""
+    return " ".join(_card(name).partition("description: >-\n")[2].partition("\n---")[0].split())
 
 
 def _compute(options: argparse.Namespace) -> None:
@@ -141,30 +147,18 @@ def _compute(options: argparse.Namespace) -> None:
     files |= dict(_pair(text, "--input") for text in options.input)
     _refuse_to_overwrite(files, options.output)
     chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
-    import inspect
-
-    import evaluate
-
-    import pqpp_metrics  # noqa: F401 (registers, also where the start-up files are switched off)
     from pqpp_metrics.errors import InputFormError
+    from pqpp_metrics.modules import load_metric
 
-    metric = evaluate.load(f"pqpp/{name}")
-    names = _input_names(metric)
-    inputs = read_inputs(name, names, files, options.missing, metric.takes_groups)
-    if "unretrieved" not in inspect.signature(metric._compute).parameters:
-        inputs.pop("unretrieved", None)  # what the run misses does not matter to every metric
+    metric = load_metric(name)
+    inputs = read_inputs(name, metric.input_names(), files, options.missing, metric.takes_groups)
+    unretrieved = inputs.pop("unretrieved", None)
+    if "unretrieved" in metric.options():  # what the run misses does not matter to every metric
+        chosen = {"unretrieved": unretrieved} | chosen
     try:
-        result = metric.compute(**inputs, **chosen)
-    except ValueError as error:
-        if isinstance(error, InputFormError):
-            raise CommandError(f"{name}: {error}; {_COLUMNS}") from None
-        # evaluate's own message quotes the data over many lines; ours are one line.
-        if "must be of the following format" in str(error) or "\n" in str(error):
-            wanted = ", ".join(f"{key} from {value}" for key, value in files.items())
-            raise CommandError(
-                f"{name} cannot use {wanted}; {_COLUMNS} (see pqpp metrics show {name})"
-            ) from None
-        raise
+        result = metric.score(inputs, chosen)
+    except InputFormError as error:
+        raise CommandError(f"{name}: {error}; {_COLUMNS}") from None
     emit(_formatted(options.format, result), options.output)
 
 
@@ -194,11 +188,6 @@ def _push(options: argparse.Namespace) -> None:
         )
     for name in chosen:
         push_with(push_metric, name, options.repository if slash else f"{owner}/{name}", options)
-
-
-def _input_names(metric) -> list[str]:
-    features = metric.features
-    return list(features[0] if isinstance(features, list) else features)
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -82,7 +82,7 @@ def metric_path(name):
         return _PACKAGE / name / f"{name}.py"
     from pqpp_metrics.errors import UnknownMetricError
 
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
+    near = difflib.get_close_matches(name, known, n=3)
     hint = f"; did you mean {' or '.join(repr(_PREFIX + one) for one in near)}?" if near else "."
     raise UnknownMetricError(
         f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"

@@ -1,6 +1,8 @@
 """`pqpp metrics`: from files, without Python."""
 
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -126,8 +128,10 @@ def test_other_inputs_and_lists(tmp_path, compute):
         (["kendall_qpp", "--predictions", "a.csv:z", "--references", "a.csv:x"], "no column 'z'"),
         (["kendall_qpp", "--predictions", "a.csv", "--references", "a.csv"], "name one by a.csv:"),
         (["kendall_qpp", "--predictions", "a.xls", "--references", "a.csv"], "'.xls' are not read"),
-        (["kendall_qpp", "--predictions", "b.json", "--references", "a.csv:x"], "not readable as"),
-        (["kendall_qpp", "--predictions", "no.csv", "--references", "a.csv:x"], "No such file"),
+        (["kendall_qpp", "--predictions", "b.json", "--references", "a.csv:x"], "b.json: not JSON"),
+        (["kendall_qpp", "--predictions", "no.csv", "--references", "a.csv:x"], "no such file"),
+        (["kendall_qpp", "--predictions", "n.parquet", "--references", "a.csv:x"], "no such file"),
+        (["ndcg", "--predictions", "n.run", "--references", "n.qrels"], "No such file"),
         (["kendall_qpp", "--predictions", "a.csv:y", "--references", "a.csv:x"], "numbers"),
         (
             ["kendall_qpp", "--predictions", "n.csv", "--references", "n.csv"],
@@ -329,3 +333,52 @@ def test_a_wrong_seed_is_one_line(tmp_path, pqpp):
         done = pqpp("compute", "paired_bootstrap", *files, *other, "--option", f"seed={seed}")
         assert done.value == 2 and "an integer of at least 0" in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_without_evaluate_or_pandas(tmp_path):
+    """What a metric of a tiny file costs is the start of Python, numpy and the function itself."""
+    (tmp_path / "p.csv").write_text("p,r\n1,1\n2,3\n3,2\n")
+    files = ["--predictions", "p.csv:p", "--references", "p.csv:r"]
+    code = """
+import resource, sys
+from pqpp_cli.main import main
+for words in (["list"], ["compute", "pearson_qpp", *sys.argv[1:]]):
+    assert main(["metrics", *words]) == 0
+    heavy = {"evaluate", "datasets", "pandas", "pyarrow", "torch", "scipy.stats"} & {*sys.modules}
+    assert not heavy, heavy
+used = resource.getrusage(resource.RUSAGE_SELF)
+print("seconds", used.ru_utime + used.ru_stime)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *files], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pearson_qpp" in done.stdout and "0.5" in done.stdout
+    assert float(done.stdout.split()[-1]) < 3  # on a slow, shared machine; 0.5 on a free one
+
+
+def test_an_unknown_name_suggests_three(pqpp):
+    done = pqpp("compute", "kendal", "--predictions", "a.csv", "--references", "a.csv")
+    assert done.value == 2 and "did you mean 'pqpp/kendall_qpp'" in done.stderr
+    assert done.stderr.count("pqpp/") <= 4 and "metrics list" in done.stderr
+
+
+def test_list_says_what_each_needs(pqpp):
+    (line,) = [line for line in pqpp("list").stdout.splitlines() if line.startswith("hbpp ")]
+    assert "labels, prompt_ids" in line and "How well a text-to-image model" in line
+
+
+def test_truth_values_of_a_csv_file_are_numbers(tmp_path, compute):
+    (tmp_path / "m.csv").write_text("match,task\nTrue,a\nFalse,a\nTrue,b\nTrue,b\n")
+    found = compute("match_rate", "--input", "matches=m.csv:match", "--input", "groups=m.csv:task")
+    assert found["match_rate"] == 0.75
+
+
+def test_an_option_without_a_default_must_be_given(tmp_path, pqpp):
+    record = {"scores": [[4]], "keyword_labels": [[1]], "points": [[]]}
+    (tmp_path / "f.jsonl").write_text(json.dumps(record))
+    inputs = [word for name in record for word in ("--input", f"{name}=f.jsonl")]
+    done = pqpp("compute", "richhf_consolidation", *inputs, "--option", "height=4")
+    assert done.value == 2 and "the option `width` is missing" in done.stderr
+    done = pqpp("compute", "kendall_qpp", "--predictions", "f.jsonl", "--references", "f.jsonl")
+    assert done.value == 2 and done.stderr.count("\n") == 1

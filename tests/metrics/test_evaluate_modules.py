@@ -15,6 +15,7 @@ from metrics.module_cases import CASES
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import InputFormError, MetricInputError
+from pqpp_metrics.modules import load_metric
 
 NAMES = registration.list_metrics()
 
@@ -48,6 +49,13 @@ def test_the_main_value_is_under_the_module_name(name):
     assert math.isfinite(result[name])
     assert result[name] == pytest.approx(case.value(), abs=1e-12)
     json.dumps(result)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_evaluate_the_result_is_the_same(name):
+    case = CASES[name]
+    whole = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
+    assert same(load_metric(name).score(case.inputs, case.options), whole)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -77,7 +77,8 @@ def test_an_unknown_name_is_one_clear_error():
         evaluate.load("pqpp/kendal_qpp")
     assert isinstance(caught.value, FileNotFoundError)
     assert "\n" not in str(caught.value)
-    assert all(name in str(caught.value) for name in registration.list_metrics())
+    named = [name for name in registration.list_metrics() if f"'pqpp/{name}'" in str(caught.value)]
+    assert 1 <= len(named) <= 3
     for name in ("", "..", "../errors", "hbpp/", "functional", "app"):
         with pytest.raises(UnknownMetricError):
             evaluate.load(f"pqpp/{name}")
