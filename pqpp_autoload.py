@@ -12,12 +12,15 @@ import os
 import sys
 
 # Which library module is wrapped when it appears, and which of our modules knows how.
-_PLUGINS = {
-    "datasets.load": "pqpp_datasets.registration",
-    "evaluate.loading": "pqpp_metrics.registration",
-    "transformers.models.auto.configuration_auto": "pqpp_models.registration",
-    "transformers.pipelines": "pqpp_models.registration",
-}
+_PLUGINS = (
+    ("datasets.load", "pqpp_datasets.registration"),
+    ("evaluate.loading", "pqpp_metrics.registration"),
+    ("transformers.models.auto.configuration_auto", "pqpp_models.registration"),
+    ("transformers.models.auto.configuration_auto", "pqpp_feedback.registration"),
+    ("transformers.pipelines", "pqpp_models.registration"),
+    ("transformers.pipelines", "pqpp_feedback.registration"),
+    ("pqpp_models.hub", "pqpp_feedback.registration"),
+)
 
 # What site-packages must hold for the interpreter to run `start`; from Python 3.15 on the second
 # one is used (PEP 829). The guard keeps a half-removed installation from printing at every start.
@@ -37,7 +40,7 @@ def start():
     try:
         if is_disabled():
             return
-        for module_name, plugin in _PLUGINS.items():
+        for module_name, plugin in _PLUGINS:
             _arrange(module_name, plugin)
     except Exception as error:
         _warn(error, *plugins())
@@ -45,7 +48,7 @@ def start():
 
 def plugins():
     """Return the modules of ours that register something, in order."""
-    return list(dict.fromkeys(_PLUGINS.values()))
+    return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
 
 
 def _arrange(module_name, plugin):

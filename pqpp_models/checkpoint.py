@@ -37,6 +37,8 @@ EXTRA_FILES = (
     "vocab.txt",
 )
 """What tokenizers, image processors and ONNX add to a checkpoint; no code, no pickle."""
+FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
+"""Only these are ever fetched, pushed or removed."""
 Tensors = dict[str, NDArray[Any]]
 
 
@@ -210,7 +212,7 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
     if place.exists() and not place.is_dir():
         raise CheckpointError(f"{place} is a file; name a folder to save the predictor in")
     names = {entry.name for entry in place.iterdir()} if place.exists() else set()
-    foreign = sorted(names - {CONFIG, WEIGHTS, CARD, *EXTRA_FILES})
+    foreign = sorted(names - {*FILES})
     remedy = f"name a new or empty folder, or one with an older {kind!r}"
     if foreign:
         raise CheckpointError(f"{place} holds other things ({', '.join(foreign[:3])}); {remedy}")

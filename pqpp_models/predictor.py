@@ -11,9 +11,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models import hub, registry
+from pqpp_hub import is_repository_id
+from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, Tensors, read_config, read_tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.fetch import fetch_checkpoint
 from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
 
@@ -279,8 +281,8 @@ def _folder_from_hub(
 ) -> Path:
     if folder.is_file():
         raise CheckpointError(f"{folder} is a file; give the folder that holds {CONFIG}")
-    if hub.is_repository_id(name):
-        return hub.fetch_checkpoint(name, revision, cache_dir, token)
+    if is_repository_id(name):
+        return fetch_checkpoint(name, revision, cache_dir, token)
     if "/" in name or os.sep in name:
         raise CheckpointError(f"there is no folder {folder}; check the path")
     raise registry.unknown_predictor(name)

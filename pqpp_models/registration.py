@@ -9,73 +9,62 @@ import importlib
 import threading
 
 TASK = "prompt-performance-prediction"
-FEEDBACK_TASK = "rich-human-feedback"
-
-# model_type -> module and class of the configuration, module and class of the model.
-MODELS = {
-    "bert_predictor": (
-        "pqpp_models.bert.configuration_bert_predictor:BertPredictorConfig",
-        "pqpp_models.bert.modeling_bert_predictor:BertForPerformancePrediction",
-    ),
-    "clip_predictor": (
-        "pqpp_models.clip.configuration_clip_predictor:ClipPredictorConfig",
-        "pqpp_models.clip.modeling_clip_predictor:ClipForPerformancePrediction",
-    ),
-    "correlation_cnn": (
-        "pqpp_models.correlation_cnn.configuration_correlation_cnn:CorrelationCnnConfig",
-        "pqpp_models.correlation_cnn.modeling_correlation_cnn:"
-        "CorrelationCnnForPerformancePrediction",
-    ),
-    "rahf": (
-        "pqpp_feedback.rahf.configuration_rahf:RahfConfig",
-        "pqpp_feedback.rahf.modeling_rahf:RahfForRichFeedback",
-    ),
-}
-
-# Task -> module and class of the pipeline, and its kind in transformers' words.
-PIPELINES = {
-    TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text"),
-    FEEDBACK_TASK: ("pqpp_feedback.rahf.pipeline:RichHumanFeedbackPipeline", "multimodal"),
-}
 
 _lock = threading.Lock()
 
 
-def register() -> None:
-    """Register with transformers, now or as soon as it is imported; idempotent.
-
-    Example:
-        >>> register()
-    """
-    import pqpp_autoload
-
-    for name in _PATCHES:
-        pqpp_autoload.when_imported(name, patch)
-
-
-def patch(module) -> None:
-    """Register what belongs to an imported module of transformers; idempotent.
+class Registration:
+    """What a package registers with transformers.
 
     Args:
-        module: One of the modules named in `_PATCHES`.
+        models: By `model_type`, "module:Class" of the configuration and of the model.
+        pipelines: By task, "module:Class" of the pipeline, and its kind in transformers' words.
     """
-    with _lock:
-        _PATCHES[module.__name__](module)
 
+    def __init__(self, models, pipelines):
+        self.models, self.pipelines = models, pipelines
+        self._patches = {
+            "transformers.models.auto.configuration_auto": self._register_configs,
+            "transformers.pipelines": self._register_pipelines,
+        }
 
-def announce(config_class) -> None:
-    """Tell `AutoModel` which model a configuration belongs to; called where that is defined.
+    def register(self) -> None:
+        """Register with transformers, now or as soon as it is imported; idempotent."""
+        import pqpp_autoload
 
-    Args:
-        config_class: A configuration whose `model_type` is in `MODELS`.
-    """
-    import pqpp_autoload
+        for name in self._patches:
+            pqpp_autoload.when_imported(name, self.patch)
 
-    def add(module):
-        model = _Deferred.of(MODELS[config_class.model_type][1])
-        module.MODEL_MAPPING.register(config_class, model, exist_ok=True)
+    def patch(self, module) -> None:
+        """Register what belongs to an imported module of transformers; idempotent."""
+        with _lock:
+            self._patches[module.__name__](module)
 
-    pqpp_autoload.when_imported("transformers.models.auto.modeling_auto", add)
+    def announce(self, config_class) -> None:
+        """Tell `AutoModel` the model of a configuration; called where the latter is defined."""
+        import pqpp_autoload
+
+        def add(module):
+            model = _Deferred.of(self.models[config_class.model_type][1])
+            module.MODEL_MAPPING.register(config_class, model, exist_ok=True)
+
+        pqpp_autoload.when_imported("transformers.models.auto.modeling_auto", add)
+
+    def _register_configs(self, module) -> None:
+        for model_type, (config, _) in self.models.items():
+            module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
+
+    def _register_pipelines(self, module) -> None:
+        from transformers import AutoModel
+
+        # The pipelines' own modules may be what is importing transformers right now.
+        registry = module.PIPELINE_REGISTRY
+        for task, (path, kind) in self.pipelines.items():
+            if task not in registry.supported_tasks:
+                impl = _Deferred.of(path)
+                registry.register_pipeline(
+                    task, impl, pt_model=AutoModel, default=_NoDefault(task), type=kind
+                )
 
 
 def announce_processor(config_class, path) -> None:
@@ -83,7 +72,7 @@ def announce_processor(config_class, path) -> None:
 
     Args:
         config_class: The model's configuration.
-        path: Module and class of the processor.
+        path: "module:Class" of the processor.
     """
     import pqpp_autoload
 
@@ -91,30 +80,6 @@ def announce_processor(config_class, path) -> None:
         module.PROCESSOR_MAPPING.register(config_class, _Deferred.of(path), exist_ok=True)
 
     pqpp_autoload.when_imported("transformers.models.auto.processing_auto", add)
-
-
-def _register_configs(module) -> None:
-    for model_type, (config, _) in MODELS.items():
-        module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
-
-
-def _register_pipeline(module) -> None:
-    from transformers import AutoModel
-
-    # The pipelines' own modules may be what is importing transformers right now.
-    registry = module.PIPELINE_REGISTRY
-    for task, (path, kind) in PIPELINES.items():
-        if task not in registry.supported_tasks:
-            impl = _Deferred.of(path)
-            registry.register_pipeline(
-                task, impl, pt_model=AutoModel, default=_NoDefault(task), type=kind
-            )
-
-
-_PATCHES = {
-    "transformers.models.auto.configuration_auto": _register_configs,
-    "transformers.pipelines": _register_pipeline,
-}
 
 
 class _NoDefault(dict):
@@ -150,3 +115,24 @@ class _Deferred(type):
 def _load(path):
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+_ours = Registration(
+    {
+        "bert_predictor": (
+            "pqpp_models.bert.configuration_bert_predictor:BertPredictorConfig",
+            "pqpp_models.bert.modeling_bert_predictor:BertForPerformancePrediction",
+        ),
+        "clip_predictor": (
+            "pqpp_models.clip.configuration_clip_predictor:ClipPredictorConfig",
+            "pqpp_models.clip.modeling_clip_predictor:ClipForPerformancePrediction",
+        ),
+        "correlation_cnn": (
+            "pqpp_models.correlation_cnn.configuration_correlation_cnn:CorrelationCnnConfig",
+            "pqpp_models.correlation_cnn.modeling_correlation_cnn:"
+            "CorrelationCnnForPerformancePrediction",
+        ),
+    },
+    {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},
+)
+register, patch, announce = _ours.register, _ours.patch, _ours.announce

@@ -8,8 +8,9 @@ from typing import Any, Self
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
 from pqpp_feedback.rahf.outputs import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS
+from pqpp_feedback.registration import announce
 from pqpp_models.errors import PredictorError
-from pqpp_models.registration import announce, announce_processor
+from pqpp_models.registration import announce_processor
 
 
 class RahfConfig(PreTrainedConfig):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
+from pqpp_feedback.rahf.publishing import FILES
 from pqpp_feedback.rahf.words import Word, split_words
 from pqpp_models.errors import CheckpointError, PredictorError
 
@@ -237,14 +238,14 @@ def _fetched(
     name: str, revision: str | None, cache_dir: str | None, token: str | bool | None
 ) -> Path:
     """Return the folder of what is downloaded, each file checked, or found in the cache."""
-    from pqpp_feedback.rahf.publishing import FILES
-    from pqpp_models import hub
+    from pqpp_hub import is_repository_id
+    from pqpp_models.fetch import fetch_checkpoint
 
-    if not hub.is_repository_id(name):
+    if not is_repository_id(name):
         raise CheckpointError(
             f"there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
         )
-    return hub.fetch_checkpoint(name, revision, cache_dir, token, FILES)
+    return fetch_checkpoint(name, revision, cache_dir, token, FILES)
 
 
 def _loaded(folder: Path, name: str | os.PathLike[str]) -> tuple[Any, Any]:

@@ -61,7 +61,7 @@ def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
     assert "by hand: from pqpp_datasets.registration import register; register()" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["datasets", "metrics", "models"])
+@pytest.mark.parametrize("name", ["datasets", "metrics", "models", "feedback"])
 def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
     library = {"datasets": "datasets.load", "metrics": "evaluate.loading"}.get(
         name, "transformers.pipelines"
@@ -76,9 +76,11 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
     assert f"register itself with pqpp_{name}.registration (" in done.stderr
     status = "from pathlib import Path; from pqpp_cli.autoload import status\n"
     done = run_python(f"{code}{status}print(status(Path('.')))", tmp_path)
-    first, second = done.stdout.splitlines()
+    first, second, *more = done.stdout.splitlines()
     assert first.startswith("autoload is off in")
     assert second.startswith(f"pqpp_{name}.registration cannot be imported (")
+    # What is above the models needs theirs.
+    assert ["pqpp_feedback" in line for line in more] == [True] * (name == "models")
 
 
 def test_start_goes_on_after_a_module_that_fails(monkeypatch):
@@ -91,8 +93,8 @@ def test_start_goes_on_after_a_module_that_fails(monkeypatch):
     monkeypatch.setattr(pqpp_autoload, "when_imported", when_imported)
     with pytest.warns(UserWarning) as warned:
         pqpp_autoload.start()
-    assert asked == list(pqpp_autoload._PLUGINS)
-    for one, plugin in zip(warned, pqpp_autoload._PLUGINS.values(), strict=True):
+    assert asked == [name for name, _ in pqpp_autoload._PLUGINS]
+    for one, (_, plugin) in zip(warned, pqpp_autoload._PLUGINS, strict=True):
         assert f"register itself with {plugin} " in str(one.message)
 
 

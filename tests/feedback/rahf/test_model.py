@@ -8,11 +8,12 @@ pytest.importorskip("transformers", reason="RAHF needs transformers")
 
 from support.tiny_rahf import PROMPTS, tiny_feedback, tiny_processor  # noqa: E402
 
+from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback  # noqa: E402
 from pqpp_feedback.rahf.outputs import KEYWORD_TASK, TASKS, VARIANTS  # noqa: E402
 from pqpp_feedback.rahf.words import read_rewritten, split_words  # noqa: E402
 from pqpp_files.errors import FileError  # noqa: E402
-from pqpp_models import CheckpointError, PredictorError, registration  # noqa: E402
+from pqpp_models import CheckpointError, PredictorError  # noqa: E402
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (48, 40, 3), dtype=np.uint8)
 
