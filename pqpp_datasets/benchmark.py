@@ -19,6 +19,17 @@ LICENCES = {
 }
 
 
+def features_of(schema: pa.Schema) -> Callable[[Mapping[str, object]], object]:
+    """Return a record's `features` for columns that no option changes."""
+
+    def features(options: Mapping[str, object]):
+        from datasets import Features
+
+        return Features.from_arrow_schema(schema)
+
+    return features
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """A configuration of `load_dataset("pqpp", <name>)`.

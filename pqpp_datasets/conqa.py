@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.json_files import read_json, read_text
 from pqpp_datasets.tables import REMEDY
@@ -51,26 +51,6 @@ _SCHEMA = pa.schema(
 )
 
 
-def features(options: Mapping[str, object]):
-    """Return the `datasets.Features` of a query.
-
-    `judgments` holds lists of one length: `image_id`, the three vote counts and `label`, 1 for a
-    relevant image and 0 for any other, which the ranking metrics take as they are.
-    """
-    from datasets import Features, Sequence, Value
-
-    return Features(
-        {
-            "query_id": Value("int64"),
-            "query": Value("string"),
-            "kind": Value("string"),
-            "seeds": Sequence(Value("int64")),
-            "judgments": {name: Sequence(Value(str(k))) for name, k in _JUDGMENTS.items()},
-            "rephrasings": Sequence(Value("string")),
-        }
-    )
-
-
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the files that both splits are read from."""
     published, flat = _REPHRASINGS
@@ -79,14 +59,7 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 
 
 def label_rule(value: object) -> str:
-    """Return the name of a vote rule, or refuse what is none.
-
-    Args:
-        value: What came as `relevance_rule=`.
-
-    Raises:
-        OptionError: If there is no such rule.
-    """
+    """Return the name of a vote rule, or refuse what is none."""
     from pqpp_metrics.functional.conqa_relevance import RULES
 
     if value not in RULES:
@@ -99,13 +72,8 @@ def label_rule(value: object) -> str:
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the queries of one kind, in the order of the published file.
 
-    Args:
-        folder: The folder that holds `seed.json`.
-        split: `conceptual` or `descriptive`.
-        options: `relevance_rule` names the rule behind `judgments.label` (default `unanimous`).
-
-    Raises:
-        BenchmarkError: If a file is missing, damaged or foreign.
+    `relevance_rule` among the options names the rule behind `judgments.label` (default
+    `unanimous`), which is 1 for a relevant image and 0 for any other, as ranking metrics take it.
     """
     rule = label_rule(options.get("relevance_rule") or DEFAULT_RULE)
     paths = [folder / path for path in files(folder, split)]
@@ -142,6 +110,10 @@ def _is_id(key: str) -> bool:
     return key.isascii() and key.isdigit() and int(key) <= _LAST_ID
 
 
+def _is_list_of_counts(value: object, most: int = _LAST_ID) -> bool:
+    return isinstance(value, list) and all(type(n) is int and 0 <= n <= most for n in value)
+
+
 def _refuse_other_queries(path: Path, found: dict, queries: dict) -> None:
     odd = sorted(set(found) ^ set(queries), key=int)
     if odd:
@@ -161,7 +133,7 @@ def _query_of(where: str, entry) -> tuple[str, bool, list[int]]:
             f"{where}: Text must be a text and Conceptual true or false, {text!r:.60} and "
             f"{conceptual!r:.20} came; {REMEDY}"
         )
-    if not isinstance(seeds, list) or not all(type(i) is int and 0 <= i <= _LAST_ID for i in seeds):
+    if not _is_list_of_counts(seeds):
         raise DataFileError(f"{where}: Seeds must be a list of image ids; {REMEDY}")
     return text, conceptual, seeds
 
@@ -170,11 +142,7 @@ def _judgments_of(where: str, entry, rule: str) -> dict[str, list]:
     if not isinstance(entry, dict) or not entry or not all(map(_is_id, entry)):
         raise DataFileError(f"{where}: no object with image ids as keys; {REMEDY}")
     for image_id, votes in entry.items():
-        if (
-            not isinstance(votes, list)
-            or len(votes) != 3
-            or not all(type(n) is int and 0 <= n < 2**31 for n in votes)
-        ):
+        if not (_is_list_of_counts(votes, 2**31 - 1) and len(votes) == 3):
             raise DataFileError(
                 f"{where}, image {image_id}: {votes!r:.60} came, three vote counts (relevant, "
                 f"non-relevant, unsure) are allowed; {REMEDY}"
@@ -198,16 +166,7 @@ def candidate_files(folder: Path | None, split: str) -> tuple[str, ...]:
 
 
 def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the ids of the Visual Genome images that the queries are run against.
-
-    Args:
-        folder: The folder that holds `vg_subset.txt`.
-        split: `candidates`.
-        options: None are taken.
-
-    Raises:
-        BenchmarkError: If the file is missing, or a line is no id or stands twice.
-    """
+    """Read the ids of the Visual Genome images that the queries are run against."""
     path = folder / _IMAGES
     lines = read_text(path).splitlines()
     first_line: dict[str, int] = {}
@@ -224,13 +183,6 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     if not lines:
         raise DataFileError(f"{path}: no line came, one image id a line is needed; {REMEDY}")
     return pa.table({"image_id": pa.array([int(line) for line in lines], pa.int64())})
-
-
-def candidate_features(options: Mapping[str, object]):
-    """Return the `datasets.Features` of a candidate image."""
-    from datasets import Features, Value
-
-    return Features({"image_id": Value("int64")})
 
 
 _COMMON = {
@@ -250,7 +202,7 @@ BENCHMARKS = (
             "rule, the researchers' seed images, and ten rephrasings by GPT-J."
         ),
         splits=SPLITS,
-        features=features,
+        features=features_of(_SCHEMA),
         read=read,
         files=files,
         options={"relevance_rule": label_rule},
@@ -260,7 +212,7 @@ BENCHMARKS = (
         name="conqa-candidates",
         description="One row is a Visual Genome image that ConQA's queries are run against.",
         splits=("candidates",),
-        features=candidate_features,
+        features=features_of(pa.schema({"image_id": pa.int64()})),
         read=read_candidates,
         files=candidate_files,
         **_COMMON,

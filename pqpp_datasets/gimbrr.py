@@ -15,12 +15,12 @@ Kept as published, and to be known when rates are computed:
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 
@@ -41,6 +41,7 @@ _ANNOTATIONS, _EXTRAS = "annotations_df_230311.csv", "Prompt_dir_230228_extraVar
 
 _TEXT, _ANY_TEXT = Column("string"), Column("string", optional=True)
 _BOOLEAN = Column("string", values=("True", "False"))
+_ANY_BOOLEAN = Column("string", values=("True", "False"), optional=True)
 _NUMBER = Column("float64", 0, 1000, optional=True)
 _ID = Column("int64", 1, 10**6)
 _LABELS = {
@@ -51,30 +52,27 @@ _LABELS = {
     "Task": _TEXT,
     "Task_specific_label": _ANY_TEXT,
     "Linked_prompts": _ANY_TEXT,
+    "img2img_instructions": _ANY_TEXT,
 }
 _EXTRA_COLUMNS = {
-    "object_num": ("Object_num", _NUMBER),
-    "extra_characteristic": (
-        "Extra_characteristic",
-        Column("string", values=("True", "False"), optional=True),
-    ),
-    "num_features": ("Num_features", _NUMBER),
-    "common": ("Common", Column("string", values=("True", "False"), optional=True)),
-    "num_objects": ("Num_objects", _NUMBER),
+    "Object_num": _NUMBER,
+    "Extra_characteristic": _ANY_BOOLEAN,
+    "Num_features": _NUMBER,
+    "Common": _ANY_BOOLEAN,
+    "Num_objects": _NUMBER,
+}
+_PROMPT_FIELDS = {
+    "prompt_id": pa.int64(),
+    "prompt": pa.string(),
+    "task": pa.string(),
+    "representations": pa.list_(pa.string()),
+    "task_specific_label": pa.string(),
+    "auto_assessment": pa.bool_(),
+    "linked_prompts": pa.list_(pa.int64()),
 }
 _PROMPT_SCHEMA = pa.schema(
     {
-        "prompt_id": pa.int64(),
-        "prompt": pa.string(),
-        "task": pa.string(),
-        "representations": pa.list_(pa.string()),
-        "task_specific_label": pa.string(),
-        "auto_assessment": pa.bool_(),
-        "linked_prompts": pa.list_(pa.int64()),
-    }
-)
-_EXTRA_SCHEMA = pa.schema(
-    {
+        **_PROMPT_FIELDS,
         "img2img_instructions": pa.string(),
         "object_num": pa.int64(),
         "extra_characteristic": pa.bool_(),
@@ -93,24 +91,9 @@ _ANNOTATION_SCHEMA = pa.schema(
         "dashboard_version": pa.string(),
         "prompt_no": pa.int64(),
         "task_backup": pa.string(),
+        **_PROMPT_FIELDS,
     }
 )
-
-
-def features(options: Mapping[str, object]):
-    """Return the `datasets.Features` of a prompt."""
-    return _features_of([*_PROMPT_SCHEMA, *_EXTRA_SCHEMA])
-
-
-def annotation_features(options: Mapping[str, object]):
-    """Return the `datasets.Features` of an annotated image."""
-    return _features_of([*_ANNOTATION_SCHEMA, *_PROMPT_SCHEMA])
-
-
-def _features_of(fields: Sequence[pa.Field]):
-    from datasets import Features
-
-    return Features.from_arrow_schema(pa.schema(fields))
 
 
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -131,28 +114,18 @@ def _below_annotations(folder: Path | None, name: str) -> str:
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the prompts, in the order of their directory.
-
-    Args:
-        folder: The folder that holds `data/` and `annotations/`.
-        split: `test`.
-        options: None are taken.
-
-    Raises:
-        BenchmarkError: If a file is missing, damaged or foreign.
-    """
+    """Read the prompts, in the order of their directory."""
     directory, extra_path = (folder / path for path in files(folder, split))
-    prompts, instructions = _read_directory(directory)
-    names = {theirs: column for theirs, column in _EXTRA_COLUMNS.values()}
-    extras = {row["ID"]: row for row in read_csv(extra_path, {"ID": _ID, **names}).to_pylist()}
+    prompts = _read_directory(directory)
+    table = read_csv(extra_path, {"ID": _ID, **_EXTRA_COLUMNS})
+    extras = {row["ID"]: row for row in table.to_pylist()}
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
             raise DataFileError(f"{extra_path}: no row of the prompt {prompt_id}; {REMEDY}")
-        row["img2img_instructions"] = instructions[prompt_id]
-        for ours, (theirs, _) in _EXTRA_COLUMNS.items():
-            row[ours] = _as_value(f"{extra_path}, prompt {prompt_id}", extras[prompt_id][theirs])
-    schema = pa.schema([*_PROMPT_SCHEMA, *_EXTRA_SCHEMA])
-    return pa.Table.from_pylist(list(prompts.values()), schema=schema)
+        for name in _EXTRA_COLUMNS:
+            where = f"{extra_path}, prompt {prompt_id}"
+            row[name.lower()] = _as_value(where, extras[prompt_id][name])
+    return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
 
 
 def _as_value(where: str, cell):
@@ -165,18 +138,9 @@ def _as_value(where: str, cell):
 
 
 def read_annotations(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the annotated images of one model, in the order of the published file.
-
-    Args:
-        folder: The folder that holds `data/` and `annotations/`.
-        split: `dalle2`, `midjourney`, `sd2.1` or `sd1.5`.
-        options: None are taken.
-
-    Raises:
-        BenchmarkError: If a file is missing, damaged or foreign.
-    """
+    """Read the annotated images of one model, in the order of the published file."""
     path, directory = (folder / name for name in annotation_files(folder, split))
-    prompts, _ = _read_directory(directory)
+    prompts = _read_directory(directory)
     table = read_csv(
         path,
         {
@@ -206,23 +170,21 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
                 "dashboard_version": row["Dashboard_version"],
                 "prompt_no": row["Prompt_no"],
                 "task_backup": row["Task_backup"],
-                **prompts[row["ID"]],
+                **{name: prompts[row["ID"]][name] for name in _PROMPT_FIELDS},
             }
         )
     if not rows:
         raise DataFileError(f"{path}: no image of {MODELS[split]} is annotated; {REMEDY}")
-    return pa.Table.from_pylist(rows, schema=pa.schema([*_ANNOTATION_SCHEMA, *_PROMPT_SCHEMA]))
+    return pa.Table.from_pylist(rows, schema=_ANNOTATION_SCHEMA)
 
 
-def _read_directory(path: Path) -> tuple[dict[int, dict], dict[int, str | None]]:
-    """Map prompt ids to the rows of `_PROMPT_SCHEMA`, and to the img2img instructions."""
-    table = read_csv(path, {**_LABELS, "img2img_instructions": _ANY_TEXT})
+def _read_directory(path: Path) -> dict[int, dict]:
+    """Map prompt ids to the columns that the directory has."""
+    table = read_csv(path, _LABELS)
     rows: dict[int, dict] = {}
-    instructions: dict[int, str | None] = {}
     for row in table.to_pylist():
         if row["ID"] in rows:
             raise DataFileError(f"{path}: the prompt {row['ID']} stands twice; {REMEDY}")
-        instructions[row["ID"]] = row["img2img_instructions"]
         rows[row["ID"]] = {
             "prompt_id": row["ID"],
             "prompt": row["Prompt"],
@@ -231,6 +193,7 @@ def _read_directory(path: Path) -> tuple[dict[int, dict], dict[int, str | None]]
             "task_specific_label": row["Task_specific_label"],
             "auto_assessment": row["Auto_assessment"] == "True",
             "linked_prompts": _links_of(path, row),
+            "img2img_instructions": row["img2img_instructions"],
         }
     for prompt_id, row in rows.items():
         unknown = [link for link in row["linked_prompts"] if link not in rows]
@@ -239,7 +202,7 @@ def _read_directory(path: Path) -> tuple[dict[int, dict], dict[int, str | None]]
                 f"{path}: the prompt {prompt_id} is linked to {unknown[0]}, which is not there; "
                 f"{REMEDY}"
             )
-    return rows, instructions
+    return rows
 
 
 def _links_of(path: Path, row: Mapping[str, object]) -> list[int]:
@@ -268,7 +231,7 @@ BENCHMARKS = (
             "the single-object prompts that it is linked to."
         ),
         splits=("test",),
-        features=features,
+        features=features_of(_PROMPT_SCHEMA),
         read=read,
         files=files,
         **_COMMON,
@@ -277,7 +240,7 @@ BENCHMARKS = (
         name="gimbrr-annotations",
         description="One row is a generated image and whether an annotator found it to match.",
         splits=tuple(MODELS),
-        features=annotation_features,
+        features=features_of(_ANNOTATION_SCHEMA),
         read=read_annotations,
         files=annotation_files,
         **_COMMON,

@@ -23,11 +23,10 @@ _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
 def image_features() -> dict:
-    """Return the features of the three image columns.
+    """Return the features of the image columns.
 
-    Returns:
-        `sdxl_images` and `glide_images`, lists of images (shorter or empty where files are not
-        there), and `reference_image`, null where there is none.
+    `sdxl_images` and `glide_images` are lists, shorter or empty where files are not there;
+    `reference_image` is null where there is none.
     """
     from datasets import Image, Sequence
 
@@ -39,14 +38,7 @@ def image_features() -> dict:
 
 
 def image_root(image_dir: str | Path) -> Path:
-    """Return the folder that holds the prompts' image folders.
-
-    Args:
-        image_dir: That folder, or the one above it that holds `images/`.
-
-    Raises:
-        MissingFileError: If there is no such folder.
-    """
+    """Return the folder that holds the prompts' image folders: `image_dir` or `images/` in it."""
     root = Path(image_dir).expanduser().absolute()
     if not root.is_dir():
         raise MissingFileError(
@@ -61,8 +53,8 @@ def image_fingerprint(image_dir: str | Path) -> str:
     A folder that has been moved or filled up is then read anew.
     """
     root = image_root(image_dir)
-    names = sorted(path.relative_to(root).as_posix() for path in root.glob("*/*.png"))
-    names += sorted(path.relative_to(root).as_posix() for path in root.glob("drawbench/*/*.png"))
+    paths = [*root.glob("*/*.png"), *root.glob("drawbench/*/*.png")]
+    names = sorted(path.relative_to(root).as_posix() for path in paths)
     return hashlib.sha256("\n".join([str(root), *names]).encode()).hexdigest()
 
 
@@ -71,12 +63,8 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
 
     Images are named by path and decoded when a row is read.
 
-    Args:
-        table: Rows with `source`, `prompt_id` and `image_id`.
-        options: The load's options.
-
     Raises:
-        MissingFileError: If the folder does not exist or has no image for any of the rows.
+        MissingFileError: The folder is not there, or holds no image of these prompts.
     """
     if not options.get("image_dir"):
         return table

@@ -79,42 +79,27 @@ _CATEGORIES = "dataset/generative/drawbench/drawbench_generative_task_average_sc
 _ROUNDING = 1e-6
 
 
-def columns() -> dict[str, str]:
-    """Return the columns of every PQPP configuration and their Arrow types, in order.
-
-    Example:
-        >>> list(columns())[:3]
-        ['prompt_id', 'source', 'prompt']
-    """
-    texts = dict.fromkeys(("prompt_id", "source", "prompt"), "string")
-    ids = dict.fromkeys(("caption_id", "image_id"), "int64")
-    return {**texts, **ids, "category": "string", **dict.fromkeys(TARGETS, "float64")}
+# Who a prompt is; own benchmarks have these columns too.
+IDENTITIES = {
+    **dict.fromkeys(("prompt_id", "source", "prompt"), pa.string()),
+    **dict.fromkeys(("caption_id", "image_id"), pa.int64()),
+    "category": pa.string(),
+}
+SCHEMA = pa.schema({**IDENTITIES, **dict.fromkeys(TARGETS, pa.float64())})
 
 
 def features(options: Mapping[str, object]):
-    """Return the `datasets.Features` of a PQPP configuration.
+    """Return the `datasets.Features`; `image_dir` among the options adds the image columns."""
+    from datasets import Features
 
-    Args:
-        options: The load's options; `image_dir` adds the image columns.
-    """
-    from datasets import Features, Value
-
-    named = {name: Value(kind) for name, kind in columns().items()}
-    return Features({**named, **(image_features() if options.get("image_dir") else {})})
+    images = image_features() if options.get("image_dir") else {}
+    return Features({**Features.from_arrow_schema(SCHEMA), **images})
 
 
 def table_of(rows: Mapping[str, Sequence]) -> pa.Table:
-    """Return the rows as a table with the PQPP columns, in order and typed.
-
-    Args:
-        rows: Column name to values; a column that is left out is null.
-    """
-    length = len(rows["prompt"])
-    arrays = [
-        pa.array(rows.get(name, [None] * length), type=getattr(pa, kind)())
-        for name, kind in columns().items()
-    ]
-    return pa.table(arrays, names=list(columns()))
+    """Return columns as a table with those of PQPP, in order and typed; one left out is null."""
+    missing = [None] * len(rows["prompt"])
+    return pa.table({name: rows.get(name, missing) for name in SCHEMA.names}, schema=SCHEMA)
 
 
 def files_v1_0(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -123,16 +108,7 @@ def files_v1_0(folder: Path | None, split: str) -> tuple[str, ...]:
 
 
 def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read one split of v1.0: MS COCO prompts only, in file order.
-
-    Args:
-        folder: The folder that holds `dataset/`.
-        split: `train`, `validation` or `test`.
-        options: `image_dir` adds the image columns.
-
-    Raises:
-        BenchmarkError: If the file is missing, damaged, truncated or foreign.
-    """
+    """Read one split of v1.0: MS COCO prompts only, in file order."""
     path = folder / files_v1_0(folder, split)[0]
     scores = {
         theirs: _HBPP if ours.endswith("hbpp") else _UNIT for ours, theirs in _V1_0_COLUMNS.items()
@@ -142,7 +118,9 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     _refuse_cut_average(path, rows)
     _restore_means(path, rows)
     caption_ids = table["id"].to_pylist()
-    _refuse_duplicates(path, caption_ids, "id")
+    identity, times = Counter(caption_ids).most_common(1)[0]
+    if times > 1:
+        raise DataFileError(f"{path}: id {identity} stands {times} times; {REMEDY}")
     rows |= {
         "prompt_id": [f"mscoco-{caption_id}" for caption_id in caption_ids],
         "source": ["mscoco"] * len(caption_ids),
@@ -155,7 +133,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
 
 def files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the six files of a split of v1.1, as paths below the release's folder."""
-    short = _short(split)
+    short = short_name(split)
     generation = [
         f"dataset/generative/ground_truth/{name}/{name}_{short}.csv"
         for name in _GENERATION.values()
@@ -170,14 +148,6 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     Rows come in the order of the generation files; a row that only the retrieval files have comes
     after them. What the other task lacks is null. A MS COCO prompt without a retrieval row has no
     caption id; its `prompt_id` is then `mscoco-image-<image id>`.
-
-    Args:
-        folder: The folder that holds `dataset/`.
-        split: `train`, `validation` or `test`.
-        options: `image_dir` adds the image columns.
-
-    Raises:
-        BenchmarkError: If a file is missing, damaged, truncated or foreign.
     """
     paths = [folder / path for path in files_v1_1(folder, split)]
     generation = _read_task(paths[:3], "caption", {"score": _HBPP})
@@ -189,14 +159,13 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     ranked = ("mean_p10", "mean_rr", "clip_p10", "clip_rr", "blip2_p10", "blip2_rr")
     rows |= zip((*hbpp, *ranked), (*generated, *retrieved), strict=True)
     _restore_means(paths[0], rows)
-    if any(key[1] == "drawbench" for key in keys) and not any(
-        key[1] == "drawbench" for key in retrieval.rows
-    ):
+    if "drawbench" in {key[1] for key in keys} - {key[1] for key in retrieval.rows}:
         _say_once(f"{folder}: the retrieval files hold no DrawBench prompt; their scores are null")
     return add_images(table_of(rows), options)
 
 
-def _short(split: str) -> str:
+def short_name(split: str) -> str:
+    """Return a split's name in the files of v1.1."""
     return "val" if split == "validation" else split
 
 
@@ -272,27 +241,19 @@ def _identities(
     keys: Sequence[tuple], generated: pa.Array, retrieved: pa.Array, categories: Mapping[str, str]
 ) -> dict[str, list]:
     """Return who each row is, from what the files of both tasks call `caption_id`."""
-    texts, sources = [key[0] for key in keys], [key[1] for key in keys]
-    both = list(zip(sources, generated.to_pylist(), retrieved.to_pylist(), strict=True))
-    drawn = "drawbench"
-    index = [image if image is not None else caption for _, image, caption in both]
-    return {
-        "prompt_id": [_prompt_id(*row, i) for row, i in zip(both, index, strict=True)],
-        "source": sources,
-        "prompt": texts,
-        "caption_id": [None if source == drawn else caption for source, _, caption in both],
-        "image_id": [None if source == drawn else image for source, image, _ in both],
-        "category": [
-            categories.get(text.strip()) if source == drawn else None
-            for text, source in zip(texts, sources, strict=True)
-        ],
-    }
-
-
-def _prompt_id(source: str, image: int | None, caption: int | None, index: int) -> str:
-    if source == "drawbench":
-        return f"drawbench-{index}"
-    return f"mscoco-image-{image}" if caption is None else f"mscoco-{caption}"
+    rows = []
+    for (text, source, *_), image, caption in zip(
+        keys, generated.to_pylist(), retrieved.to_pylist(), strict=True
+    ):
+        if source == "drawbench":  # the index of the prompt, in either file
+            index = caption if image is None else image
+            rows.append(
+                (f"drawbench-{index}", source, text, None, None, categories.get(text.strip()))
+            )
+        else:
+            own = f"image-{image}" if caption is None else caption
+            rows.append((f"mscoco-{own}", source, text, caption, image, None))
+    return dict(zip(IDENTITIES, zip(*rows, strict=True), strict=True))
 
 
 def _categories(folder: Path) -> dict[str, str]:
@@ -333,12 +294,6 @@ def _restore_means(path: Path, rows: dict) -> None:
                 *(path, mean, first, second, differs.sum(), published[row], exact[row]),
             )
         rows[mean] = pa.array(np.where(differs, published, exact), from_pandas=True)
-
-
-def _refuse_duplicates(path: Path, identities: Sequence[int], column: str) -> None:
-    identity, times = Counter(identities).most_common(1)[0]
-    if times > 1:
-        raise DataFileError(f"{path}: {column} {identity} stands {times} times; {REMEDY}")
 
 
 def _refuse_cut_average(path: Path, rows: Mapping[str, pa.Array]) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.pqpp import CITATION, SPLITS, files_v1_0
+from pqpp_datasets.pqpp import CITATION, SPLITS, files_v1_0, short_name
 from pqpp_datasets.restricted_pickle import read_pickle
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 
@@ -26,40 +26,21 @@ _RECORD_KEYS = {"source", "gt", "prompt", "caption_id"}
 _SCHEMA = pa.schema([("prompt_id", pa.string()), ("image_ids", pa.list_(pa.int64()))])
 
 
-def features(options: Mapping[str, object]):
-    """Return the `datasets.Features`: `prompt_id` and the list `image_ids`."""
-    from datasets import Features, Sequence, Value
-
-    return Features({"prompt_id": Value("string"), "image_ids": Sequence(Value("int64"))})
-
-
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the files of a split: v1.1's where there are any or nothing is known, else v1.0's."""
-    short = "val" if split == "validation" else split
-    v1_1 = (_V1_1_PICKLE.format(short), _V1_1_GENERATION.format(short))
     if folder is None or not _is_v1_0(folder):
-        return v1_1
+        short = short_name(split)
+        return _V1_1_PICKLE.format(short), _V1_1_GENERATION.format(short)
     # A query's number counts the rows of the splits before it, so their files are needed too.
     before = SPLITS[: SPLITS.index(split) + 1]
-    relevance = _v1_0_relevance(folder)
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.glob(_V1_0_PARQUET))
+    has_pickle = (folder / _V1_0_PICKLE).exists() or not found
+    relevance = _V1_0_PICKLE if has_pickle else found[0]
     return (*(files_v1_0(folder, name)[0] for name in before), relevance)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the relevant image ids of one split.
-
-    Args:
-        folder: The folder that holds `dataset/`, of either release.
-        split: `train`, `validation` or `test`.
-        options: None are taken.
-
-    Returns:
-        A table of `prompt_id` and `image_ids` in the order of the published file; a prompt that
-        has no relevant image has an empty list.
-
-    Raises:
-        BenchmarkError: If a file is missing, damaged or foreign.
-    """
+    """Read the relevant image ids of one split of either release, in the order of its file."""
     return _read_v1_0(folder, split) if _is_v1_0(folder) else _read_v1_1(folder, split)
 
 
@@ -67,14 +48,10 @@ def _is_v1_0(folder: Path) -> bool:
     return (folder / files_v1_0(folder, "train")[0]).exists()
 
 
-def _v1_0_relevance(folder: Path) -> str:
-    found = sorted(path.relative_to(folder).as_posix() for path in folder.glob(_V1_0_PARQUET))
-    return _V1_0_PICKLE if (folder / _V1_0_PICKLE).exists() or not found else found[0]
-
-
 def _read_v1_0(folder: Path, split: str) -> pa.Table:
     *tables, relevance = files(folder, split)
-    ids = [_ids_of(folder / path) for path in tables]
+    only = {"id": Column("int64", 0, 2**53)}
+    ids = [read_csv(folder / path, only)["id"].to_pylist() for path in tables]
     start, wanted = sum(map(len, ids[:-1])), ids[-1]
     path = folder / relevance
     lists = _lists_of(path, path.stat().st_mtime_ns)
@@ -87,30 +64,18 @@ def _read_v1_0(folder: Path, split: str) -> pa.Table:
     return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
 
 
-def _ids_of(path: Path) -> list[int]:
-    return read_csv(path, {"id": Column("int64", 0, 2**53)})["id"].to_pylist()
-
-
 @functools.lru_cache(maxsize=1)  # one file serves three splits
 def _lists_of(path: Path, modified: int) -> list[list[int]]:
-    if path.suffix == ".parquet":
-        return _lists_of_parquet(path)
-    found = read_pickle(path)
+    found = _columns_of_parquet(path) if path.suffix == ".parquet" else read_pickle(path)
     if isinstance(found, Mapping):
-        found = [found[key] for key in sorted(found)] if _counts_up(found) else None
+        numbers = range(len(found))
+        found = [found[n] for n in numbers] if found.keys() == set(numbers) else None
     if not isinstance(found, list | tuple):
         raise DataFileError(f"{path}: no list with one entry a query; {REMEDY}")
     return [_image_ids(path, number, entry) for number, entry in enumerate(found)]
 
 
-def _counts_up(found: Mapping) -> bool:
-    try:
-        return sorted(found) == list(range(len(found)))
-    except TypeError:
-        return False
-
-
-def _lists_of_parquet(path: Path) -> list[list[int]]:
+def _columns_of_parquet(path: Path) -> list:
     try:
         table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
     except (pa.ArrowInvalid, OSError) as error:
@@ -120,10 +85,7 @@ def _lists_of_parquet(path: Path) -> list[list[int]]:
     table = table.sort_by("query_index")
     if table["query_index"].to_pylist() != list(range(table.num_rows)):
         raise DataFileError(f"{path}: query_index does not count 0, 1, 2, ...; {REMEDY}")
-    return [
-        _image_ids(path, number, entry)
-        for number, entry in enumerate(table["image_ids"].to_pylist())
-    ]
+    return table["image_ids"].to_pylist()
 
 
 def _read_v1_1(folder: Path, split: str) -> pa.Table:
@@ -131,17 +93,13 @@ def _read_v1_1(folder: Path, split: str) -> pa.Table:
     records = read_pickle(pickled)
     if not isinstance(records, list):
         raise DataFileError(f"{pickled}: a list of records is needed; {REMEDY}")
-    indices = _drawbench_indices(generation)
+    text = Column("string")
+    columns = {"caption": text, "source": text, "caption_id": Column("int64", 0, 2**53)}
+    prompts = read_csv(generation, columns).to_pylist()
+    indices = {p["caption"]: p["caption_id"] for p in prompts if p["source"] == "drawbench"}
     prompt_ids = [_prompt_id(pickled, n, record, indices) for n, record in enumerate(records)]
     rows = [_image_ids(pickled, n, record["gt"]) for n, record in enumerate(records)]
     return pa.table([prompt_ids, rows], schema=_SCHEMA)
-
-
-def _drawbench_indices(path: Path) -> dict[str, int]:
-    columns = {"caption": Column("string"), "source": Column("string")}
-    table = read_csv(path, {**columns, "caption_id": Column("int64", 0, 2**53)})
-    rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
-    return {text: index for text, source, index in rows if source == "drawbench"}
 
 
 def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
@@ -177,7 +135,7 @@ BENCHMARKS: Sequence[Benchmark] = (
         version="1.1.0",
         description="One row is a PQPP prompt with the ids of its relevant MS COCO images.",
         splits=SPLITS,
-        features=features,
+        features=features_of(_SCHEMA),
         read=read,
         folders=("pqpp/v1.1", "pqpp/v1.0"),
         files=files,

@@ -26,18 +26,13 @@ def register() -> None:
     Calling it again changes nothing. `datasets` itself is not imported.
 
     Example:
-        >>> from pqpp_datasets.registration import register
         >>> register()
     """
     when_imported("datasets.load", patch)
 
 
 def patch(load_module) -> None:
-    """Wrap `dataset_module_factory` of the imported module `datasets.load`; idempotent.
-
-    Args:
-        load_module: The module `datasets.load`.
-    """
+    """Wrap `dataset_module_factory` of the imported module `datasets.load`; idempotent."""
     with _lock:
         original = load_module.dataset_module_factory
         if getattr(original, "_resolves_pqpp", False):
@@ -86,11 +81,7 @@ def data_version() -> str:
     ConQA's vote rules. `datasets` keeps prepared data under this key, so that a new release of the
     data or a corrected parser never meets rows that an older one has prepared.
 
-    Returns:
-        64 hexadecimal digits.
-
     Example:
-        >>> from pqpp_datasets.registration import data_version
         >>> len(data_version())
         64
     """

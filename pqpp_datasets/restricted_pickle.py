@@ -18,18 +18,9 @@ import numpy as np
 from pqpp_datasets.errors import DataFileError, MissingFileError
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
-_ALLOWED = {
-    ("builtins", "set"),
-    ("builtins", "frozenset"),
-    ("builtins", "list"),
-    ("builtins", "dict"),
-    ("builtins", "tuple"),
-    ("builtins", "int"),
-    ("builtins", "float"),
-    ("builtins", "str"),
-    ("collections", "OrderedDict"),
-    ("collections", "defaultdict"),
-}
+_BUILTINS = ("set", "frozenset", "list", "dict", "tuple", "int", "float", "str")
+_ALLOWED = {("builtins", name) for name in _BUILTINS}
+_ALLOWED |= {("collections", "OrderedDict"), ("collections", "defaultdict")}
 
 
 class _Dtype:
@@ -121,9 +112,6 @@ def _encode_latin1(text: str, encoding: str) -> bytes:
 
 def read_pickle(path: Path) -> object:
     """Read a pickle of plain containers, numbers, texts and numeric arrays (as lists).
-
-    Args:
-        path: The file.
 
     Raises:
         MissingFileError: If there is no such file.

@@ -5,6 +5,7 @@ small grammar and every score is a formula of the caption plus noise. Its rows s
 `generated`, and every `prompt_id` begins with `generated-`.
 """
 
+import itertools
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,11 +60,6 @@ _DETAILS = {
 def read(folder: Path | None, split: str, options: Mapping[str, object]) -> pa.Table:
     """Return one split of the generated benchmark; the same rows on every machine.
 
-    Args:
-        folder: Not used; the benchmark needs no files.
-        split: `train` (240 rows), `validation` (80) or `test` (80).
-        options: None are taken.
-
     Example:
         >>> table = read(None, "test", {})
         >>> table.num_rows, table["source"][0].as_py()
@@ -71,14 +67,9 @@ def read(folder: Path | None, split: str, options: Mapping[str, object]) -> pa.T
     """
     # random.Random promises the same stream for a seed in every version of Python.
     generator = random.Random(SEED)
-    captions = [
-        (subject, action, detail)
-        for subject in _SUBJECTS
-        for action in _ACTIONS
-        for detail in _DETAILS
-    ]
+    captions = itertools.product(_SUBJECTS, _ACTIONS, _DETAILS)
     order = sorted(captions, key=lambda _: generator.random())
-    start = sum(size for name, size in _SIZES.items() if SPLITS.index(name) < SPLITS.index(split))
+    start = sum(_SIZES[name] for name in SPLITS[: SPLITS.index(split)])
     rows = [_row(index, parts, generator) for index, parts in enumerate(order)]
     chosen = rows[start : start + _SIZES[split]]
     return table_of({name: [row[name] for row in chosen] for name in chosen[0]})

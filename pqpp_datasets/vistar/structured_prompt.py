@@ -1,7 +1,7 @@
 """VISTAR's structured prompt language: parser and writer, each the exact inverse of the other.
 
 Source: "VISTAR: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation", section
-3.2: a prompt is `[role|angle]`, the text that the generator sees, and optional `{key="value"}`
+3.2: a prompt is ``[role|angle]``, the text that the generator sees, and optional ``{key="value"}``
 pairs. The paper speaks of an EBNF and prints none, so what it leaves open is ours: the text holds
 no braces; several pairs stand in braces each or in one pair of braces with commas between; in a
 value a quote and a backslash are written with a backslash before them; blanks may stand between all
@@ -90,9 +90,6 @@ class StructuredPrompt:
 def parse_prompt(text: str) -> StructuredPrompt:
     """Parse a structured prompt.
 
-    Args:
-        text: The whole prompt.
-
     Raises:
         PromptSyntaxError: If it is none; names line and column, what came and what is allowed.
 
@@ -130,9 +127,6 @@ def write_prompt(prompt: StructuredPrompt) -> str:
     """Return a structured prompt as text; `parse_prompt` gives it back.
 
     A prompt that was parsed becomes the very text it was parsed from.
-
-    Args:
-        prompt: The prompt.
 
     Raises:
         DataFileError: If a part has a form that could not be read back.

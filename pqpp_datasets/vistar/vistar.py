@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import Benchmark
+from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.json_files import parse_json, read_text
 from pqpp_datasets.tables import REMEDY
@@ -56,16 +56,6 @@ _SCHEMA = pa.schema(
 )
 
 
-def features(options: Mapping[str, object]):
-    """Return the `datasets.Features`.
-
-    `questionnaire` is null where there is none, else lists with an entry a pair of questions.
-    """
-    from datasets import Features
-
-    return Features.from_arrow_schema(_SCHEMA)
-
-
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the files of a split; the questionnaires are counted in where they are there."""
     questionnaires = f"{split}_questionnaires.jsonl"
@@ -74,17 +64,7 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the prompts of one split.
-
-    Args:
-        folder: The folder that holds `core.txt` or `hard.txt`.
-        split: `core` or `hard`.
-        options: None are taken.
-
-    Raises:
-        BenchmarkError: If a file is missing, a prompt or a questionnaire is not as it must be;
-            names file, line and, in a prompt, the column.
-    """
+    """Read the prompts of one split; an error names file, line and, in a prompt, the column."""
     paths = [folder / name for name in files(folder, split)]
     lines = read_text(paths[0]).removesuffix("\n").split("\n")
     rows = []
@@ -142,9 +122,6 @@ def validate_questionnaire(questionnaire: object) -> None:
     Beyond the schema: the level weights sum to 1, the question weights sum to 1 in each level (both
     to 1e-6), and a node stands once in its level.
 
-    Args:
-        questionnaire: As JSON gives it.
-
     Raises:
         DataFileError: Names the place in the questionnaire.
 
@@ -193,17 +170,7 @@ def _validator():
 
 
 def flat_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
-    """Return a questionnaire as lists with an entry a pair of questions, in order of the levels.
-
-    Args:
-        questionnaire: As JSON gives it.
-
-    Returns:
-        `level`, `level_weight`, `node`, `question_weight`, `positive` and `negative`.
-
-    Raises:
-        DataFileError: If it is not as it must be.
-    """
+    """Return a questionnaire as lists with an entry a pair of questions, in order of the levels."""
     validate_questionnaire(questionnaire)
     rows = [
         (name, level["level_weight"], q["node"], q["question_weight"], q["P"], q["N"])
@@ -223,7 +190,7 @@ BENCHMARKS = (
             "parameters, and the questionnaire where there is one."
         ),
         splits=SPLITS,
-        features=features,
+        features=features_of(_SCHEMA),
         read=read,
         folders=("vistar",),
         files=files,

@@ -15,7 +15,7 @@ from support.pqpp_folders import (
 )
 
 from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
-from pqpp_datasets.pqpp import TARGETS, columns
+from pqpp_datasets.pqpp import SCHEMA, TARGETS
 
 ORDER = ["prompt_id", "source", "prompt", "caption_id", "image_id", "category", *TARGETS]
 
@@ -31,7 +31,7 @@ def _cache(cache):
 
 def test_v1_0_rows_are_those_of_the_file(tmp_path):
     rows = load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path)), split="train")
-    assert list(columns()) == ORDER == rows.column_names
+    assert ORDER == SCHEMA.names == rows.column_names
     assert rows[1] == {
         "prompt_id": "mscoco-12",
         "source": "mscoco",
