@@ -11,18 +11,16 @@ with script_imports("train_rahf"):
 
     from pqpp_feedback.rahf.bench.evaluation import evaluate, join, predict_rows, summary, truth_of
     from pqpp_feedback.rahf.configuration_rahf import RahfConfig
-    from pqpp_feedback.rahf.examples import BLINDS, Examples, fingerprint, load_split
-    from pqpp_feedback.rahf.feedback import FeedbackModel
+    from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
+    from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
     from pqpp_feedback.rahf.outputs import VARIANTS
-    from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-    from pqpp_feedback.rahf.provenance import is_published
-    from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
-    from pqpp_feedback.rahf.tokenizer import new_tokenizer
+    from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
     from pqpp_files.check_output import check_output_folder
+    from pqpp_hub.card import render_card
     from pqpp_models.pretrained import loading
     from pqpp_models.training.arguments import parse_recipe
-    from pqpp_models.training.card import versions
+    from pqpp_models.training.card import describe_run
     from pqpp_models.training.loop import Task, make_accelerator, train
     from pqpp_models.training.options import (
         DataOptions,
@@ -35,10 +33,10 @@ with script_imports("train_rahf"):
 
 EXAMPLES = """\
   accelerate launch training/train_rahf.py --config training/recipes/rahf.yaml \\
-      --pickapic_dir pickapic_v1
+      --pickapic-dir pickapic_v1
   python tests/support/richhf_scenes.py scenes
   python training/train_rahf.py --config training/recipes/rahf_scenes.yaml \\
-      --data_dir scenes/richhf --pickapic_dir scenes/pickapic"""
+      --data-dir scenes/richhf --pickapic-dir scenes/pickapic"""
 PRESETS = ("small", "tiny")
 
 
@@ -101,15 +99,15 @@ def join_towers(recipe: RahfRecipe, fields: dict):
     what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
     with loading(what, remedy, vision, text):
         model = RahfForRichFeedback.from_towers(vision, text, variant=recipe.variant, **fields)
-        images = AutoImageProcessor.from_pretrained(vision)
-        tokenizer = AutoTokenizer.from_pretrained(text)
+        images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(text, trust_remote_code=False)
     return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
 
 
 def read_split(recipe: RahfRecipe, split: str, limit: int | None):
     """Load a split, or its first rows."""
-    table = load_split(split, recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset)
-    return table if limit is None else table.select(range(min(limit, len(table))))
+    where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
+    return load_split(split, *where, limit)
 
 
 def evaluation_on(examples: Examples):
@@ -124,34 +122,6 @@ def evaluation_on(examples: Examples):
         return summary(evaluate(join(parts), truth))
 
     return evaluate_model
-
-
-def describe(recipe: RahfRecipe, model, examples, held_out, progress, processes: int):
-    """Return what happened, as plain values for the card."""
-    settings = recipe.deciding()
-    for name in ("model", "vision_model", "text_model", "dataset"):
-        if Path(settings[name]).exists():  # a card tells no local path
-            settings[name] = Path(settings[name]).resolve().name
-    # Of another dataset the name says enough.
-    is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
-    return {
-        "variant": model.config.variant,
-        "published": not is_richhf or is_published(recipe.validation_split, recipe.data_dir),
-        "recipe": settings,
-        "data": {
-            "training": len(examples),
-            "training SHA-256": fingerprint(examples),
-            "validation": len(held_out),
-            "validation SHA-256": fingerprint(held_out),
-        },
-        "epochs": progress.epoch,
-        "best_epoch": progress.best_epoch + 1,
-        "steps": progress.step,
-        "seconds": round(progress.seconds),
-        "processes": processes,
-        "validation": {k: round(v, 6) for k, v in (progress.best or {}).items()},
-        "versions": versions(),
-    }
 
 
 def train_rahf(recipe: RahfRecipe, training, validation):
@@ -176,14 +146,16 @@ def train_rahf(recipe: RahfRecipe, training, validation):
         collate=examples.collate,
         evaluate=evaluation_on(held_out),
         head="heads",
-        identity={"train": fingerprint(examples), "validation": fingerprint(held_out)},
+        identity={"train": examples.fingerprint(), "validation": held_out.fingerprint()},
         primary="mean",
         shown=("mean", "plausibility_plcc", "implausibility_cc", "keyword_f1"),
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
-        details = describe(recipe, model, examples, held_out, progress, accelerator.num_processes)
-        save_whole(task.model, processor, render_card(details), folder)
+        told = describe_data(recipe, examples, held_out)
+        run = describe_run(recipe, told["data"], progress, accelerator.num_processes)
+        card = render_card("feedback/rahf", variant=recipe.variant, details={**told, **run})
+        FeedbackModel(task.model, processor).save_pretrained(folder, card)
         print(f"saved in {folder}")
         push_if_wanted(folder, recipe)
     accelerator.wait_for_everyone()

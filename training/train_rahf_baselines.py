@@ -12,17 +12,19 @@ with script_imports("train_rahf_baselines"):
     from pqpp_feedback.rahf.bench.baselines import BASELINES, TrainedBaseline
     from pqpp_feedback.rahf.bench.evaluation import evaluate, truth_of
     from pqpp_feedback.rahf.bench.tables import format_tables, tables
-    from pqpp_feedback.rahf.examples import fingerprint, load_split
+    from pqpp_feedback.rahf.examples import describe_data, load_split
     from pqpp_files.write_beside import write_whole
+    from pqpp_hub.card import render_card
     from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.card import describe_run
     from pqpp_models.training.loop import Task, make_accelerator, train
     from pqpp_models.training.options import DataOptions, OptimisationOptions, option
     from pqpp_models.training.publish import refuse_finished
 
 EXAMPLES = """\
-  python training/train_rahf_baselines.py --baseline resnet --pickapic_dir pickapic_v1
+  python training/train_rahf_baselines.py --baseline resnet --pickapic-dir pickapic_v1
   python training/train_rahf_baselines.py --baseline clip --model openai/clip-vit-base-patch32 \\
-      --pickapic_dir pickapic_v1"""
+      --pickapic-dir pickapic_v1"""
 MODELS = {"resnet": "microsoft/resnet-50", "clip": "openai/clip-vit-base-patch32"}
 
 
@@ -52,8 +54,9 @@ class BaselineRecipe(DataOptions, OptimisationOptions):
 
 def train_baseline(recipe: BaselineRecipe, training, validation):
     """Train one baseline, write its figures on the validation split and return how it went."""
-    TrainedBaseline.refuse_other_folder(Path(recipe.output_dir) / "model")
-    refuse_finished(Path(recipe.output_dir) / "model", recipe)
+    folder = Path(recipe.output_dir) / "model"
+    TrainedBaseline.refuse_other_folder(folder)
+    refuse_finished(folder, recipe)
     accelerator = make_accelerator(recipe)
     baseline = TrainedBaseline.from_backbone(recipe.baseline, recipe.model, recipe.heatmap_size)
     baseline.model.to(accelerator.device)
@@ -76,14 +79,17 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
         collate=examples.collate,
         evaluate=evaluate_model,
         head="score_head",
-        identity={"train": fingerprint(examples), "validation": fingerprint(held_out)},
+        identity={"train": examples.fingerprint(), "validation": held_out.fingerprint()},
         primary="mean",
         shown=("mean",),
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
         baseline.model = task.model
-        folder = baseline.save_pretrained(Path(recipe.output_dir) / "model")
+        told = describe_data(recipe, examples, held_out)
+        run = describe_run(recipe, told["data"], progress, accelerator.num_processes)
+        card = render_card("feedback/baseline", kind=recipe.baseline, details={**told, **run})
+        baseline.save_pretrained(folder, card)
         figures = evaluate(baseline.predict(held_out, recipe.batch_size), truth)
         path = Path(recipe.output_dir) / "figures.json"
         write_whole(path, json.dumps(figures, indent=1))
@@ -96,13 +102,9 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
 def main() -> None:
     """Read the recipe and the data, and train."""
     recipe = parse_recipe(BaselineRecipe, __doc__, EXAMPLES)
-    training, validation = (
-        load_split(split, recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset)
-        for split in (recipe.train_split, recipe.validation_split)
-    )
-    if recipe.max_train_rows is not None:
-        training = training.select(range(min(recipe.max_train_rows, len(training))))
-    train_baseline(recipe, training, validation)
+    where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
+    training = load_split(recipe.train_split, *where, recipe.max_train_rows)
+    train_baseline(recipe, training, load_split(recipe.validation_split, *where))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def augment(
     Args:
         random: Decides all; the same state gives the same result.
         image: An RGB image of PIL.
-        maps: Its heatmaps as grey images of PIL, of any size.
+        maps: Grey images of PIL, of any size.
 
     Returns:
         The image and the maps; cropped ones are smaller.

@@ -84,7 +84,7 @@ def convert(
     """Return the model of weights in the published layout.
 
     Args:
-        weights: The state dict.
+        weights: A state dict.
         vision_heads: Attention heads of the image tower, which no shape tells; a head of 64
             channels if left out.
         text_fields: Fields of the T5's configuration that no shape tells.
@@ -314,9 +314,10 @@ def main() -> None:
     """Convert a file and save the model with its processor."""
     from transformers import AutoTokenizer, ViTImageProcessor
 
+    from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-    from pqpp_feedback.rahf.publishing import FILES, render_card, save_whole
     from pqpp_files.check_output import check_output_folder
+    from pqpp_hub.card import render_card
     from pqpp_models.pretrained import loading
 
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
@@ -328,13 +329,13 @@ def main() -> None:
     check_output_folder(options.output, FILES)
     weights = read_weights(options.checkpoint)
     with loading(f"{name} holds no usable tokenizer", "name the T5's by --tokenizer", name):
-        tokenizer = AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     model = convert(weights)
     size = model.config.vision_config.image_size
     images = ViTImageProcessor(size={"height": size, "width": size})
     processor = RahfProcessor(images, tokenizer)
-    card = render_card({"variant": model.config.variant})
-    save_whole(model, processor, card, Path(options.output))
+    card = render_card("feedback/rahf", variant=model.config.variant, details=None)
+    FeedbackModel(model, processor).save_pretrained(options.output, card)
 
 
 if __name__ == "__main__":

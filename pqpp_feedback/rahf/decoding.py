@@ -29,7 +29,7 @@ def mark_words(
     word can be lost, doubled or taken for another.
 
     Args:
-        model: The model.
+        model: Has encoded the images and prompts.
         states: `encoder_states` of its output.
         mask: `encoder_mask` of its output.
         words: The tokens of each word of each prompt, from the processor.
@@ -64,13 +64,8 @@ def rewrite_freely(
 ) -> torch.Tensor:
     """Return the tokens of the rewritten prompts as the decoder writes them, unconstrained.
 
-    This is the paper's way; `words.read_rewritten` finds the marked words in the text.
-
-    Args:
-        model: The model.
-        states: `encoder_states` of its output.
-        mask: `encoder_mask` of its output.
-        max_length: Tokens at most; 64 in the paper.
+    This is the paper's way, with 64 tokens at most; `words.read_rewritten` finds the marked words
+    in the text. States and mask are those of the model's output.
     """
     return model.text_model.generate(
         encoder_outputs=BaseModelOutput(last_hidden_state=states),

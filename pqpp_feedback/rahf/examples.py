@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.augmentation import augment
-from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES
-from pqpp_feedback.rahf.provenance import split_names
+from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES, check_choice
 from pqpp_feedback.rahf.words import split_words
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
@@ -27,7 +26,8 @@ def load_split(
     data_dir: str | None,
     pickapic_dir: str | None,
     dataset: str = "pqpp",
-    config: str | None = "richhf",
+    subset: str | None = "richhf",
+    limit: int | None = None,
 ) -> Any:
     """Load a split of RichHF with prompts and images; rows without either are left out.
 
@@ -36,7 +36,8 @@ def load_split(
         data_dir: Folder of the TFRecord files; downloaded if left out.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
         dataset: `pqpp`, or a dataset with the same columns, prompts and images included.
-        config: Its configuration.
+        subset: Its configuration.
+        limit: Only the first rows.
 
     Raises:
         PredictorError: There is no such split, or there are no prompts or images to be had.
@@ -47,7 +48,7 @@ def load_split(
     options = {"data_dir": None if data_dir is None else str(Path(data_dir).expanduser())}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
-    table = _loaded(split, dataset, config, options)
+    table = _loaded(split, dataset, subset, options)
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
     if missing:
@@ -61,10 +62,10 @@ def load_split(
     whole &= np.array([image is not None for image in table["image"][:]], dtype=bool)
     if not whole.any():
         raise PredictorError(f"no row of {split} has a prompt and an image; check pickapic_dir")
-    return table if whole.all() else table.select(np.flatnonzero(whole))
+    return table.select(np.flatnonzero(whole)[:limit])
 
 
-def _loaded(split: str, dataset: str, config: str | None, options: Mapping[str, Any]) -> Any:
+def _loaded(split: str, dataset: str, subset: str | None, options: Mapping[str, Any]) -> Any:
     """Return what `load_dataset` does; what goes wrong is told in one line, without a token."""
     import datasets
 
@@ -74,18 +75,98 @@ def _loaded(split: str, dataset: str, config: str | None, options: Mapping[str, 
 
     pqpp_datasets.registration.register()
     wrong = [name for name in split_names(split) if name not in SPLITS]
-    if wrong and (dataset, config) == ("pqpp", "richhf"):
+    if wrong and (dataset, subset) == ("pqpp", "richhf"):
         raise PredictorError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
     try:
-        return datasets.load_dataset(dataset, config, split=split, **options)
+        return datasets.load_dataset(dataset, subset, split=split, **options)
     except BenchmarkError:
         raise
     except Exception as error:
         why = why_not_loaded(error, dataset)
         raise PredictorError(
-            f"{dataset} (configuration {config}, split {split}) cannot be loaded ({why}); check "
+            f"{dataset} (configuration {subset}, split {split}) cannot be loaded ({why}); check "
             "the names"
         ) from None
+
+
+def split_names(split: str) -> list[str]:
+    """Return the splits that a split of `load_dataset` is made of.
+
+    Example:
+        >>> split_names("train[:10%] + test")
+        ['train', 'test']
+    """
+    return [part.split("[")[0].strip() for part in split.split("+")]
+
+
+def is_published(split: str, data_dir: str | Path | None) -> bool:
+    """Tell whether a split of RichHF is read from the published files, to the byte.
+
+    Args:
+        split: As `load_dataset` takes it.
+        data_dir: The folder of the TFRecord files, or None where `PQPP_DATA_DIR` or a download
+            stands for it.
+
+    Raises:
+        MissingFileError: One of the folders is not there.
+
+    Example:
+        >>> import tempfile
+        >>> is_published("test", tempfile.mkdtemp())
+        False
+    """
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.location import local_folder
+    from pqpp_datasets.sources import release
+    from pqpp_files.hashes import sha256_of
+
+    benchmark = BENCHMARKS["richhf"]
+    folder = local_folder(benchmark, None if data_dir is None else str(data_dir))
+    if folder is None:  # each download is verified
+        return True
+    for path in {path for name in split_names(split) for path in benchmark.files(folder, name)}:
+        source, file = release(benchmark.folders[0]).file(path), folder / path
+        if source is None or not file.is_file() or sha256_of(file) != source.sha256:
+            return False
+    return True
+
+
+def counted(images: int, published: bool) -> str:
+    """Return in words how many images there are, and that they are none of the published files.
+
+    Example:
+        >>> counted(300, published=False)
+        '300 images, not the published files'
+    """
+    number = f"{images} image{'' if images == 1 else 's'}"
+    return number if published else f"{number}, not the published files"
+
+
+def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[str, Any]:
+    """Return what a card tells of the data of a training.
+
+    Args:
+        recipe: Names the dataset, and where its files lie.
+        examples: What was learned from.
+        held_out: What chose the epoch.
+
+    Returns:
+        `data`, and in words `images` and `dataset_name`.
+    """
+    # Of another dataset its own name says enough.
+    is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
+    published = not is_richhf or is_published(recipe.validation_split, recipe.data_dir)
+    own_name = Path(recipe.dataset).name if Path(recipe.dataset).exists() else recipe.dataset
+    return {
+        "data": {
+            "training": len(examples),
+            "training SHA-256": examples.fingerprint(),
+            "validation": len(held_out),
+            "validation SHA-256": held_out.fingerprint(),
+        },
+        "images": counted(len(held_out), published),
+        "dataset_name": own_name if published else f"{own_name} (not the published files)",
+    }
 
 
 class Examples:
@@ -116,8 +197,7 @@ class Examples:
         in_memory: bool = False,
         prompt_dropout: float = 0.0,
     ) -> None:
-        if blind not in BLINDS:
-            raise PredictorError(f"`blind` is {blind!r}; choose among {', '.join(BLINDS)}")
+        check_choice("blind", blind, BLINDS)
         self.table, self.processor, self.heatmap_size = table, processor, heatmap_size
         self.augmented, self.seed, self.blind = augmented, seed, blind
         self.prompt_dropout = prompt_dropout
@@ -153,8 +233,7 @@ class Examples:
         maps = tuple(open_image(row[name]).convert("L") for name in _MAPS)
         if self._kept is not None:
             # As large as two of the model's maps, so that a crop loses nothing.
-            size = (2 * self.heatmap_size,) * 2
-            maps = tuple(one.resize(size, _box()) for one in maps)
+            maps = tuple(_resized(one, 2 * self.heatmap_size) for one in maps)
             self._kept[index] = (image, *maps)
         return (image, *maps)
 
@@ -186,18 +265,21 @@ class Examples:
         """Return some examples as what the model takes."""
         import torch
 
-        prompts = [one["prompt"] for one in examples]
-        tasks = [one["tasks"] for one in examples]
-        single = self.processor.variant == "multi_head"
-        batch = self.processor(
-            images=[one["image"] for one in examples],
-            text=[one["shown"] for one in examples],
-            tasks=None if single else tasks,
-        )
-        batch["labels"] = self.processor.labels(prompts, [one["labels"] for one in examples])
-        batch["heatmap_labels"] = torch.from_numpy(np.stack([o["heatmaps"] for o in examples]))
-        batch["score_labels"] = torch.from_numpy(np.stack([one["scores"] for one in examples]))
+        columns = {name: [one[name] for one in examples] for name in examples[0]}
+        tasks = None if self.processor.variant == "multi_head" else columns["tasks"]
+        batch = self.processor(images=columns["image"], text=columns["shown"], tasks=tasks)
+        batch["labels"] = self.processor.labels(columns["prompt"], columns["labels"])
+        batch["heatmap_labels"] = torch.from_numpy(np.stack(columns["heatmaps"]))
+        batch["score_labels"] = torch.from_numpy(np.stack(columns["scores"]))
         return dict(batch)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of prompts, scores and labels, in order."""
+        digest = hashlib.sha256()
+        for prompt, labels in zip(self.prompts, self.labels, strict=True):
+            digest.update(f"{prompt}\0{labels}\0".encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(self.scores, dtype="<f4").tobytes())
+        return digest.hexdigest()
 
 
 def shown_prompt(prompt: str, blind: str, processor: Any) -> str:
@@ -210,21 +292,10 @@ def shown_prompt(prompt: str, blind: str, processor: Any) -> str:
 
 def map_array(image: Any, size: int) -> NDArray[np.float32]:
     """Return a grey image as a heatmap in 0 .. 1 of a size."""
-    if image.size != (size, size):
-        image = image.resize((size, size), _box())
-    return np.asarray(image, dtype=np.float32) / 255
+    return np.asarray(_resized(image, size), dtype=np.float32) / 255
 
 
-def _box() -> Any:
+def _resized(image: Any, size: int) -> Any:
     from PIL import Image
 
-    return Image.Resampling.BOX
-
-
-def fingerprint(examples: Examples) -> str:
-    """Return the SHA-256 of prompts, scores and labels, in order."""
-    digest = hashlib.sha256()
-    for prompt, labels in zip(examples.prompts, examples.labels, strict=True):
-        digest.update(f"{prompt}\0{labels}\0".encode("utf-8", "surrogatepass"))
-    digest.update(np.ascontiguousarray(examples.scores, dtype="<f4").tobytes())
-    return digest.hexdigest()
+    return image if image.size == (size, size) else image.resize((size,) * 2, Image.Resampling.BOX)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_feedback.rahf.publishing import FILES
 from pqpp_feedback.rahf.words import Word, split_words
+from pqpp_files.extras import needing
+from pqpp_files.write_beside import whole_folder
+from pqpp_models.checkpoint import CARD
 from pqpp_models.errors import CheckpointError, PredictorError
 
 if TYPE_CHECKING:
@@ -21,6 +24,14 @@ if TYPE_CHECKING:
 
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
+
+FILES = (
+    *("config.json", "generation_config.json", "model.safetensors", CARD),
+    *("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"),
+    *("tokenizer.json", "spiece.model", "special_tokens_map.json", "added_tokens.json"),
+    *("model.safetensors.index.json", "model-*.safetensors"),
+)
+"""What a folder holds and what is pushed: no code, no pickle."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +70,9 @@ class FeedbackModel:
     """A model with its processor.
 
     Args:
-        model: The model.
-        processor: Its processor.
-        device: Where it runs; where it is if left out.
+        model: It stays on its device if none is named.
+        processor: That of the model.
+        device: Where it shall run.
         threshold: From which probability on a word counts as misaligned.
     """
 
@@ -99,10 +110,12 @@ class FeedbackModel:
         Raises:
             PredictorError: The threshold is not from 0 to 1.
             CheckpointError: There is no usable model; the token is never in the message.
+            MissingExtraError: torch or transformers is not installed.
         """
-        import torch
-
         check_threshold(threshold)
+        with needing("RAHF", "models"):
+            import torch
+            import transformers  # noqa: F401
         folder = Path(name_or_path).expanduser()
         if not folder.is_dir():
             folder = _fetched(str(name_or_path), revision, cache_dir, token)
@@ -110,25 +123,30 @@ class FeedbackModel:
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         return cls(model, processor, device, threshold)
 
-    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write model and processor to a folder, which is replaced whole or not at all.
+    def save_pretrained(self, folder: str | os.PathLike[str], card: str | None = None) -> Path:
+        """Write model, processor and card to a folder, which is replaced whole or not at all.
 
-        The card of an older model there stays.
+        Args:
+            folder: A new one, or one with an older model.
+            card: Its text; that of the older model stays if left out.
+
+        Raises:
+            FileError: The folder holds other things.
         """
-        from pqpp_feedback.rahf.publishing import save_whole
-
-        return save_whole(self.model, self.processor, None, Path(folder))
+        folder = Path(folder).expanduser()
+        with whole_folder(folder, FILES) as beside:
+            self.model.save_pretrained(beside)
+            self.processor.save_pretrained(beside)
+            if card is not None:
+                (beside / CARD).write_text(card, encoding="utf-8")
+            elif (folder / CARD).is_file():
+                shutil.copyfile(folder / CARD, beside / CARD)
+        return folder
 
     def judge(
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
     ) -> list[Feedback]:
-        """Judge images.
-
-        Args:
-            images: Images, arrays, paths, or mappings with `bytes` or `path`.
-            prompts: One an image.
-            batch_size: Images at once.
-        """
+        """Judge images, arrays, paths, or mappings with `bytes` or `path`, one a prompt."""
         return [
             one
             for some in self._batches(images, prompts, batch_size)
@@ -142,21 +160,15 @@ class FeedbackModel:
 
         This is the paper's way. The text may lose or change words; `words.read_rewritten` aligns it
         with the prompt. `judge` holds the decoder to the prompt's words instead.
-
-        Args:
-            images: As for `judge`.
-            prompts: One an image.
-            batch_size: Images at once.
         """
         import torch
 
         from pqpp_feedback.rahf.decoding import rewrite_freely
 
         texts: list[str] = []
-        for some_images, some_prompts in self._batches(images, prompts, batch_size):
-            batch = self._prepared(some_images, some_prompts)
+        for some in self._batches(images, prompts, batch_size):
             with torch.inference_mode():
-                found = self.model(**batch)
+                found = self.model(**self._prepared(*some))
                 states, mask = found.encoder_states, found.encoder_mask
                 limit = self.processor.max_target_length
                 tokens = rewrite_freely(self.model, states, mask, limit)
@@ -183,15 +195,13 @@ class FeedbackModel:
 
         from pqpp_feedback.rahf.decoding import mark_words
 
-        batch = self._prepared(images, prompts)
         with torch.inference_mode():
-            found = self.model(**batch)
-            kept = [self.processor.kept_word_ids(prompt) for prompt in prompts]
+            found = self.model(**self._prepared(images, prompts))
             marked = mark_words(
                 self.model,
                 found.encoder_states,
                 found.encoder_mask,
-                kept,
+                [self.processor.kept_word_ids(prompt) for prompt in prompts],
                 self.processor.suffix_ids,
                 self.threshold,
             )
@@ -256,5 +266,6 @@ def _loaded(folder: Path, name: str | os.PathLike[str]) -> tuple[Any, Any]:
 
     remedy = "give a folder or OWNER/REPOSITORY written by training/train_rahf.py"
     with loading(f"{name} holds no usable RAHF model", remedy, str(folder)):
-        model = RahfForRichFeedback.from_pretrained(folder, local_files_only=True)
-        return model, RahfProcessor.from_pretrained(folder, local_files_only=True)
+        options = {"local_files_only": True, "trust_remote_code": False}
+        model = RahfForRichFeedback.from_pretrained(folder, **options)
+        return model, RahfProcessor.from_pretrained(folder, **options)

@@ -1,42 +1,35 @@
-"""A folder of images judged, as one HTML page that needs no other file."""
+"""A folder of images judged, as tinted pictures and as one HTML page that needs no other file."""
 
 from __future__ import annotations
 
 import base64
-import csv
-import html
 import io
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel, check_batch_size
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_feedback.rahf.pictures import overlay
+from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_beside
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
-_STYLE = """
-body{font:15px/1.4 system-ui,sans-serif;margin:2rem;background:#fafafa;color:#222}
-article{background:#fff;border:1px solid #ddd;border-radius:6px;padding:1rem;margin:0 0 1rem}
-figure{display:inline-block;margin:0 .8rem .4rem 0}figcaption{font-size:.8rem;color:#666}
-img{display:block;max-width:100%}mark{background:#ffd0c8;border-radius:3px;padding:0 .15em}
-td,th{padding:0 .8rem 0 0;text-align:left}h2{font-size:1rem;margin:0 0 .5rem}
-"""
+METADATA = ("metadata.jsonl", "metadata.csv")
+_TINT, _STRENGTH = (255, 40, 0), 0.65
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An image with its prompt.
-
-    Attributes:
-        path: Its file.
-        prompt: What it was generated from.
-    """
+    """An image file, and what it was generated from."""
 
     path: Path
     prompt: str
@@ -46,15 +39,12 @@ def read_folder(folder: str | Path) -> list[Picture]:
     """Find the images of a folder with their prompts; each image is opened once to check it.
 
     Prompts come from `metadata.jsonl` or `metadata.csv` (`file_name` and `prompt` or `text`, the
-    form of the imagefolder builder), or from a text file of the image's name beside it. All of
-    them are UTF-8, with or without a byte order mark.
-
-    Args:
-        folder: The folder.
+    form of the imagefolder builder), or from a text file of the image's name beside it.
 
     Raises:
         PredictorError: There is no such folder, no image, an image whose prompt is missing or
             blank, a file that cannot be read, or one that is listed and not there.
+        FileError: The table of prompts cannot be read.
     """
     root = Path(folder).expanduser()
     if not root.is_dir():
@@ -69,38 +59,27 @@ def read_folder(folder: str | Path) -> list[Picture]:
     return pictures
 
 
-def _listed_prompts(root: Path) -> dict[str, str]:
-    rows: Iterable[Any] = []
-    lines, table = root / "metadata.jsonl", root / "metadata.csv"
-    try:
-        if lines.is_file():
-            text = lines.read_text(encoding="utf-8-sig")
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-        elif table.is_file():
-            with table.open(encoding="utf-8-sig", newline="") as file:
-                rows = list(csv.DictReader(file))
-        # A path, so that `./a.png` is a.png.
-        listed = {str(PurePosixPath(row["file_name"])): _first_text(row) for row in rows}
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, csv.Error) as error:
-        raise PredictorError(
-            f"the metadata in {root} are not readable ({type(error).__name__}); save them as "
-            "UTF-8, each row with `file_name` and `prompt`"
-        ) from None
-    absent = next((name for name in listed if not (root / name).is_file()), None)
+def _listed_prompts(root: Path) -> dict[str, Any]:
+    path = next((root / name for name in METADATA if (root / name).is_file()), None)
+    if path is None:
+        return {}
+    table = read_table(path, remedy="each row needs `file_name` and `prompt`")
+    names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # ./a.png is a.png
+    absent = next((name for name in names if not (root / name).is_file()), None)
     if absent is not None:
         raise PredictorError(
             f"the metadata in {root} list {absent}, which is not there; add the file or take the "
             "row out"
         )
-    return listed
+    columns = [table[name] for name in ("prompt", "text") if name in table]
+    found = {}
+    for row, name in enumerate(names):
+        given = [column[row] for column in columns if column[row] is not None]
+        found[name] = next((one for one in given if one != ""), given[0] if given else None)
+    return found
 
 
-def _first_text(row: Any) -> Any:
-    given = [row[name] for name in ("prompt", "text") if row.get(name) is not None]
-    return next((one for one in given if one != ""), given[0] if given else None)
-
-
-def _prompt_of(path: Path, listed: dict[str, Any]) -> str:
+def _prompt_of(path: Path, listed: Mapping[str, Any]) -> str:
     beside = path.with_suffix(".txt")
     found = listed[path.name] if path.name in listed else _text_of(beside)
     if isinstance(found, str) and found.strip():
@@ -123,29 +102,47 @@ def _text_of(path: Path) -> str | None:
 def judge_folder(
     model: FeedbackModel, pictures: Sequence[Picture], batch_size: int = 16
 ) -> Iterator[Feedback]:
-    """Judge the images of a folder one after the other, some of them in memory at a time.
-
-    Raises:
-        PredictorError: The batch size is not above 0.
-    """
+    """Judge the images of a folder one after the other, a batch of them in memory at a time."""
     check_batch_size(batch_size)
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
-        images = [open_image(picture.path) for picture in some]
-        yield from model.judge(images, [picture.prompt for picture in some], batch_size)
+        prompts = [picture.prompt for picture in some]
+        yield from model.judge([picture.path for picture in some], prompts, batch_size)
+
+
+def heatmap_image(heatmap: NDArray[np.floating], size: tuple[int, int]) -> Any:
+    """Return a heatmap in 0 .. 1 as a grey image of a width and height, white where it is 1."""
+    from PIL import Image
+
+    grey = (255 * np.clip(heatmap, 0, 1)).round().astype(np.uint8)
+    return Image.fromarray(grey).resize(size, Image.Resampling.BILINEAR)
+
+
+def overlay(
+    image: Any,
+    heatmap: NDArray[np.floating],
+    colour: tuple[int, int, int] = _TINT,
+    strength: float = _STRENGTH,
+) -> Any:
+    """Return an image of PIL tinted where a heatmap is high.
+
+    Args:
+        image: The image.
+        heatmap: `(height, width)` in 0 .. 1, of any size.
+        colour: Of the tint.
+        strength: How much of the tint there is where the heatmap is 1.
+    """
+    from PIL import Image
+
+    image = image.convert("RGB")
+    weight = np.asarray(heatmap_image(heatmap, image.size), dtype=np.float64)[..., None] / 255
+    weight *= strength
+    mixed = (1 - weight) * np.asarray(image) + weight * np.array(colour)
+    return Image.fromarray(mixed.round().astype(np.uint8))
 
 
 def save_overlays(picture: Picture, judged: Feedback, folder: str | Path) -> list[Path]:
-    """Write an image tinted by each heatmap, as `NAME.HEATMAP.png`.
-
-    Args:
-        picture: The image.
-        judged: What the model says about it.
-        folder: Where to.
-
-    Returns:
-        The files.
-    """
+    """Write an image tinted by each heatmap, as `NAME.HEATMAP.png`, and return the files."""
     image = open_image(picture.path)
     found = []
     for name in HEATMAPS:
@@ -175,20 +172,21 @@ def render_gallery(
     Raises:
         PredictorError: `sort_by` is no score.
     """
+    from jinja2 import Environment, StrictUndefined
+
     check_sort_by(sort_by)
-    articles, sums = [], dict.fromkeys(SCORES, 0.0)
+    articles, scores = [], []
     for picture, one in zip(pictures, judged, strict=True):
-        place = one.scores[sort_by] if sort_by else len(articles)
-        articles.append((place, _article(picture, one, side)))
-        sums = {name: total + one.scores[name] for name, total in sums.items()}
-    articles.sort(key=lambda one: one[0])
-    means = {name: total / len(articles) for name, total in sums.items()}
-    body = "\n".join(text for _, text in articles)
-    return (
-        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n"
-        f"<h1>{html.escape(title)}</h1>\n<p>{len(articles)} images. Mean {_listed(means)}.</p>\n"
-        f"{body}\n</html>\n"
+        articles.append(_article(picture, one, side))
+        scores.append(one.scores)
+    order = range(len(articles))
+    if sort_by:
+        order = sorted(order, key=lambda number: scores[number][sort_by])
+    means = {name: float(np.mean([one[name] for one in scores])) for name in SCORES}
+    template = Path(__file__).with_name("gallery.html").read_text("utf-8")
+    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(template)
+    return page.render(
+        title=title, means=_listed(means), articles=[articles[number] for number in order]
     )
 
 
@@ -204,32 +202,32 @@ def check_sort_by(sort_by: str | None) -> None:
         raise PredictorError(f"`sort_by` is {sort_by!r}; choose among {', '.join(SCORES)}")
 
 
-def _article(picture: Picture, judged: Feedback, side: int) -> str:
+def _article(picture: Picture, judged: Feedback, side: int) -> dict[str, Any]:
     image = open_image(picture.path)
     image.thumbnail((side, side))
-    shown = [("image", image)]
-    shown += [(name, overlay(image, judged.heatmaps[name])) for name in HEATMAPS]
-    figures = "".join(
-        f'<figure><img alt="{name}" src="{_embedded(one)}"><figcaption>{name}</figcaption></figure>'
-        for name, one in shown
-    )
-    return (
-        f"<article><h2>{html.escape(picture.path.name)}</h2>{figures}"
-        f"<p>{marked_prompt(judged)}</p><p>{_listed(judged.scores)}</p></article>"
-    )
+    shown = {"image": image}
+    shown |= {name: overlay(image, judged.heatmaps[name]) for name in HEATMAPS}
+    return {
+        "name": picture.path.name,
+        "pictures": {name: _embedded(one) for name, one in shown.items()},
+        "prompt": marked_prompt(judged),
+        "scores": _listed(judged.scores),
+    }
 
 
-def marked_prompt(judged: Feedback) -> str:
+def marked_prompt(judged: Feedback) -> Markup:
     """Return a prompt as HTML with its misaligned words marked."""
-    parts, end = [], 0
+    from markupsafe import Markup
+
+    parts: list[str] = []
+    end = 0
     for word in judged.misaligned_words:
-        parts.append(html.escape(judged.prompt[end : word.start]))
-        parts.append(f"<mark>{html.escape(word.text)}</mark>")
+        parts += [judged.prompt[end : word.start], Markup("<mark>{}</mark>").format(word.text)]
         end = word.end
-    return "".join([*parts, html.escape(judged.prompt[end:])])
+    return Markup("").join([*parts, judged.prompt[end:]])
 
 
-def _listed(scores: dict[str, float]) -> str:
+def _listed(scores: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
 
 

@@ -1,5 +1,11 @@
 """What RAHF predicts, in the order of its outputs."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pqpp_models.errors import PredictorError
+
 HEATMAPS = ("implausibility", "misalignment")
 """The two heatmaps; the columns of the dataset are these names with `_map`."""
 
@@ -20,3 +26,15 @@ KEYWORD_TASK = TASKS.index(KEYWORDS)
 
 VARIANTS = ("multi_head", "augmented_prompt")
 HEAD_STYLES = ("paper", "released")
+
+
+def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
+    """Refuse a value that is not among those allowed.
+
+    Example:
+        >>> check_choice("score", "beauty", SCORES)
+        Traceback (most recent call last):
+        pqpp_models.errors.PredictorError: `score` is 'beauty'; choose among plausibility, ...
+    """
+    if value not in allowed:
+        raise PredictorError(f"`{name}` is {value!r}; choose among {', '.join(allowed)}")

@@ -13,8 +13,8 @@ from pqpp_feedback.rahf.feedback import (
     check_batch_size,
     check_threshold,
 )
+from pqpp_feedback.rahf.gallery import heatmap_image, overlay
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
-from pqpp_feedback.rahf.pictures import heatmap_image, overlay
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 
@@ -74,7 +74,6 @@ class RichHumanFeedbackPipeline(Pipeline):
         _, forward, after = self._sanitize_parameters(**kwargs)
         sizes = (batch_size, self._batch_size, 16)
         size = next(one for one in sizes if one is not None)
-        check_batch_size(size)
         single = isinstance(inputs, Mapping)
         rows = _checked([inputs] if single else inputs)
         images = [open_image(row["image"]) for row in rows]
@@ -93,18 +92,17 @@ class RichHumanFeedbackPipeline(Pipeline):
         given = {name: value for name, value in kwargs.items() if value is not None}
         if "threshold" in given:
             check_threshold(given["threshold"])
-        forward = {name: given[name] for name in given if name == "threshold"}
-        after = {name: given[name] for name in given if name == "overlays"}
+        forward, after = (
+            {name: given[name] for name in names if name in given}
+            for names in (("threshold",), ("overlays",))
+        )
         return {}, forward, after
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the row with its image opened."""
         return {"image": open_image(input_["image"]), "prompt": input_["prompt"]}
 
-    def _forward(
-        self, input_tensors: dict[str, Any], threshold: float = 0.5, **_: Any
-    ) -> dict[str, Any]:
-        row = input_tensors
+    def _forward(self, row: dict[str, Any], threshold: float = 0.5, **_: Any) -> dict[str, Any]:
         self.feedback.threshold = threshold
         return {"judged": self.feedback.judge([row["image"]], [row["prompt"]])[0], **row}
 

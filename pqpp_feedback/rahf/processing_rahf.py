@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from transformers import BatchFeature, ProcessorMixin
 
-from pqpp_feedback.rahf.outputs import TASKS, VARIANTS
+from pqpp_feedback.rahf.outputs import TASKS, VARIANTS, check_choice
 from pqpp_feedback.rahf.words import SUFFIX, split_words
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
@@ -49,8 +49,7 @@ class RahfProcessor(ProcessorMixin):
         **kwargs: Any,
     ) -> None:
         super().__init__(image_processor, tokenizer, **kwargs)
-        if variant not in VARIANTS:
-            raise PredictorError(f"`variant` is {variant!r}; choose among {', '.join(VARIANTS)}")
+        check_choice("variant", variant, VARIANTS)
         self.variant, self.max_length = variant, max_length
         self.max_target_length = max_target_length
         self._known: dict[str, list[int]] = {}
@@ -71,11 +70,7 @@ class RahfProcessor(ProcessorMixin):
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def word_ids(self, prompt: str) -> list[list[int]]:
-        """Return the tokens of each word; no word is without one.
-
-        Args:
-            prompt: The prompt.
-        """
+        """Return the tokens of each word; no word is without one."""
         found = []
         for word in split_words(prompt):
             if word.text not in self._known:
@@ -89,12 +84,7 @@ class RahfProcessor(ProcessorMixin):
         return found
 
     def kept_word_ids(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
-        """Return the tokens of the words that fit, from the first on.
-
-        Args:
-            prompt: The prompt.
-            max_length: Tokens at most; the processor's own if left out.
-        """
+        """Return the tokens of the words that fit, from the first on."""
         words = self.word_ids(prompt)
         ends = np.cumsum([len(word) for word in words])
         room = (self.max_length if max_length is None else max_length) - self._beside
@@ -106,11 +96,7 @@ class RahfProcessor(ProcessorMixin):
         return 1 + max(len(self._encoded(task)) for task in TASKS)
 
     def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
-        """Return the tokens of the rewritten prompt that the decoder is to write.
-
-        Args:
-            prompt: The prompt.
-            labels: One a word: 0 misaligned, 1 aligned.
+        """Return the tokens that the decoder is to write; a label is 0 where a word is misaligned.
 
         Raises:
             PredictorError: There are not as many labels as words.
@@ -128,13 +114,7 @@ class RahfProcessor(ProcessorMixin):
     def input_ids(
         self, prompt: str, task: int | None = None, max_length: int | None = None
     ) -> list[int]:
-        """Return the encoder's tokens: the task string if there is one, the words, the end.
-
-        Args:
-            prompt: The prompt.
-            task: An index of `outputs.TASKS`.
-            max_length: As for `kept_word_ids`.
-        """
+        """Return the encoder's tokens: a string of `outputs.TASKS` by its index, words, the end."""
         words = [token for word in self.kept_word_ids(prompt, max_length) for token in word]
         before = [] if task is None else self._encoded(TASKS[task])
         return [*before, *words, self.tokenizer.eos_token_id]
@@ -224,9 +204,7 @@ class RahfProcessor(ProcessorMixin):
     def padded(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
         """Return rows of tokens as `input_ids` and `attention_mask`, padded at the end.
 
-        Args:
-            rows: The tokens.
-            length: To how many at least; to the longest row if left out.
+        They get `length` tokens at least.
         """
         import torch
 
@@ -282,3 +260,30 @@ def _check_tasks(tasks: Any, prompts: int) -> None:
                 f"`tasks` holds {some!r:.60}; give as many for each prompt, each from 0 to "
                 f"{len(TASKS) - 1}"
             )
+
+
+def new_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
+    """Train a byte-level BPE tokenizer on prompts; any text can be written with its tokens.
+
+    Args:
+        prompts: What its pieces are learned from.
+        vocab_size: Tokens at most; the 256 bytes and three special tokens are always there.
+
+    Returns:
+        A fast tokenizer with `<pad>` (0), `</s>` (1) and `<unk>` (2), as T5 has.
+    """
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    plain = Tokenizer(models.BPE())
+    plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    plain.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=["<pad>", "</s>", "<unk>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    plain.train_from_iterator(prompts, trainer)
+    names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    return PreTrainedTokenizerFast(tokenizer_object=plain, **names)

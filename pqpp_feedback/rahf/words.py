@@ -21,13 +21,7 @@ SUFFIX = "_0"
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a prompt.
-
-    Attributes:
-        text: As it stands in the prompt.
-        start: Where it begins in the prompt, in characters.
-        end: Where it ends.
-    """
+    """A word of a prompt, and from which character to which it stands there."""
 
     text: str
     start: int
@@ -45,11 +39,7 @@ def split_words(prompt: str) -> list[Word]:
 
 
 def rewrite(prompt: str, labels: Sequence[int]) -> str:
-    """Return the rewritten prompt, the decoder's target.
-
-    Args:
-        prompt: The prompt.
-        labels: One a word: 0 misaligned, 1 aligned.
+    """Return the rewritten prompt, the decoder's target; a label is 0 where a word is misaligned.
 
     Example:
         >>> rewrite("a yellow cat", [1, 0, 1])
@@ -66,10 +56,6 @@ def read_rewritten(text: str, prompt: str) -> list[bool]:
 
     The rewriting may have lost, added or changed words: both are aligned as sequences, and a
     marked word counts for the word of the prompt that it is aligned with.
-
-    Args:
-        text: What a decoder wrote.
-        prompt: The prompt.
 
     Returns:
         One a word of the prompt: whether it is marked.

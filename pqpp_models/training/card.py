@@ -10,7 +10,7 @@ from typing import Any
 
 from pqpp_models.targets import target_range
 from pqpp_models.training.data import Rows, sha256_of_rows
-from pqpp_models.training.options import PredictorRecipe
+from pqpp_models.training.options import OptimisationOptions, PredictorRecipe
 from pqpp_models.training.state import Progress
 
 _LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft", "numpy")
@@ -43,21 +43,28 @@ def describe(
         progress: How it went.
         processes: How many processes took part.
     """
+    data = {
+        "train_rows": len(train),
+        "train_sha256": sha256_of_rows(train),
+        "validation_rows": len(validation),
+        "validation_sha256": sha256_of_rows(validation),
+    }
+    return describe_run(recipe, data, progress, processes)
+
+
+def describe_run(
+    recipe: OptimisationOptions, data: Mapping[str, Any], progress: Progress, processes: int
+) -> dict[str, Any]:
+    """Return what happened in any training; `data` says what was learned from."""
     settings = recipe.deciding()
-    if Path(recipe.model).is_dir():  # a card tells no local path
-        settings["model"] = Path(recipe.model).resolve().name
-    if Path(recipe.dataset).exists():
-        settings["dataset"] = Path(recipe.dataset).resolve().name
-    repository = {"repository": recipe.hub_model_id} if recipe.push_to_hub else {}
+    for name in ("model", "vision_model", "text_model", "dataset"):
+        if Path(settings.get(name) or "").name and Path(settings[name]).exists():
+            settings[name] = Path(settings[name]).resolve().name  # a card tells no local path
+    pushed = getattr(recipe, "push_to_hub", False)
     return {
-        **repository,
+        **({"repository": recipe.hub_model_id} if pushed else {}),
         "recipe": settings,
-        "data": {
-            "train_rows": len(train),
-            "train_sha256": sha256_of_rows(train),
-            "validation_rows": len(validation),
-            "validation_sha256": sha256_of_rows(validation),
-        },
+        "data": dict(data),
         "epochs": progress.epoch,
         "best_epoch": progress.best_epoch + 1,
         "steps": progress.step,

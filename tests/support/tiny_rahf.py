@@ -36,7 +36,7 @@ def tiny_processor(variant="multi_head"):
 @functools.cache
 def tiny_tokenizer():
     """Return a byte-level tokenizer that knows a few words."""
-    from pqpp_feedback.rahf.tokenizer import new_tokenizer
+    from pqpp_feedback.rahf.processing_rahf import new_tokenizer
 
     return new_tokenizer(PROMPTS, 300)
 

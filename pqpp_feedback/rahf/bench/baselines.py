@@ -1,7 +1,12 @@
-"""The learned baselines with what they need around them: inputs, predictions, saving, loading."""
+"""The paper's baselines (section 4.2.1): ResNet-50 with heads, CLIP tuned, CLIP as it is.
+
+The two that learn have the same forward arguments and output as RAHF where they fit, so that they
+are trained by the same loop.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,23 +14,180 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcessor
 
-from pqpp_feedback.rahf.bench.baseline_networks import ClipBaseline, ResnetBaseline
 from pqpp_feedback.rahf.bench.evaluation import Predictions
 from pqpp_feedback.rahf.examples import Examples
-from pqpp_feedback.rahf.outputs import HEATMAPS
+from pqpp_feedback.rahf.modeling_rahf import RahfOutput, squared_error
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.check_output import check_output_folder
 from pqpp_files.write_beside import whole_folder
-from pqpp_models.checkpoint import EXTRA_FILES, WEIGHTS
+from pqpp_models.checkpoint import CARD, EXTRA_FILES, WEIGHTS
+from pqpp_models.clip.modeling_clip_predictor import feature_size, pooled
 from pqpp_models.errors import CheckpointError
 from pqpp_models.images.embedding import pixels_of, tokens_of
 from pqpp_models.pretrained import loading
 
 DESCRIPTION = "baseline.json"
-FILES = (DESCRIPTION, WEIGHTS, *EXTRA_FILES)
+FILES = (DESCRIPTION, WEIGHTS, CARD, *EXTRA_FILES)
 BASELINES = ("resnet", "clip")
+
+
+class ResnetBaseline(nn.Module):
+    """ResNets with dense layers for the scores and de-convolutions for the heatmaps.
+
+    The paper tunes two networks, one for the scores and one for the heatmaps; so does this.
+
+    Args:
+        config: A `ResNetConfig`; that of ResNet-50 is the default of transformers.
+        backbones: The two networks; with first weights if left out.
+        dense_sizes: Outputs of the dense layers before the last.
+        deconv_sizes: Filters of the de-convolutions, each of which doubles the map.
+    """
+
+    def __init__(
+        self,
+        config: Any,
+        backbones: Sequence[nn.Module] | None = None,
+        dense_sizes: Sequence[int] = (2048, 1024),
+        deconv_sizes: Sequence[int] = (768, 384, 384, 192),
+    ) -> None:
+        super().__init__()
+        self.backbone_config = config
+        pair = backbones or [AutoModel.from_config(config) for _ in range(2)]
+        self.score_backbone, self.heatmap_backbone = pair
+        width = config.hidden_sizes[-1]
+        self.score_head = _dense_layers([width, *dense_sizes])
+        blocks: list[nn.Module] = []
+        for wide, narrow in itertools.pairwise([width, *deconv_sizes]):
+            up = nn.ConvTranspose2d(wide, narrow, 3, 2, padding=1, output_padding=1)
+            blocks += [up, nn.BatchNorm2d(narrow), nn.ReLU()]
+        last = nn.Conv2d([width, *deconv_sizes][-1], len(HEATMAPS), 3, padding=1)
+        nn.init.constant_(last.bias, -3.0)  # most pixels are unmarked
+        self.heatmap_head = nn.Sequential(*blocks, last)
+
+    def forward(
+        self,
+        pixel_values: torch.Tensor,
+        heatmap_labels: torch.Tensor | None = None,
+        score_labels: torch.Tensor | None = None,
+        **_: Any,
+    ) -> RahfOutput:
+        """Predict scores and heatmaps; the prompt, which RAHF takes too, is not looked at.
+
+        Args:
+            pixel_values: `(batch, 3, height, width)`.
+            heatmap_labels: `(batch, 2, height, width)`.
+            score_labels: `(batch, 4)`.
+        """
+        features = self.score_backbone(pixel_values).pooler_output.flatten(1)
+        found = RahfOutput(scores=torch.sigmoid(self.score_head(features).float()))
+        features = self.heatmap_backbone(pixel_values).last_hidden_state
+        found.heatmaps = torch.sigmoid(self.heatmap_head(features).float())
+        if heatmap_labels is not None:
+            size = heatmap_labels.shape[-2:]
+            scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
+            found.heatmap_loss = squared_error(scaled, heatmap_labels)
+        if score_labels is not None:
+            found.score_loss = squared_error(found.scores, score_labels)
+        parts = [part for part in (found.heatmap_loss, found.score_loss) if part is not None]
+        found.loss = torch.stack(parts).sum() if parts else None
+        return found
+
+
+class ClipBaseline(nn.Module):
+    """A CLIP-like model with dense layers on both features, for the four scores."""
+
+    def __init__(self, clip: Any, dense_sizes: Sequence[int] = (512, 256)) -> None:
+        super().__init__()
+        self.clip, self.backbone_config = clip, clip.config
+        self.score_head = _dense_layers([feature_size(clip.config), *dense_sizes])
+
+    def forward(
+        self,
+        pixel_values: torch.Tensor,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        score_labels: torch.Tensor | None = None,
+        **_: Any,
+    ) -> RahfOutput:
+        """Predict scores from what the model's own processor gives; labels are `(batch, 4)`."""
+        tokens = {"input_ids": input_ids, "attention_mask": attention_mask}
+        features = torch.cat(_unit_features(self.clip, tokens, pixel_values), dim=-1)
+        found = RahfOutput(scores=torch.sigmoid(self.score_head(features).float()))
+        if score_labels is not None:
+            found.score_loss = found.loss = squared_error(found.scores, score_labels)
+        return found
+
+
+def _dense_layers(sizes: Sequence[int]) -> nn.Sequential:
+    hidden = [(nn.Linear(*pair), nn.ReLU()) for pair in itertools.pairwise(sizes)]
+    return nn.Sequential(*itertools.chain(*hidden), nn.Linear(sizes[-1], len(SCORES)))
+
+
+def _unit_features(clip: Any, tokens: Mapping[str, Any], pixels: torch.Tensor) -> list:
+    """Return the text and the image features, each of length 1."""
+    both = clip.get_text_features(**tokens), clip.get_image_features(pixel_values=pixels)
+    return [functional.normalize(pooled(one), dim=-1) for one in both]
+
+
+@torch.inference_mode()
+def clip_similarity(
+    clip: Any, processor: Any, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 32
+) -> NDArray[np.float64]:
+    """Return the cosine similarity of each image and its prompt: the alignment of an untuned CLIP.
+
+    Args:
+        clip: A CLIP-like model.
+        processor: That of the model.
+        images: What `open_image` takes.
+        prompts: One an image.
+        batch_size: Images at once.
+    """
+    found = []
+    for start in range(0, len(images), batch_size):
+        some = slice(start, start + batch_size)
+        found.append(_similarity(clip, processor, images[some], prompts[some])[0].cpu())
+    return torch.cat(found).double().numpy() if found else np.empty(0)
+
+
+def clip_gradient_heatmaps(
+    clip: Any, processor: Any, images: Sequence[Any], prompts: Sequence[str], size: int
+) -> NDArray[np.float32]:
+    """Return where the similarity of image and prompt depends on the pixels.
+
+    The size of the gradient of the similarity at each pixel, summed over the channels, averaged to
+    the wanted size and scaled to a maximum of 1: the paper's baseline for misalignment.
+
+    Args:
+        clip: A CLIP-like model.
+        processor: That of the model.
+        images: What `open_image` takes.
+        prompts: One an image.
+        size: Pixels along a side of the heatmaps.
+
+    Returns:
+        `(images, size, size)` in 0 .. 1.
+    """
+    similarity, pixels = _similarity(clip, processor, images, prompts, needs_gradient=True)
+    (gradient,) = torch.autograd.grad(similarity.sum(), pixels)
+    sizes = gradient.abs().sum(dim=1, keepdim=True)
+    found = functional.interpolate(sizes, (size, size), mode="area")[:, 0]
+    highest = found.amax(dim=(1, 2), keepdim=True).clamp(min=1e-12)
+    return (found / highest).float().cpu().numpy()
+
+
+def _similarity(
+    clip: Any, processor: Any, images: Any, prompts: Any, needs_gradient: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    tokens = tokens_of(processor, prompts, clip.config)
+    tokens = {name: value.to(clip.device) for name, value in tokens.items()}
+    pixels = pixels_of(processor, images).to(clip.device).requires_grad_(needs_gradient)
+    text, image = _unit_features(clip, tokens, pixels)
+    return (text * image).sum(dim=-1), pixels
 
 
 class BaselineInputs:
@@ -73,27 +235,22 @@ class TrainedBaseline:
 
     @classmethod
     def from_backbone(cls, kind: str, name_or_path: str, heatmap_size: int = 224) -> Self:
-        """Put new heads on a pretrained backbone.
-
-        Args:
-            kind: `resnet` or `clip`.
-            name_or_path: What `AutoModel.from_pretrained` takes.
-            heatmap_size: Pixels along a side of the heatmaps.
+        """Put new heads on a pretrained backbone, a name or folder that transformers loads.
 
         Raises:
             CheckpointError: There is no such backbone.
         """
-        reader = AutoProcessor if kind == "clip" else AutoImageProcessor
         what, remedy = f"{name_or_path} holds no usable backbone", f"name one for `{kind}`"
+        options = {"use_safetensors": True, "trust_remote_code": False}
         with loading(what, remedy, name_or_path):
-            backbone = AutoModel.from_pretrained(name_or_path, use_safetensors=True)
-            processor = reader.from_pretrained(name_or_path)
+            backbone = AutoModel.from_pretrained(name_or_path, **options)
+            processor = _processor_of(kind, name_or_path)
             _check_backbone(kind, backbone)
             if kind == "clip":
                 inputs = BaselineInputs(processor, backbone.config)
                 return cls(kind, ClipBaseline(backbone), inputs, heatmap_size)
             # The paper tunes two networks, so each has weights of its own.
-            pair = [backbone, AutoModel.from_pretrained(name_or_path, use_safetensors=True)]
+            pair = [backbone, AutoModel.from_pretrained(name_or_path, **options)]
         model = ResnetBaseline(backbone.config, pair)
         return cls(kind, model, BaselineInputs(processor), heatmap_size)
 
@@ -102,14 +259,11 @@ class TrainedBaseline:
         """Tell whether a folder holds a saved baseline."""
         return (Path(folder) / DESCRIPTION).is_file()
 
-    def save_pretrained(self, folder: str | Path) -> Path:
-        """Write weights, configuration and processor beside and rename the folder.
-
-        Args:
-            folder: Where to; an older baseline there is replaced.
+    def save_pretrained(self, folder: str | Path, card: str | None = None) -> Path:
+        """Write weights, configuration, processor and card to a folder, whole or not at all.
 
         Raises:
-            CheckpointError: The folder holds other things.
+            FileError: The folder holds other things than an older baseline.
         """
         from safetensors.torch import save_file
 
@@ -122,20 +276,18 @@ class TrainedBaseline:
             "heatmap_size": self.heatmap_size,
             "backbone": _described(self.model.backbone_config),
         }
-        text = json.dumps(described, indent=1) + "\n"
         with whole_folder(folder, FILES) as beside:
             save_file(own, beside / WEIGHTS)
             self.inputs.processor.save_pretrained(beside)
+            text = json.dumps(described, indent=1) + "\n"
             (beside / DESCRIPTION).write_text(text, encoding="utf-8")
+            if card is not None:
+                (beside / CARD).write_text(card, encoding="utf-8")
         return folder
 
     @classmethod
     def refuse_other_folder(cls, folder: str | Path) -> None:
-        """Refuse a folder in which something else than a baseline is saved.
-
-        Raises:
-            CheckpointError: It holds other things.
-        """
+        """Refuse a folder in which something else than a baseline is saved."""
         check_output_folder(folder, FILES if cls.is_saved_in(folder) else ())
 
     @classmethod
@@ -145,27 +297,20 @@ class TrainedBaseline:
         Raises:
             CheckpointError: The folder holds no whole baseline.
         """
-        from safetensors import SafetensorError
         from safetensors.torch import load_file
 
         folder = Path(folder)
-        try:
+        remedy = "give a folder written by training/train_rahf_baselines.py"
+        with loading(f"{folder} holds no usable baseline", remedy, str(folder)):
             described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-            config = _configured(described["backbone"])
-            is_clip = described["kind"] == "clip"
-            reader = AutoProcessor if is_clip else AutoImageProcessor
-            inputs = BaselineInputs(reader.from_pretrained(folder), config if is_clip else None)
+            kind, fields = described["kind"], dict(described["backbone"])
+            config = AutoConfig.for_model(fields.pop("model_type"), **fields)
+            is_clip = kind == "clip"
+            inputs = BaselineInputs(_processor_of(kind, folder), config if is_clip else None)
             model = ClipBaseline(AutoModel.from_config(config)) if is_clip else None
             model = model or ResnetBaseline(config)
             model.load_state_dict(load_file(folder / WEIGHTS))
-            size = int(described["heatmap_size"])
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise CheckpointError(
-                f"{folder} holds no usable baseline ({reason}); give a folder written by "
-                "training/train_rahf_baselines.py"
-            ) from None
-        return cls(described["kind"], model.eval(), inputs, size)
+            return cls(kind, model.eval(), inputs, int(described["heatmap_size"]))
 
     def examples(self, table: Any, **options: Any) -> Examples:
         """Return the rows of a split as this baseline takes them; options as of `Examples`."""
@@ -173,23 +318,21 @@ class TrainedBaseline:
 
     @torch.inference_mode()
     def predict(self, examples: Examples, batch_size: int) -> Predictions:
-        """Return what the baseline says about a split, whatever mode its model is in.
-
-        Args:
-            examples: From `examples`, without augmentation.
-            batch_size: Images at once.
-        """
+        """Return what the baseline says about a split, whatever mode its model is in."""
         was_training = self.model.training
         self.model.eval()
         try:
-            found = [self._predict_batch(*some) for some in _batches(examples, batch_size)]
+            found = [
+                self._predict_batch(examples, range(at, min(at + batch_size, len(examples))))
+                for at in range(0, len(examples), batch_size)
+            ]
         finally:
             self.model.train(was_training)
-        maps = [one for _, one in found if one is not None]
-        named = (
-            dict(zip(HEATMAPS, np.concatenate(maps).swapaxes(0, 1), strict=True)) if maps else {}
-        )
-        return Predictions(scores=np.concatenate([scores for scores, _ in found]), **named)
+        scores, maps = zip(*found, strict=True)
+        if maps[0] is None:
+            return Predictions(scores=np.concatenate(scores))
+        named = zip(HEATMAPS, np.concatenate(maps).swapaxes(0, 1), strict=True)
+        return Predictions(scores=np.concatenate(scores), **dict(named))
 
     def _predict_batch(self, examples: Examples, rows: range) -> tuple[Any, Any]:
         device = next(self.model.parameters()).device
@@ -203,6 +346,11 @@ class TrainedBaseline:
         return scores, scaled.float().cpu().numpy()
 
 
+def _processor_of(kind: str, name_or_path: str | Path) -> Any:
+    reader = AutoProcessor if kind == "clip" else AutoImageProcessor
+    return reader.from_pretrained(name_or_path, trust_remote_code=False)
+
+
 def _check_backbone(kind: str, backbone: Any) -> None:
     fits = hasattr(backbone, "get_image_features") and hasattr(backbone, "get_text_features")
     wanted = "model like CLIP"
@@ -212,18 +360,8 @@ def _check_backbone(kind: str, backbone: Any) -> None:
         raise CheckpointError(f"{type(backbone).__name__} is no {wanted}")
 
 
-def _batches(examples: Examples, batch_size: int) -> list[tuple[Examples, range]]:
-    n = len(examples)
-    return [(examples, range(at, min(at + batch_size, n))) for at in range(0, n, batch_size)]
-
-
 def _described(config: Any) -> dict[str, Any]:
     found = config.to_dict()
     for one in (found, *(value for value in found.values() if isinstance(value, Mapping))):
         one.pop("_name_or_path", None)  # what is published tells no local path
     return found
-
-
-def _configured(described: Mapping[str, Any]) -> Any:
-    fields = dict(described)
-    return AutoConfig.for_model(fields.pop("model_type"), **fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_feedback.rahf.examples import map_array
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 
 HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd")
@@ -35,13 +35,14 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Truth:
-    """The same from people; `labels` has None where they do not fit the prompt.
+    """The same from people.
 
     Attributes:
         scores: `(images, 4)`.
         implausibility: `(images, side, side)`.
         misalignment: `(images, side, side)`.
-        labels: Of each image, the labels of its words: 0 misaligned, 1 aligned.
+        labels: Of each image, the labels of its words: 0 misaligned, 1 aligned; None where their
+            number does not fit the prompt.
     """
 
     scores: NDArray[np.float64]
@@ -78,16 +79,15 @@ def evaluate(predictions: Predictions, truth: Truth) -> dict[str, dict[str, floa
 
 def score_figures(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
     """Return PLCC and SRCC of each score that is predicted; NaN for one that is constant."""
-    from pqpp_metrics.functional._statistics import average_ranks
-    from pqpp_metrics.functional.correlation import pearson_correlation
+    from pqpp_metrics.functional.qpp_report import qpp_values
 
+    told = np.flatnonzero(~np.isnan(predicted).all(axis=0))
+    values = qpp_values(predicted[:, told], true[:, told], ("pearson", "spearman"))
+    pairs = zip(values["pearson"], values["spearman"], strict=True)
     found = {}
-    for column, name in enumerate(SCORES):
-        pair = [np.asarray(one[:, column], dtype=np.float64) for one in (predicted, true)]
-        if np.isnan(pair[0]).all():
-            continue
-        found[f"{name}_plcc"] = pearson_correlation(*pair)
-        found[f"{name}_srcc"] = pearson_correlation(*map(average_ranks, pair))
+    for column, (plcc, srcc) in zip(told, pairs, strict=True):
+        found[f"{SCORES[column]}_plcc"] = float(plcc)
+        found[f"{SCORES[column]}_srcc"] = float(srcc)
     return found
 
 
@@ -102,12 +102,10 @@ def keyword_figures(
     """
     from pqpp_metrics.functional.keywords import keyword_f1
 
-    own, true = [], []
-    for marks, one in zip(misaligned, labels, strict=True):
-        if one is not None:
-            own.append([int(not mark) for mark in marks])
-            true.append(list(one))
-    found = keyword_f1(own, true)
+    pairs = [pair for pair in zip(misaligned, labels, strict=True) if pair[1] is not None]
+    found = keyword_f1(
+        [[int(not mark) for mark in marks] for marks, _ in pairs], [list(one) for _, one in pairs]
+    )
     names = {"precision": "precision", "recall": "recall", "f1": "keyword_f1"}
     return {column: 100 * float(found[name]) for column, name in names.items()}
 
@@ -132,22 +130,14 @@ def predict_rows(
         images = [examples.decoded(row)[0] for row in some]
         judged = model.judge(images, [examples.prompts[row] for row in some], batch_size)
         found += [
-            {
-                "scores": [one.scores[name] for name in SCORES],
-                "misaligned": one.misaligned,
-                **{name: one.heatmaps[name] for name in HEATMAPS},
-            }
+            {"scores": list(one.scores.values()), "misaligned": one.misaligned, **one.heatmaps}
             for one in judged
         ]
     return found
 
 
 def join(parts: Sequence[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]) -> Predictions:
-    """Put rows that were judged in parts in order.
-
-    Args:
-        parts: The rows' numbers, and what `predict_rows` returned for them.
-    """
+    """Put rows that were judged in parts in order: their numbers, and what `predict_rows` gave."""
     by_row = {row: one for rows, found in parts for row, one in zip(rows, found, strict=True)}
     ordered = [by_row[row] for row in sorted(by_row)]
     return Predictions(
@@ -163,40 +153,34 @@ def predict_split(model: Any, examples: Any, batch_size: int = 32) -> Prediction
     return join([(rows, predict_rows(model, examples, rows, batch_size))])
 
 
+def truth_of(examples: Any) -> Truth:
+    """Return what people said about the rows of a split, heatmaps at the examples' size."""
+    maps = np.array(
+        [
+            [map_array(one, examples.heatmap_size) for one in examples.decoded(row)[1:]]
+            for row in range(len(examples))
+        ]
+    )
+    scores = examples.scores.astype(np.float64)
+    return Truth(scores, maps[:, 0], maps[:, 1], examples.labels)
+
+
 def summary(found: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Return the figures by which a training is followed, all between 0 and 1 or so.
 
     `mean`, which chooses the epoch, is the mean of the scores' PLCC, of the heatmaps' CC and of the
     keywords' F1, one part each; what is undefined (nothing marked yet, say) counts as 0.
     """
-    plcc = {k: _or_zero(v) for k, v in found["scores"].items() if k.endswith("_plcc")}
+    plcc = {name: value for name, value in found["scores"].items() if name.endswith("_plcc")}
     heatmaps = {
-        f"{name}_{column}": _or_zero(found[f"{name}_heatmap"][column])
+        f"{name}_{column}": found[f"{name}_heatmap"][column]
         for name in HEATMAPS
         for column in ("cc", "auc_judd", "mse_all")
     }
-    keywords = {f"keyword_{k}": _or_zero(v) / 100 for k, v in found["keywords"].items()}
-    maps = float(np.mean([heatmaps[f"{name}_cc"] for name in HEATMAPS]))
-    mean = float(np.mean([float(np.mean(list(plcc.values()))), maps, keywords["keyword_f1"]]))
-    return {"mean": mean, **plcc, **heatmaps, **keywords}
-
-
-def _or_zero(value: float) -> float:
-    return 0.0 if math.isnan(value) else float(value)
-
-
-def truth_of(examples: Any) -> Truth:
-    """Return what people said about the rows of a split, heatmaps at the examples' size."""
-    from pqpp_feedback.rahf.examples import map_array
-
-    maps = [
-        [map_array(one, examples.heatmap_size) for one in examples.decoded(row)[1:]]
-        for row in range(len(examples))
-    ]
-    stacked = np.array(maps)
-    return Truth(
-        scores=examples.scores.astype(np.float64),
-        implausibility=stacked[:, 0],
-        misalignment=stacked[:, 1],
-        labels=examples.labels,
-    )
+    keywords = {f"keyword_{name}": value / 100 for name, value in found["keywords"].items()}
+    known = {
+        name: float(np.nan_to_num(value)) for name, value in (plcc | heatmaps | keywords).items()
+    }
+    cc = [f"{name}_cc" for name in HEATMAPS]
+    parts = [float(np.mean([known[name] for name in names])) for names in (plcc, cc)]
+    return {"mean": float(np.mean([*parts, known["keyword_f1"]])), **known}

@@ -16,11 +16,11 @@ from pqpp_feedback.rahf.bench.evaluation import (
     truth_of,
 )
 from pqpp_feedback.rahf.bench.tables import tables
-from pqpp_feedback.rahf.examples import Examples, load_split, map_array
+from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
-from pqpp_feedback.rahf.provenance import counted, is_published
 from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.images.pairs import open_image
 from pqpp_models.pretrained import loading
 
 
@@ -61,9 +61,7 @@ def bench_richhf(
     for name, value in (("limit", limit), ("batch_size", batch_size)):
         if value is not None and value < 1:
             raise PredictorError(f"`{name}` is {value}; it must be 1 or more")
-    table = load_split(split, data_dir, pickapic_dir)
-    if limit is not None:
-        table = table.select(range(min(limit, len(table))))
+    table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = counted(len(table), is_published(split, data_dir))
     found = {name: figures_of(name, table, batch_size) for name in models}
     if clip is not None:
@@ -72,13 +70,7 @@ def bench_richhf(
 
 
 def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:
-    """Evaluate one model on the rows of a split; see `evaluation.evaluate`.
-
-    Args:
-        name: Folder or repository of a RAHF model, or folder of a trained baseline.
-        table: From `load_split`.
-        batch_size: Images at once.
-    """
+    """Evaluate a RAHF model or a trained baseline on the rows of a split; see `evaluate`."""
     from pqpp_feedback.rahf.bench.baselines import TrainedBaseline
 
     if TrainedBaseline.is_saved_in(name):
@@ -108,8 +100,7 @@ def clip_baselines(
         batch_size: Images at once.
         size: Pixels along a side of the heatmaps.
     """
-    from pqpp_feedback.rahf.bench.baseline_networks import clip_gradient_heatmaps, clip_similarity
-    from pqpp_models.images.pairs import open_image
+    from pqpp_feedback.rahf.bench.baselines import clip_gradient_heatmaps, clip_similarity
 
     clip, processor = _loaded_clip(name)
     scores = np.full((len(table), len(SCORES)), np.nan)
@@ -123,14 +114,12 @@ def clip_baselines(
         predicted.append(clip_gradient_heatmaps(clip, processor, images, rows["prompt"], size))
         true += [map_array(open_image(m).convert("L"), size) for m in rows["misalignment_map"]]
     people = np.array([table[column][:] for column in SCORES], dtype=np.float64).T
-    maps = np.stack(true)
     # Only the misalignment heatmap is judged: the other map and the words are never looked at.
-    truth = Truth(people, maps, maps, [None] * len(maps))
+    truth = Truth(people, np.stack(true), np.stack(true), [None] * len(true))
+    gradient = Predictions(misalignment=np.concatenate(predicted))
     return {
         f"CLIP similarity ({name})": {"scores": score_figures(scores, people)},
-        f"CLIP gradient ({name})": evaluate(
-            Predictions(misalignment=np.concatenate(predicted)), truth
-        ),
+        f"CLIP gradient ({name})": evaluate(gradient, truth),
     }
 
 
@@ -139,8 +128,8 @@ def _loaded_clip(name: str) -> tuple[Any, Any]:
 
     remedy = "give a folder or OWNER/REPOSITORY"
     with loading(f"{name} holds no usable CLIP-like model", remedy, name):
-        clip = AutoModel.from_pretrained(name, use_safetensors=True).eval().to(_device())
-        processor = AutoProcessor.from_pretrained(name)
+        clip = AutoModel.from_pretrained(name, use_safetensors=True, trust_remote_code=False)
+        processor = AutoProcessor.from_pretrained(name, trust_remote_code=False)
     if not hasattr(clip, "get_image_features"):
         raise CheckpointError(f"{name} is a {type(clip).__name__}; give a CLIP-like model")
-    return clip, processor
+    return clip.eval().to(_device()), processor

@@ -7,12 +7,18 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from pqpp_models.errors import PredictorError
+from pqpp_feedback.rahf.outputs import check_choice
 
 TABLES = ("scores", "implausibility_heatmap", "misalignment_heatmap", "keywords")
+STYLES = ("table", "markdown", "latex", "csv", "json")
+_HEADINGS = {
+    "table": ("simple", "{}"),
+    "markdown": ("github", "### {}\n"),
+    "latex": ("latex", "% {}"),
+}
 
 
 def published() -> dict[str, Any]:
@@ -22,8 +28,7 @@ def published() -> dict[str, Any]:
         >>> published()["tables"]["keywords"]["columns"]
         ['precision', 'recall', 'f1']
     """
-    file = resources.files("pqpp_feedback.rahf.bench") / "published.json"
-    return json.loads(file.read_text(encoding="utf-8"))
+    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
 def tables(
@@ -42,25 +47,15 @@ def tables(
         A table by its name in `TABLES`: `title`, `columns`, and `rows`, each with `name`,
         `published` and `values` (None where there is no figure); also `data` where it is told.
     """
-    known = published()["tables"]
     result = {}
-    for name in TABLES:
-        columns = known[name]["columns"]
-        rows = [
-            {"name": row["name"], "published": True, "values": row["values"]}
-            for row in known[name]["rows"]
-            if with_published
-        ]
-        rows += [
-            {
-                "name": model,
-                "published": False,
-                "values": [_or_none(figures[name].get(column)) for column in columns],
-            }
-            for model, figures in found.items()
-            if name in figures
-        ]
-        result[name] = {"title": known[name]["title"], "columns": columns, "rows": rows}
+    for name, known in published()["tables"].items():
+        columns = known["columns"]
+        rows = [{**row, "published": True} for row in known["rows"] if with_published]
+        for model, figures in found.items():
+            if name in figures:
+                values = [_or_none(figures[name].get(column)) for column in columns]
+                rows.append({"name": model, "values": values, "published": False})
+        result[name] = {"title": known["title"], "columns": columns, "rows": rows}
         if data is not None:
             result[name]["data"] = data
     return result
@@ -74,7 +69,7 @@ def format_tables(style: str, result: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the four tables as text.
 
     Args:
-        style: `table`, `markdown`, `latex`, `csv` or `json`.
+        style: One of `STYLES`.
         result: From `tables`.
 
     Raises:
@@ -84,57 +79,39 @@ def format_tables(style: str, result: Mapping[str, Mapping[str, Any]]) -> str:
         >>> print(format_tables("markdown", tables({})).splitlines()[0])
         ### Scores: Pearson (PLCC) and Spearman (SRCC)
     """
-    if style not in _STYLES:
-        raise PredictorError(f"`style` is {style!r}; choose among {', '.join(_STYLES)}")
-    return _STYLES[style](result)
-
-
-def _plain(result: Mapping[str, Mapping[str, Any]]) -> str:
-    # The two correlations of a score share a column, which keeps the lines short.
-    return _blocks(result, "simple", "{}", _paired)
-
-
-def _markdown(result: Mapping[str, Mapping[str, Any]]) -> str:
-    return _blocks(result, "github", "### {}\n", _single)
-
-
-def _latex(result: Mapping[str, Mapping[str, Any]]) -> str:
-    return _blocks(result, "latex", "% {}", _single)
-
-
-def _blocks(result, style: str, heading: str, columns_of: Any) -> str:
-    from tabulate import tabulate
-
-    blocks = []
-    for table in result.values():
-        columns = columns_of(table["columns"])
-        rows = [
-            [_named(row), *(_cell(row["values"], at) for at in columns.values())]
-            for row in table["rows"]
-        ]
-        text = tabulate(rows, ["model", *columns], style, disable_numparse=True)
-        blocks.append(f"{heading.format(table['title'])}\n{text}")
+    check_choice("style", style, STYLES)
+    if style == "json":
+        return json.dumps({"source": published()["source"], "tables": result}, indent=1) + "\n"
+    if style == "csv":
+        return _csv(result)
+    form, heading = _HEADINGS[style]
+    # In a terminal the two correlations of a score share a column, which keeps the lines short.
+    blocks = [
+        f"{heading.format(one['title'])}\n{_block(one, form, style == 'table')}"
+        for one in result.values()
+    ]
     return "\n\n".join(blocks) + "\n"
 
 
-def _single(columns: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns to show, each with the numbers of the values in it."""
-    return {name: [number] for number, name in enumerate(columns)}
+def _block(table: Mapping[str, Any], form: str, paired: bool) -> str:
+    from tabulate import tabulate
+
+    shown: dict[str, list[int]] = {}
+    for number, name in enumerate(table["columns"]):
+        name = name.removesuffix("_plcc").removesuffix("_srcc") if paired else name
+        shown.setdefault(name, []).append(number)
+    rows = [
+        [
+            row["name"] + " (published)" * row["published"],
+            *(_cell(row["values"], numbers) for numbers in shown.values()),
+        ]
+        for row in table["rows"]
+    ]
+    return tabulate(rows, ["model", *shown], form, disable_numparse=True)
 
 
-def _paired(columns: Sequence[str]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for number, name in enumerate(columns):
-        found.setdefault(name.removesuffix("_plcc").removesuffix("_srcc"), []).append(number)
-    return found
-
-
-def _named(row: Mapping[str, Any]) -> str:
-    return f"{row['name']} (published)" if row["published"] else row["name"]
-
-
-def _cell(values: Sequence[float | None], at: Sequence[int]) -> str:
-    return " ".join(_number(values[number]) for number in at).strip()
+def _cell(values: Sequence[float | None], numbers: Sequence[int]) -> str:
+    return " ".join(_number(values[number]) for number in numbers).strip()
 
 
 def _number(value: float | None) -> str:
@@ -154,17 +131,3 @@ def _csv(result: Mapping[str, Mapping[str, Any]]) -> str:
                 cell = "" if value is None else value
                 writer.writerow([name, row["name"], row["published"], column, cell])
     return buffer.getvalue()
-
-
-def _json(result: Mapping[str, Mapping[str, Any]]) -> str:
-    return json.dumps({"source": published()["source"], "tables": result}, indent=1) + "\n"
-
-
-_STYLES = {
-    "table": _plain,
-    "markdown": _markdown,
-    "latex": _latex,
-    "csv": _csv,
-    "json": _json,
-}
-STYLES = tuple(_STYLES)

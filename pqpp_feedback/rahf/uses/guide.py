@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional
 
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import SCORES
+from pqpp_feedback.rahf.outputs import SCORES, check_choice
 from pqpp_models.errors import PredictorError
 
 Decode = Callable[[torch.Tensor], torch.Tensor]
@@ -54,8 +54,7 @@ def guided(
         >>> with guided(pipe, feedback, "a cat"):  # doctest: +SKIP
         ...     image = pipe("a cat").images[0]
     """
-    if score not in SCORES:
-        raise PredictorError(f"`score` is {score!r}; choose among {', '.join(SCORES)}")
+    check_choice("score", score, SCORES)
     if not 0 <= scale < math.inf:
         raise PredictorError(f"`scale` is {scale}; it must be 0 or more")
     judge = ScoreGradient(feedback, prompt, score, decode or functools.partial(decoded, pipe))
@@ -84,14 +83,7 @@ def guided(
 
 
 class ScoreGradient:
-    """The gradient of a predicted score with respect to samples.
-
-    Args:
-        feedback: Predicts the score.
-        prompt: What the images are generated from.
-        score: Which score.
-        decode: Turns samples into images in 0 .. 1.
-    """
+    """The gradient of a predicted score with respect to samples; arguments as of `guided`."""
 
     def __init__(self, feedback: FeedbackModel, prompt: str, score: str, decode: Decode) -> None:
         self.model, self.processor = feedback.model, feedback.processor

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_feedback.rahf.pictures import heatmap_to_mask
+from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES, check_choice
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 
@@ -71,7 +71,10 @@ def inpaint(
         PredictorError: A name is unknown, no candidate is asked for, or an option for the
             pipeline is set here or makes it return something else than images.
     """
-    _check(candidates, heatmap, score)
+    if candidates < 1:
+        raise PredictorError(f"`candidates` is {candidates}; it must be 1 or more")
+    check_choice("heatmap", heatmap, HEATMAPS)
+    check_choice("score", score, SCORES)
     _check_options(options)
     original = open_image(image)
     judged = feedback.judge([original], [prompt])[0]
@@ -88,6 +91,46 @@ def inpaint(
     if keep_original and scores[best] <= before:
         return Inpainted(original, mask, painted, scores, before, -1)
     return Inpainted(painted[best], mask, painted, scores, before, best)
+
+
+def heatmap_to_mask(
+    heatmap: NDArray[np.floating],
+    size: tuple[int, int],
+    threshold: float = 0.3,
+    dilation: float = 0.03,
+) -> Any:
+    """Return the mask of what is to be painted anew: where a heatmap is high, and a rim around it.
+
+    Args:
+        heatmap: `(height, width)` in 0 .. 1.
+        size: Width and height of the mask.
+        threshold: From which value on a pixel is masked.
+        dilation: Width of the rim in parts of the longer side.
+
+    Returns:
+        A grey image of PIL: 255 where masked, 0 elsewhere.
+
+    Raises:
+        PredictorError: The threshold or the rim is out of its range.
+    """
+    from PIL import Image, ImageFilter
+
+    if not 0 < threshold <= 1:
+        raise PredictorError(f"`threshold` is {threshold}; it must be above 0 and at most 1")
+    if not 0 <= dilation < 1:
+        raise PredictorError(f"`dilation` is {dilation}; it must be from 0 up to 1")
+    values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
+    values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
+    # Resizing rounds in single precision: what is at the threshold stays at it.
+    marked = values >= threshold * (1 - 1e-6)
+    mask = Image.fromarray(np.where(marked, 255, 0).astype(np.uint8))
+    rim = round(dilation * max(size))
+    # A square of growing side, a few pixels at a time: large filters of PIL are slow.
+    while rim > 0:
+        step = min(rim, 4)
+        mask = mask.filter(ImageFilter.MaxFilter(2 * step + 1))
+        rim -= step
+    return mask
 
 
 def paste(original: Any, painted: Any, mask: Any) -> Any:
@@ -108,15 +151,6 @@ def _paint(pipe: Any, image: Any, mask: Any, prompt: str, seed: int, options: An
     generator = torch.Generator().manual_seed(seed)
     found = pipe(prompt=prompt, image=image, mask_image=mask, generator=generator, **options)
     return found.images[0]
-
-
-def _check(candidates: int, heatmap: str, score: str) -> None:
-    if candidates < 1:
-        raise PredictorError(f"`candidates` is {candidates}; it must be 1 or more")
-    if heatmap not in HEATMAPS:
-        raise PredictorError(f"`heatmap` is {heatmap!r}; choose among {', '.join(HEATMAPS)}")
-    if score not in SCORES:
-        raise PredictorError(f"`score` is {score!r}; choose among {', '.join(SCORES)}")
 
 
 def _check_options(options: dict[str, Any]) -> None:

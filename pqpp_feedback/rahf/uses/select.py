@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_feedback.rahf.feedback import FeedbackModel
-from pqpp_feedback.rahf.outputs import SCORES
+from pqpp_feedback.rahf.outputs import SCORES, check_choice
 from pqpp_files.write_beside import whole_folder
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
@@ -19,14 +19,7 @@ METADATA = "metadata.jsonl"
 
 @dataclass(frozen=True)
 class Selected:
-    """The best image of a prompt.
-
-    Attributes:
-        prompt: The prompt.
-        image: The image, as it came.
-        scores: Its predicted scores.
-        candidates: Among how many it is the best.
-    """
+    """The best image of a prompt, as it came, among how many candidates."""
 
     prompt: str
     image: Any
@@ -41,7 +34,7 @@ def generate_candidates(
 
     Args:
         pipe: Any text-to-image pipeline of diffusers.
-        prompts: The prompts.
+        prompts: One after the other.
         n: Images a prompt; the i-th one of each uses the seed `seed + i`.
         seed: Of the first images.
         **options: For the pipeline, like `num_inference_steps`.
@@ -62,19 +55,15 @@ def select_best(
     """Keep the best image of each prompt, if it is good enough.
 
     Args:
-        feedback: Predicts the scores.
+        feedback: The judge.
         candidates: Prompts with their images, of any form that `open_image` takes.
         score: The score that chooses.
         threshold: An image is kept from this score on.
 
-    Yields:
-        A selection for each prompt whose best image reaches the threshold.
-
     Raises:
         PredictorError: The score is unknown, or a prompt comes without images.
     """
-    if score not in SCORES:
-        raise PredictorError(f"`score` is {score!r}; choose among {', '.join(SCORES)}")
+    check_choice("score", score, SCORES)
     for prompt, images in candidates:
         if not len(images):
             raise PredictorError(f"the prompt {prompt!r:.80} comes without images")
@@ -87,12 +76,8 @@ def select_best(
 def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Path:
     """Write selected images as a folder that `load_dataset("imagefolder", data_dir=...)` reads.
 
-    Args:
-        selected: From `select_best`.
-        folder: A new folder; it appears when it is complete.
-
-    Returns:
-        The folder, with a PNG file an image and `metadata.jsonl` (`file_name`, `prompt`, scores).
+    It has a PNG file an image and `metadata.jsonl` (`file_name`, `prompt`, scores), and appears
+    when it is complete.
 
     Raises:
         PredictorError: The folder exists, nothing was selected, or an image cannot be read.

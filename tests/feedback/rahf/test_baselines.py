@@ -8,7 +8,7 @@ transformers = pytest.importorskip("transformers", reason="baselines need transf
 
 from support.tiny_models import save_clip  # noqa: E402
 
-from pqpp_feedback.rahf.bench.baseline_networks import (  # noqa: E402
+from pqpp_feedback.rahf.bench.baselines import (  # noqa: E402
     ClipBaseline,
     ResnetBaseline,
     clip_gradient_heatmaps,

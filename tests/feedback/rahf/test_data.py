@@ -132,7 +132,7 @@ class TestAugmentation:
 
 def test_published_files_are_known_by_their_bytes(tmp_path, monkeypatch):
     from pqpp_datasets.sources import Release, Source
-    from pqpp_feedback.rahf.provenance import is_published
+    from pqpp_feedback.rahf.examples import is_published
 
     def source(name, content):
         return Source(name, "", len(content), hashlib.sha256(content).hexdigest())

@@ -5,6 +5,7 @@ import pytest
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from pqpp_feedback.rahf.gallery import read_folder  # noqa: E402
+from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_models import PredictorError  # noqa: E402
 
 
@@ -16,7 +17,7 @@ from pqpp_models import PredictorError  # noqa: E402
         ('{"file_name": "a.png", "prompt": null}', "has no prompt"),
         ('{"file_name": "a.png"}', "has no prompt"),
         ('{"file_name": "a.png", "prompt": 7}', "has the prompt 7, which says nothing"),
-        ('{"file_name": "a.png", "prompt": "\xe9"}', "are not readable .UnicodeDecodeError"),
+        ('{"file_name": "a.png", "prompt": "\xe9"}', r"metadata\.jsonl, line 1: not UTF-8"),
         (None, "has the prompt '', which says nothing"),
     ],
 )
@@ -26,7 +27,7 @@ def test_an_image_without_a_prompt_is_refused(tmp_path, metadata, said):
         (tmp_path / "a.txt").write_text(" \n")
     else:
         (tmp_path / "metadata.jsonl").write_bytes(metadata.encode("latin-1"))
-    with pytest.raises(PredictorError, match=said) as refusal:
+    with pytest.raises(PqppError, match=said) as refusal:
         read_folder(tmp_path)
     assert "\n" not in str(refusal.value)
 

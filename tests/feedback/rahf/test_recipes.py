@@ -59,23 +59,39 @@ def test_some_rows_are_left_to_validate_on(rows):
     assert kind(max_validation_rows=1).max_validation_rows == 1
 
 
+class Rows:
+    """Stands for `Examples`."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def fingerprint(self):
+        return "0"
+
+
 @pytest.mark.parametrize(("published", "name"), [(True, "pqpp"), (False, "not the published")])
-def test_a_card_says_what_its_figures_come_from(published, name):
+def test_a_card_says_what_its_figures_come_from(published, name, monkeypatch):
+    from types import SimpleNamespace
+
     from huggingface_hub import ModelCard
 
-    from pqpp_feedback.rahf.publishing import render_card
+    from pqpp_feedback.rahf import examples
+    from pqpp_hub.card import render_card
 
     recipe = {"dataset": "pqpp", "subset": "richhf", "validation_split": "validation"}
+    monkeypatch.setattr(examples, "is_published", lambda *_: published)
+    told = examples.describe_data(SimpleNamespace(**recipe, data_dir=None), Rows(20), Rows(7))
     details = {
-        "variant": "multi_head",
-        "published": published,
+        **told,
         "recipe": recipe,
-        "data": {"training": 20, "validation": 7},
         "validation": {"mean": 0.5},
         "versions": {},
         **dict.fromkeys(("epochs", "best_epoch", "steps", "seconds", "processes"), 1),
     }
-    card = ModelCard(render_card(details))
+    card = ModelCard(render_card("feedback/rahf", variant="multi_head", details=details))
     (result,) = card.data.eval_results
     assert name in result.dataset_name and result.dataset_config == "richhf"
     assert ("not the published files" in result.dataset_name) == (not published)
@@ -85,19 +101,16 @@ def test_a_card_says_what_its_figures_come_from(published, name):
 
 
 def test_the_trainer_tells_the_card_that_its_files_are_not_the_published_ones(tmp_path):
-    from types import SimpleNamespace
+    from pqpp_feedback.rahf.examples import describe_data
 
-    script, seen = load_script("train_rahf"), {}
-    kind = script.RahfRecipe
-    model = SimpleNamespace(config=SimpleNamespace(variant="multi_head"))
-    progress = SimpleNamespace(epoch=1, best_epoch=0, step=1, seconds=1.0, best={})
-    script.fingerprint = lambda _: "0"
-    for dataset, config in (("pqpp", "richhf"), ("pqpp", "other"), ("mine", "richhf")):
-        recipe = kind(data_dir=str(tmp_path), dataset=dataset, subset=config)
-        found = script.describe(recipe, model, [], [], progress, 1)
-        seen[dataset, config] = found["published"]
+    kind, seen = load_script("train_rahf").RahfRecipe, {}
+    for dataset, subset in (("pqpp", "richhf"), ("pqpp", "other"), ("mine", "richhf")):
+        recipe = kind(data_dir=str(tmp_path), dataset=dataset, subset=subset)
+        seen[dataset, subset] = describe_data(recipe, Rows(3), Rows(1))
     # Of another dataset its own name stands in the card.
-    assert seen == {("pqpp", "richhf"): False, ("pqpp", "other"): True, ("mine", "richhf"): True}
+    others = "not the published files"
+    assert [others in one["images"] for one in seen.values()] == [True, False, False]
+    assert [one["dataset_name"] for one in seen.values()] == [f"pqpp ({others})", "pqpp", "mine"]
 
 
 @pytest.mark.parametrize("name", ["not valid", "owner", "https://huggingface.co/a/b"])

@@ -25,7 +25,7 @@ from support.tiny_rahf import tiny_feedback, tiny_tokenizer  # noqa: E402
 from transformers import ViTConfig  # noqa: E402
 
 from pqpp_feedback.rahf import RahfConfig  # noqa: E402
-from pqpp_feedback.rahf.publishing import render_card, save_whole  # noqa: E402
+from pqpp_hub.card import render_card  # noqa: E402
 from pqpp_models import CheckpointError  # noqa: E402
 from pqpp_models.training.loop import rate_factor  # noqa: E402
 from pqpp_models.training.options import RecipeError  # noqa: E402
@@ -214,8 +214,8 @@ print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum()
 @pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
 def test_pushed_and_pulled_it_says_the_same(variant, tmp_path):
     feedback = tiny_feedback(variant)
-    card = render_card({"variant": variant})
-    folder = save_whole(feedback.model, feedback.processor, card, tmp_path / "model")
+    card = render_card("feedback/rahf", variant=variant, details=None)
+    folder = feedback.save_pretrained(tmp_path / "model", card)
     code = f"""
 import json, numpy as np
 from pathlib import Path

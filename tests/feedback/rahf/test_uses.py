@@ -12,8 +12,13 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 
 from pqpp_feedback import registration  # noqa: E402
-from pqpp_feedback.rahf.gallery import judge_folder, read_folder, render_gallery  # noqa: E402
-from pqpp_feedback.rahf.pictures import heatmap_to_mask, overlay  # noqa: E402
+from pqpp_feedback.rahf.gallery import (  # noqa: E402
+    judge_folder,
+    overlay,
+    read_folder,
+    render_gallery,
+)
+from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
 from pqpp_models import PredictorError  # noqa: E402
 
 
