@@ -14,7 +14,7 @@ class RichhfConsolidation(
     @classmethod
     def results(cls, inputs, options):
         """The mean score, and the consolidated feedback of every image."""
-        images = [richhf_consolidation(*image, **options) for image in zip(*inputs, strict=True)]
+        images = [cls.function(*image, **options) for image in zip(*inputs, strict=True)]
         means = np.concatenate([image["scores"] for image in images])
         return metric.per_item("richhf_consolidation", means) | forms.plain(
             {

@@ -1,23 +1,29 @@
-"""One example of inputs for every evaluate module, and the value that the functions give for it."""
+"""One example of inputs for every metric, with an oracle: what the result must be.
 
+An oracle is a function that takes the inputs and gives the main value, or a dict of values of the
+result, by an outside library, by the slow and obvious computations of `oracles`, or worked by hand
+in its comment. It never calls the metric: this file does not even import the package.
+"""
+
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-
-from pqpp_metrics import functional as F
+import scipy.stats
+from metrics import oracles
 
 
 @dataclass
 class Case:
-    """Inputs of a module by name, options, and a function that computes its main value.
+    """Inputs of a metric by name, its oracle, and options.
 
-    Modules of one kind take the same inputs and can be combined.
+    Metrics of one kind take the same inputs and can be combined.
     """
 
     kind: str
     inputs: dict
-    value: Callable[[], float]
+    oracle: Callable | None = None
     options: dict = field(default_factory=dict)
 
 
@@ -43,6 +49,10 @@ VOTES = {
     "prompt_ids": [f"prompt-{i % 7}" for i in range(24)],
 }
 TWO = {"predictions": numbers(25), "other_predictions": numbers(25), "references": numbers(25)}
+PREFERENCES = {"predictions": whole(0, 4, 20, 2), "references": whole(-1, 2, 20)}
+VECTORS = {"predictions": numbers(7, 3), "references": numbers(7, 3)}
+GROUPS = {"x": [numbers(5), numbers(8)], "y": [numbers(6), numbers(4)]}
+SUB_SCORES = {"scores": rng.random((5, 6)).round(2).tolist()}
 FEEDBACK = {
     "scores": [[[4.0, 2.0], [5.0, 3.0], [3.0, 2.5]], [[1.0, 1.0], [2.0, 1.5]]],
     "keyword_labels": [[[0, 1, 1], [0, 1, 0], [1, 1, 0]], [[1, 1], [0, 1]]],
@@ -60,156 +70,284 @@ OVERLAPS = {
     "outside_depths": [[[1.0, 2.0], [1.0, 3.0]], [[0.5, 0.2]]],
     "confidences": [[[1.0, 0.5], [0.9, 0.9]], [[0.8, 0.7]]],
 }
+RATINGS = {"ratings": [["a", "a", "b"], ["b", "b", "b"], ["c", "a", "c"]]}
+NUMERIC_RATINGS = {"ratings": [[1, 1, 2], [2, 2, None], [3, 2, 3], [None, 1, 1]]}
+KEYWORDS = {
+    "predictions": ["a red_0 cat", "two_0 dogs_0"],
+    "references": ["a red_0 cat_0", "two dogs_0"],
+}
 
 
-def of_pairs(function):
-    return Case("pairs", PAIRS, lambda: function(*PAIRS.values())[function.__name__])
+def by_scipy(function, key):
+    """A correlation and its p-value by scipy."""
+
+    def oracle(predictions, references):
+        found = function(predictions, references)
+        return {key: found.statistic, "p_value": found.pvalue}
+
+    return oracle
 
 
-def of_rankings(function, **options):
-    def value():
-        return float(np.mean(function(*RANKINGS.values(), **options)))
+def difference(function):
+    """The difference of two predictors in a measure of pairs."""
 
-    return Case("rankings", RANKINGS, value, options)
+    def oracle(predictions, other_predictions, references):
+        one, other = function(predictions, references), function(other_predictions, references)
+        return one - other
 
-
-def of_maps(function, **options):
-    def value():
-        return float(np.nanmean(function(*MAPS.values(), **options)))
-
-    return Case("maps", MAPS, value, options)
+    return oracle
 
 
-def of_two(function, **options):
-    def value():
-        return function(*TWO.values(), **options)[function.__name__]
+def of_queries(measure, ties="expected"):
+    """The mean over queries of a measure of the ranked relevance, over all orders of ties."""
 
-    return Case("two predictors", TWO, value, options)
+    def oracle(predictions, references):
+        return oracles.over_orders(measure, predictions, references, ties).mean()
 
-
-def mean_of(kind, function, inputs, key=None, **options):
-    """A module whose main value is the mean of a function's values."""
-
-    def value():
-        result = function(**inputs, **options)
-        return float(np.mean(result[key] if key else result))
-
-    return Case(kind, inputs, value, options)
+    return oracle
 
 
-def dict_of(kind, function, inputs, **options):
-    """A module that returns what its function returns."""
-    return Case(
-        kind, inputs, lambda: float(function(**inputs, **options)[function.__name__]), options
+def of_maps(measure):
+    """The mean over maps of a measure of a predicted and a true map, NaN left out."""
+
+    def oracle(predictions, references):
+        pairs = zip(map(np.array, predictions), map(np.array, references), strict=True)
+        return np.nanmean([measure(*pair) for pair in pairs])
+
+    return oracle
+
+
+def kendall(predictions, references):
+    return scipy.stats.kendalltau(predictions, references).statistic
+
+
+def rmse(predictions, references):
+    from sklearn.metrics import mean_squared_error
+
+    return math.sqrt(mean_squared_error(references, predictions))
+
+
+def cohen(predictions, references):
+    from sklearn.metrics import cohen_kappa_score
+
+    return cohen_kappa_score(predictions, references)
+
+
+def fleiss(ratings):
+    from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
+    return fleiss_kappa(aggregate_raters(np.array(ratings))[0])
+
+
+def krippendorff_ordinal(ratings):
+    import krippendorff
+
+    table = np.array(ratings, dtype=float).T
+    return krippendorff.alpha(reliability_data=table, level_of_measurement="ordinal")
+
+
+def holm(p_values):
+    from statsmodels.stats.multitest import multipletests
+
+    rejected, adjusted, _, _ = multipletests(p_values, alpha=0.1, method="holm")
+    return {"holm": adjusted.min(), "adjusted": adjusted.tolist(), "rejected": rejected.tolist()}
+
+
+def ndcg(predictions, references):
+    from sklearn.metrics import ndcg_score  # averages over ties
+
+    return ndcg_score(2.0 ** np.array(references) - 1, predictions)
+
+
+def wilson(matches, groups):
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(sum(matches), len(matches), method="wilson")
+    rows = {}
+    for match, (task, model) in zip(matches, groups, strict=True):
+        rows.setdefault((task, model), []).append(match)
+    found = []
+    for (task, model), own in rows.items():
+        row = {"task": task, "model": model, "match_rate": np.mean(own), "n": len(own)}
+        ends = proportion_confint(sum(own), len(own), method="wilson")
+        found.append(row | dict(zip(("ci_low", "ci_high"), ends, strict=True)))
+    return {"match_rate": np.mean(matches), "ci_low": low, "ci_high": high, "groups": found}
+
+
+def keywords(predictions, references):
+    from sklearn.metrics import precision_recall_fscore_support
+
+    # Over the tokens a red cat | two dogs, 1 where `_0` marks them: 0 1 0 | 1 1 and 0 1 1 | 0 1.
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        [0, 1, 1, 0, 1], [0, 1, 0, 1, 1], average="binary"
     )
+    return {"keyword_f1": f1, "precision": precision, "recall": recall}
 
 
-def mean_of_rows(kind, function, inputs, **options):
-    """A module that calls its function for every row."""
-
-    def value():
-        rows = [dict(zip(inputs, row, strict=True)) for row in zip(*inputs.values(), strict=True)]
-        return float(np.mean([function(**row, **options)[function.__name__] for row in rows]))
-
-    return Case(kind, inputs, value, options)
+def mann_whitney(x, y):
+    groups = list(zip(x, y, strict=True))
+    pairs = [[(a > b) + (a == b) / 2 for a in one for b in other] for one, other in groups]
+    tests = [scipy.stats.mannwhitneyu(*group, alternative="less") for group in groups]
+    return {"mann_whitney": np.mean(list(map(sum, pairs))), "p_value": [t.pvalue for t in tests]}
 
 
-def consolidated():
-    rows = zip(*FEEDBACK.values(), strict=True)
-    rows = [F.richhf_consolidation(*row, height=40, width=30)["scores"] for row in rows]
-    return float(np.mean(np.concatenate(rows)))
+def prompt_performance(labels, prompt_ids):
+    by_prompt = {}
+    for votes, prompt in zip(labels, prompt_ids, strict=True):
+        by_prompt.setdefault(prompt, []).append(oracles.image_relevance(votes, "mean"))
+    return np.mean([np.mean(images) for images in by_prompt.values()])
+
+
+def light(predictions, references):
+    from scipy.spatial.distance import cosine
+
+    pairs = zip(predictions, references, strict=True)
+    degrees = [math.degrees(math.acos(1 - cosine(*pair))) for pair in pairs]
+    return np.mean([max(0.0, 1 - angle / 90) for angle in degrees])
+
+
+def preferred(predictions, references):
+    counted = [
+        (first > second) - (first < second) == preference or (first == second) / 2
+        for (first, second), preference in zip(predictions, references, strict=True)
+        if preference
+    ]
+    return np.mean(counted)
+
+
+def by_hand(value):
+    """A value or values that a comment beside it derives from the inputs."""
+    return lambda **inputs: value
 
 
 CASES = {
-    "auc_judd": of_maps(F.auc_judd),
-    "average_precision": of_rankings(F.average_precision, k=7),
-    "cc": of_maps(F.cc),
-    "cohen_kappa": Case(
-        "categories",
-        {"predictions": list("abcabcab"), "references": list("abcbbcaa")},
-        lambda: F.cohen_kappa(list("abcabcab"), list("abcbbcaa")),
+    "auc_judd": Case("maps", MAPS, of_maps(oracles.auc_judd)),
+    "average_precision": Case(
+        "rankings", RANKINGS, of_queries(lambda r: oracles.average_precision(r, 7)), {"k": 7}
     ),
-    "conqa_relevance": mean_of(
-        "votes", F.conqa_relevance, {"votes": [[3, 0, 0], [3, 1, 0], [1, 0, 2]]}, rule="three_votes"
-    ),
-    "dependent_correlations": of_two(F.dependent_correlations, test="steiger"),
-    "fleiss_kappa": Case(
-        "ratings",
-        {"ratings": [["a", "a", "b"], ["b", "b", "b"], ["c", "a", "c"]]},
-        lambda: F.fleiss_kappa([["a", "a", "b"], ["b", "b", "b"], ["c", "a", "c"]]),
-    ),
-    "geometric_minimum": mean_of(
-        "cues", F.geometric_minimum, {"scores": rng.random((5, 6)).round(2).tolist()}
-    ),
-    "hbpp": Case("votes by prompt", VOTES, lambda: float(np.nanmean(F.hbpp(**VOTES)[1]))),
-    "heatmap_mse": of_maps(F.heatmap_mse),
-    "hit_rate_at_k": of_rankings(F.hit_rate_at_k, k=2),
-    "holm": dict_of("p values", F.holm, {"p_values": [0.01, 0.04, 0.03, 0.5]}, alpha=0.1),
-    "hwpq": mean_of_rows("questionnaires", F.hwpq, QUESTIONNAIRES),
-    "kendall_qpp": of_pairs(F.kendall_qpp),
-    "keyword_f1": dict_of(
-        "keywords",
-        F.keyword_f1,
-        {
-            "predictions": ["a red_0 cat", "two_0 dogs_0"],
-            "references": ["a red_0 cat_0", "two dogs_0"],
-        },
-    ),
-    "kld": of_maps(F.kld, convention="richhf"),
-    "krippendorff_alpha": Case(
-        "numeric ratings",
-        {"ratings": [[1, 1, 2], [2, 2, None], [3, 2, 3], [None, 1, 1]]},
-        lambda: F.krippendorff_alpha(
-            [[1, 1, 2], [2, 2, np.nan], [3, 2, 3], [np.nan, 1, 1]], level="ordinal"
+    "cc": Case(
+        "maps",
+        MAPS,
+        of_maps(
+            lambda p, q: scipy.stats.pearsonr(p.ravel(), q.ravel())[0] if q.any() else math.nan
         ),
-        {"level": "ordinal"},
     ),
-    "light_direction": mean_of(
-        "vectors", F.light_direction, {"predictions": numbers(7, 3), "references": numbers(7, 3)}
+    "cohen_kappa": Case(
+        "categories", {"predictions": list("abcabcab"), "references": list("abcbbcaa")}, cohen
     ),
-    "mann_whitney": mean_of_rows(
-        "two groups", F.mann_whitney, {"x": [numbers(5), numbers(8)], "y": [numbers(6), numbers(4)]}
+    # At least three workers say relevant: yes, yes (whatever the fourth says), no.
+    "conqa_relevance": Case(
+        "votes",
+        {"votes": [[3, 0, 0], [3, 1, 0], [1, 0, 2]]},
+        by_hand({"conqa_relevance": 2 / 3, "scores": [1, 1, 0]}),
+        {"rule": "three_votes"},
     ),
-    "match_rate": dict_of(
+    "dependent_correlations": Case(
+        "two predictors",
+        TWO,
+        difference(lambda x, y: scipy.stats.pearsonr(x, y).statistic),
+        {"test": "steiger"},
+    ),
+    "fleiss_kappa": Case("ratings", RATINGS, fleiss),
+    "geometric_minimum": Case(
+        "sub-scores", SUB_SCORES, lambda scores: sum(min(row) for row in scores) / len(scores)
+    ),
+    "hbpp": Case("votes by prompt", VOTES, prompt_performance),
+    "heatmap_mse": Case("maps", MAPS, of_maps(lambda p, q: ((p - q) ** 2).mean())),
+    "hit_rate_at_k": Case("rankings", RANKINGS, of_queries(lambda r: oracles.hit(r, 2)), {"k": 2}),
+    "holm": Case("p values", {"p_values": [0.01, 0.04, 0.03, 0.5]}, holm, {"alpha": 0.1}),
+    # Image 1: both facts have a yes by majority and a no: .4 + .6. Image 2: the first fact has no
+    # yes, the second no clear no, the third counts: .5 * 0 + .5 * .75.
+    "hwpq": Case("questionnaires", QUESTIONNAIRES, by_hand((1 + 0.375) / 2)),
+    "kendall_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.kendalltau, "kendall_qpp")),
+    "keyword_f1": Case("keywords", KEYWORDS, keywords),
+    "kld": Case("maps", MAPS, of_maps(oracles.kld_of_richhf), {"convention": "richhf"}),
+    "krippendorff_alpha": Case(
+        "numeric ratings", NUMERIC_RATINGS, krippendorff_ordinal, {"level": "ordinal"}
+    ),
+    "light_direction": Case("vectors", VECTORS, light),
+    "mann_whitney": Case("two groups", GROUPS, mann_whitney),
+    "match_rate": Case(
         "matches",
-        F.match_rate,
         {"matches": [1, 0, 1, 1], "groups": [["a", "x"], ["a", "y"], ["b", "x"], ["b", "x"]]},
-        group_names=["task", "model"],
+        wilson,
+        {"group_names": ["task", "model"]},
     ),
-    "ndcg": of_rankings(F.ndcg, gains="exponential"),
-    "nss": of_maps(F.nss),
-    "paired_bootstrap": of_two(F.paired_bootstrap, resamples=200),
-    "paired_permutation": of_two(F.paired_permutation, permutations=200, statistic="smare"),
-    "pairwise_accuracy": dict_of(
-        "preferences",
-        F.pairwise_accuracy,
-        {"predictions": whole(0, 4, 20, 2), "references": whole(-1, 2, 20)},
-        score_ties="half",
+    "ndcg": Case("rankings", RANKINGS, ndcg, {"gains": "exponential"}),
+    "nss": Case(
+        "maps",
+        MAPS,
+        of_maps(
+            lambda p, q: (
+                np.average(scipy.stats.zscore(p, axis=None), weights=q) if q.any() else math.nan
+            )
+        ),
     ),
-    "pearson_qpp": of_pairs(F.pearson_qpp),
-    "penetration": mean_of_rows("overlaps", F.penetration, OVERLAPS),
-    "precision_at_k": of_rankings(F.precision_at_k, k=3),
-    "qpp_report": Case("pairs", PAIRS, lambda: F.kendall_qpp(*PAIRS.values())["kendall_qpp"]),
-    "r_precision": of_rankings(F.r_precision),
-    "recall_at_k": of_rankings(F.recall_at_k, k=5, ties="pessimistic"),
-    "reciprocal_rank": of_rankings(F.reciprocal_rank, k=4, ties="optimistic"),
-    "richhf_consolidation": Case("feedback", FEEDBACK, consolidated, {"height": 40, "width": 30}),
-    "richhf_heatmap": Case(
-        "maps", MAPS, lambda: F.richhf_heatmap(*MAPS.values())["richhf_heatmap"]
+    "paired_bootstrap": Case("two predictors", TWO, difference(kendall), {"resamples": 200}),
+    "paired_permutation": Case(
+        "two predictors",
+        TWO,
+        difference(oracles.smare),
+        {"permutations": 200, "statistic": "smare"},
     ),
-    "rmse_qpp": of_pairs(F.rmse_qpp),
-    "scene_composition": mean_of(
+    "pairwise_accuracy": Case("preferences", PREFERENCES, preferred, {"score_ties": "half"}),
+    "pearson_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.pearsonr, "pearson_qpp")),
+    # Image 1: C is .5 / (1 + e) and .25 / (2 + e), e = 1e-6, confidences 1 * .5 and .9 * .9: the
+    # lower is .2025 / (2 + e). Image 2: C is .4 / (.3 + e), confidences .8 * .7.
+    "penetration": Case(
+        "overlaps", OVERLAPS, by_hand((0.2025 / 2.000001 + 0.4 * 0.56 / 0.300001) / 2)
+    ),
+    "precision_at_k": Case(
+        "rankings", RANKINGS, of_queries(lambda r: oracles.precision(r, 3)), {"k": 3}
+    ),
+    "qpp_report": Case("pairs", PAIRS, kendall),
+    "r_precision": Case("rankings", RANKINGS, of_queries(oracles.r_precision)),
+    "recall_at_k": Case(
+        "rankings",
+        RANKINGS,
+        of_queries(lambda r: oracles.recall(r, 5), "pessimistic"),
+        {"k": 5, "ties": "pessimistic"},
+    ),
+    "reciprocal_rank": Case(
+        "rankings",
+        RANKINGS,
+        of_queries(lambda r: oracles.reciprocal_rank(r, 4), "optimistic"),
+        {"k": 4, "ties": "optimistic"},
+    ),
+    # Means of the columns: 12 / 3 and 7.5 / 3, 3 / 2 and 2.5 / 2. Labels: two of three say 0, 1,
+    # 0; then 1 : 1, which is aligned, and 1.
+    "richhf_consolidation": Case(
+        "feedback",
+        FEEDBACK,
+        by_hand(
+            {
+                "richhf_consolidation": (4 + 2.5 + 1.5 + 1.25) / 4,
+                "scores": [[4, 2.5], [1.5, 1.25]],
+                "keyword_labels": [[0, 1, 0], [1, 1]],
+            }
+        ),
+        {"height": 40, "width": 30},
+    ),
+    "richhf_heatmap": Case("maps", MAPS, of_maps(lambda p, q: ((p - q) ** 2).mean())),
+    "rmse_qpp": Case("pairs", PAIRS, rmse),
+    # A negative consistency counts as 0.
+    "scene_composition": Case(
         "scenes",
-        F.scene_composition,
         {"coverage": [0.2, 0.4, 0.3], "consistency": [0.9, 0.5, -0.1]},
+        by_hand((math.sqrt(0.18) + math.sqrt(0.2) + 0) / 3),
     ),
-    "sim": of_maps(F.sim),
-    "smare": of_pairs(F.smare),
-    "spearman_qpp": of_pairs(F.spearman_qpp),
-    "text_rendering": mean_of(
+    "sim": Case(
+        "maps",
+        MAPS,
+        of_maps(lambda p, q: np.minimum(p / p.sum(), q / q.sum()).sum() if q.any() else math.nan),
+    ),
+    "smare": Case("pairs", PAIRS, oracles.smare),
+    "spearman_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.spearmanr, "spearman_qpp")),
+    # The first text is right. The second has 1 of 8 letters replaced, and of the tokens sall, now
+    # and sale one is shared by both: (7/8 + 1/3) / 2.
+    "text_rendering": Case(
         "texts",
-        F.text_rendering,
         {"predictions": ["OPEN", "sall now"], "references": ["OPEN", "sale now"]},
-        key="text_rendering",
+        by_hand({"text_rendering": (1 + (7 / 8 + 1 / 3) / 2) / 2, "characters": [1, 7 / 8]}),
     ),
 }

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import scipy.stats
 
 
 def orders(scores):
@@ -83,3 +84,30 @@ def image_relevance(votes, ties):
     else:
         winners = max(relevant, unacceptable, key=len)
     return sum(winners) / len(winners)
+
+
+def smare(predictions, references):
+    """Mean of |rank - rank| / n, by scipy's ranks."""
+    ranks = [scipy.stats.rankdata(side) for side in (predictions, references)]
+    return np.abs(ranks[0] - ranks[1]).mean() / len(predictions)
+
+
+def auc_judd(prediction, truth):
+    """Trapezoids between the shares of fixated and other pixels at or above each threshold."""
+    fixated = truth > 0
+    if not fixated.any() or fixated.all():
+        return np.nan
+    points = [(0.0, 0.0)]
+    for threshold in sorted(set(prediction[fixated]), reverse=True):
+        reached = prediction >= threshold
+        points.append((reached[~fixated].mean(), reached[fixated].mean()))
+    points.append((1.0, 1.0))
+    return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in itertools.pairwise(points))
+
+
+def kld_of_richhf(prediction, truth):
+    """As the first author's code has it, 1e-8 in every divisor and in the logarithm."""
+    if not truth.any():
+        return np.nan
+    p, q = prediction / (prediction.sum() + 1e-8), truth / (truth.sum() + 1e-8)
+    return (q * np.log(1e-8 + q / (p + 1e-8))).sum()

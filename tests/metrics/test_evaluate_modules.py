@@ -1,5 +1,6 @@
 """Every module in every way that evaluate can be asked: at once, in batches, combined, spread."""
 
+import inspect
 import itertools
 import json
 import math
@@ -35,20 +36,69 @@ def shards(inputs, parts):
     ]
 
 
-def test_every_module_has_a_case():
+def expected(case):
+    """What the oracle says, by key of the result; the main value has its module's name."""
+    found = case.oracle(**case.inputs)
+    return found if isinstance(found, dict) else {None: found}
+
+
+def agrees(left, right):
+    """Equal but for rounding, in lists and dicts too; the left may have more keys."""
+    if isinstance(right, dict):
+        return all(agrees(left[key], value) for key, value in right.items())
+    if isinstance(right, list):
+        return len(left) == len(right) and all(map(agrees, left, right))
+    return left == right if isinstance(right, str) else left == pytest.approx(right, abs=1e-12)
+
+
+def test_every_module_has_an_oracle():
+    lacking = [name for name in NAMES if name not in CASES or CASES[name].oracle is None]
+    assert not lacking, f"no oracle in module_cases.py: {', '.join(lacking)}"
     assert sorted(CASES) == NAMES
 
 
+@pytest.mark.parametrize("file", ["module_cases.py", "oracles.py"])
+def test_no_oracle_is_of_this_package(file):
+    text = (Path(__file__).parent / file).read_text()
+    assert not re.search(r"import pqpp|from pqpp|importlib|__import__|evaluate", text)
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_the_main_value_is_under_the_module_name(name):
+def test_the_oracle_confirms_the_module(name):
     case = CASES[name]
     metric = evaluate.load(f"pqpp/{name}")
     assert metric.name == name
     result = metric.compute(**case.inputs, **case.options)
     assert isinstance(result[name], float)
     assert math.isfinite(result[name])
-    assert result[name] == pytest.approx(case.value(), abs=1e-12)
+    for key, value in expected(case).items():
+        assert agrees(result[key or name], value), key
     json.dumps(result)
+
+
+def off_by_a_hundredth(result):
+    """What a wrong formula might give."""
+    if isinstance(result, dict):
+        return {key: off_by_a_hundredth(value) for key, value in result.items()}
+    if isinstance(result, tuple):
+        return tuple(map(off_by_a_hundredth, result))
+    is_number = isinstance(result, float) or getattr(result, "dtype", None) == np.float64
+    return result * 1.01 if is_number else result
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_function_is_caught(name, monkeypatch):
+    case, metric = CASES[name], load_metric(name)
+    right = metric.function
+
+    def wrong(*inputs, **options):
+        result = off_by_a_hundredth(right(*inputs, **options))
+        return result.astype(float) * 1.01 if name == "conqa_relevance" else result
+
+    wrong.__name__, wrong.__signature__ = name, inspect.signature(right)
+    monkeypatch.setattr(metric, "function", staticmethod(wrong))
+    result = metric.score(case.inputs, case.options)
+    assert not all(agrees(result[key or name], value) for key, value in expected(case).items())
 
 
 @pytest.mark.parametrize("name", NAMES)
