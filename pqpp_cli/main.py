@@ -14,6 +14,7 @@ _COMMANDS = (
     "predict",
     "bench",
     "demo",
+    "fit",
     "collection",
     "datasets",
     "metrics",

@@ -154,6 +154,7 @@ for _measure in (
     register_predictor(
         _measure, "pqpp_models.measures.post_retrieval:PostRetrievalPredictor", "post_retrieval"
     )
+register_predictor("ridge", "pqpp_models.text.ridge.predictor:RidgePredictor", shipped=False)
 register_predictor("bert", "pqpp_models.bert.predictor:BertPredictor", shipped=False)
 register_predictor(
     "text_ensemble", "pqpp_models.text.text_ensemble.predictor:TextEnsemblePredictor", shipped=False

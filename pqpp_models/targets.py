@@ -36,7 +36,7 @@ TARGETS: tuple[str, ...] = (
     "mean_rr",
 )
 
-_RANGES = {"hbpp": (-1.0, 2.0), "p10": (0.0, 1.0), "rr": (0.0, 1.0)}
+_RANGES = {"hbpp": (-1.0, 2.0), "p10": (0.0, 1.0), "rr": (0.0, 1.0), "rate": (0.0, 1.0)}
 
 
 def target_range(target: str) -> tuple[float, float]:
@@ -56,6 +56,15 @@ def target_range(target: str) -> tuple[float, float]:
     """
     (name,) = resolve_targets([target])
     return _RANGES[name.rsplit("_", 1)[1]]
+
+
+def known_range(target: str) -> tuple[float, float] | None:
+    """Return the range of a target of any benchmark by what its name ends in, None if unknown.
+
+    >>> known_range("flux_hbpp"), known_range("match_rate"), known_range("mean_rating")
+    ((-1.0, 2.0), (0.0, 1.0), None)
+    """
+    return _RANGES.get(target.rsplit("_", 1)[-1])
 
 
 def target_limits(targets: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -71,6 +71,10 @@ class CalibratedPredictor(Predictor):
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         return self._measure(rows, targets).values
 
+    def _limits(self, targets: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lowest and the highest value of some targets."""
+        return target_limits(targets)
+
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
         if not prompts:
             return Uncertain(np.empty((0, len(targets))), np.empty((0, len(targets))), np.empty(0))
@@ -84,7 +88,7 @@ class CalibratedPredictor(Predictor):
         inputs = spread_inputs(scores[:, columns], distance, gate)
         spread = self.calibration["spread"][columns].astype(np.float64)
         deviations = np.exp(np.clip(np.einsum("rtk,tk->rt", inputs, spread), -6, 1.5))
-        limited = np.clip(values[:, columns], *target_limits(targets))
+        limited = np.clip(values[:, columns], *self._limits(targets))
         return Uncertain(limited, deviations, distance)
 
 

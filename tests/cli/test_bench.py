@@ -206,6 +206,9 @@ def test_demo_runs_with_no_network_and_no_data(tmp_path, home):
     done = run_pqpp("demo", cwd=tmp_path, **home)
     assert done.returncode == 0, done.stderr
     assert "GENERATED DATA" in done.stdout and "finetuned_clip" in done.stdout
+    assert "generated: nobody judged them" in done.stdout and "nothing about real" in done.stdout
+    assert "on prompts left out of the fit" in done.stdout
+    assert (tmp_path / "pqpp-demo" / "fitted-on-sample" / "model.safetensors").is_file()
     assert (tmp_path / "pqpp-demo" / "report.html").stat().st_size > 10_000
     again = run_pqpp("demo", cwd=tmp_path, **home)
     table = done.stdout.split("done in")[0]

@@ -44,17 +44,24 @@ class StaticNetwork:
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Floats, Floats]:
         """Return the scores and the points of prompts given as numbers of word pieces."""
+        return self.layers(encoded)[:2]
+
+    def layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Floats, ...]:
+        """Return scores, points, the mean vectors of the pieces, and the hidden layer."""
         lengths = np.array([len(row) for row in encoded])
-        scores = np.empty((len(encoded), len(self.weights["scores.bias"])), dtype=np.float32)
-        points = np.empty((len(encoded), len(self.weights["point.bias"])), dtype=np.float32)
+        sizes = [len(self.weights[f"{name}.bias"]) for name in ("scores", "point", "hidden")]
+        sizes.insert(2, self.pieces.shape[1])
+        layers = tuple(np.empty((len(encoded), size), dtype=np.float32) for size in sizes)
         for batch in _batches(lengths):
             rows = np.zeros((len(batch), lengths[batch].max()), dtype=np.int64)
             for place, index in enumerate(batch):
                 rows[place, : lengths[index]] = encoded[index]
-            scores[batch], points[batch] = self._run(rows, lengths[batch])
-        return scores, unit(points)
+            for layer, found in zip(layers, self._run(rows, lengths[batch]), strict=True):
+                layer[batch] = found
+        scores, points, vectors, hidden = layers
+        return scores, unit(points), vectors, hidden
 
-    def _run(self, rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def _run(self, rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[Floats, ...]:
         inside = np.arange(rows.shape[1]) < lengths[:, None]
         mask = inside[..., None].astype(np.float32)
         vectors = self.pieces[rows] * self.scales[rows][..., None] * mask
@@ -65,7 +72,8 @@ class StaticNetwork:
         parts = [phrases.sum(axis=1) / count, phrases.max(axis=1), vectors.sum(axis=1) / count]
         pooled = np.concatenate([*parts, np.log(count)], axis=1)
         hidden = np.maximum(self._linear("hidden", pooled), 0)
-        return self._linear("scores", hidden), self._linear("point", hidden)
+        scores, points = self._linear("scores", hidden), self._linear("point", hidden)
+        return scores, points, parts[2], hidden
 
     def _linear(self, layer: str, rows: Floats) -> Floats:
         weight, bias = self.weights[f"{layer}.weight"], self.weights[f"{layer}.bias"]

@@ -83,6 +83,19 @@ class StaticPredictor(CalibratedPredictor):
         prompts = self._read_rows(rows)
         return self.network([self.tokens.encode(prompt) for prompt in prompts])[1]
 
+    def represent(self, rows: Any) -> tuple[NDArray[np.float32], ...]:
+        """Return what a head for other targets can be fitted to.
+
+        Returns:
+            As `embed`, the points; then the mean vectors of the word pieces, and the hidden layer.
+
+        >>> points, vectors, hidden = StaticPredictor.from_shipped("static").represent(["A cat"])
+        >>> points.shape, vectors.shape, hidden.shape
+        ((1, 64), (1, 96), (1, 256))
+        """
+        prompts = self._read_rows(rows)
+        return self.network.layers([self.tokens.encode(prompt) for prompt in prompts])[1:]
+
     def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the standardised scores of all targets, and the distances."""
         scores, points = self.network([self.tokens.encode(prompt) for prompt in prompts])

@@ -1,0 +1,173 @@
+"""`pqpp fit`: a predictor for anybody's scores, in seconds."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from pqpp_cli.options import add_targets, given_once, names_of
+from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
+
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_EPILOG = """examples:
+  pqpp fit ratings.csv --targets mean_rating --output my_predictor
+  pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
+  pqpp fit pqpp --config pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
+  pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
+
+The predictor is a linear head on the network of `static`; it is fitted in closed form, on one core,
+without torch. Rows of one prompt become one with their mean score. What is printed is measured on
+prompts that were left out of the fit, each in its turn.
+
+Targets may have any name. What ends in _hbpp must be in -1 .. 2, what ends in _p10, _rr or _rate in
+0 .. 1, and predictions stay within; those of other targets may leave the observed range by a tenth.
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "fit",
+        help="make a predictor for your own scores, in seconds",
+        description="Fit a predictor to prompts with scores: a table, a dataset, a benchmark.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "data",
+        nargs="?",
+        metavar="DATASET",
+        help=f"a table ({', '.join(_TABLES)}), pqpp, a folder, or OWNER/REPOSITORY",
+    )
+    add_dataset(parser)
+    parser.add_argument(
+        "--column", default="prompt", help="the column of prompts (default: %(default)s)"
+    )
+    add_targets(parser, "none: they must be named")
+    parser.add_argument(
+        "--folds",
+        type=int,
+        default=5,
+        help="parts of the cross-validation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output", "--output_dir", metavar="DIR", required=True, help="where to save the predictor"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the predictor that is there"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Fit, save, and print what the predictor scores on prompts that were left out."""
+    from pqpp_models.checkpoint import check_place
+    from pqpp_models.text.ridge.fitting import fit
+    from pqpp_models.training.publish import refuse_finished
+
+    options.dataset = given_once(options.data, "--dataset", options.dataset)
+    check_place(options.output, "ridge")
+    refuse_finished(Path(options.output), options)
+    prompts, columns, data = _read(options)
+    scores = list(zip(*columns.values(), strict=True))
+    shown = sys.stderr.isatty()
+    fitted = fit(prompts, scores, list(columns), data, folds=options.folds, progress=shown)
+    folder = fitted.save_pretrained(options.output)
+    print(format_figures(fitted))
+    print(f"saved in {folder}; use it by pqpp predict --predictor {folder}")
+
+
+def format_figures(fitted) -> str:
+    """Return as a table what a ridge predictor scores on prompts that were left out of its fit."""
+    from tabulate import tabulate
+
+    training = fitted.details["training"]
+    rows = [
+        (
+            name,
+            training["scores"][name],
+            *(found[one] for one in ("pearson", "kendall", "spearman")),
+        )
+        for name, found in training["cross_validation"].items()
+    ]
+    table = tabulate(rows, ("target", "prompts", "Pearson", "Kendall", "Spearman"), floatfmt=".3f")
+    note = f"on prompts left out of the fit, {training['folds']} parts"
+    if any(found["spearman"] <= 0 for found in training["cross_validation"].values()):
+        note += "; a target at or below 0 was not learned, predictions of it mean nothing"
+    return f"{table}\n{note}"
+
+
+def _read(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]], str]:
+    """Return the prompts, the targets' columns, and what the data is called."""
+    if Path(options.dataset).suffix.lower() in _TABLES and not Path(options.dataset).is_dir():
+        return _read_table(options)
+    from pqpp_cli.prompt_datasets import load_rows
+
+    rows = load_rows(_listed(options))
+    targets = _targets(options, rows.column_names)
+    columns = {name: _numbers(options.dataset, name, rows[name]) for name in targets}
+    parts = (options.dataset, options.config, options.split)
+    return list(rows["prompt"]), columns, ", ".join(filter(None, parts))
+
+
+def _read_table(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]], str]:
+    from pqpp_cli.errors import CommandError
+    from pqpp_files.read_table import read_table
+
+    for name in OPTIONS:
+        if getattr(options, name) is not None:
+            option = name.replace("_", "-")
+            raise CommandError(
+                f"--{option}: {options.dataset} is a table and has none; leave it out"
+            )
+    table = read_table(options.dataset, remedy="name it with --column")
+    prompts = table.texts(options.column)
+    targets = _targets(options, [name for name in table.columns if name != options.column])
+    return prompts, {name: table.numbers(name) for name in targets}, Path(options.dataset).name
+
+
+def _listed(options: argparse.Namespace) -> argparse.Namespace:
+    """Return the options of a dataset, where a name of ours stands for a configuration of pqpp."""
+    from pqpp_datasets.benchmarks import BENCHMARKS
+
+    found = argparse.Namespace(**vars(options))
+    if options.dataset in BENCHMARKS and not Path(options.dataset).is_dir():
+        if options.config is None:
+            found.config = options.dataset
+        found.dataset = "pqpp"
+        splits = BENCHMARKS[found.config].splits if found.config in BENCHMARKS else ()
+        if options.split is None and "train" in splits:
+            found.split = options.split = "train"
+    return found
+
+
+def _targets(options: argparse.Namespace, columns: list[str]) -> list[str]:
+    from pqpp_cli.errors import CommandError
+
+    known = ", ".join(columns)[:200]
+    names = names_of(options.targets)
+    if not names:
+        raise CommandError(f"--targets is needed: columns of {options.dataset}, which has {known}")
+    if len(set(names)) < len(names):
+        raise CommandError(f"--targets {options.targets}: it names a column twice; name each once")
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise CommandError(
+            f"--targets {missing[0]}: {options.dataset} has no such column; it has {known}"
+        )
+    return names
+
+
+def _numbers(dataset: str, name: str, cells) -> list[float]:
+    """Return a column of a dataset as numbers, NaN where there is none."""
+    from pqpp_cli.errors import CommandError
+
+    found = []
+    for number, cell in enumerate(cells, 1):
+        if cell is None:
+            cell = float("nan")
+        if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+            raise CommandError(
+                f"--dataset {dataset}, row {number}: {name} is {cell!r:.60}, a number is needed"
+            )
+        found.append(float(cell))
+    return found

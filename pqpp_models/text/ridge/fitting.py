@@ -1,0 +1,244 @@
+"""Fitting a ridge head to anybody's prompts and scores: in closed form, in seconds, without torch.
+
+Rows of one prompt become one row with their mean score. The strength of the ridge is chosen for
+each target by cross-validation over distinct prompts; so are the figures that are reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pqpp_metrics.functional.qpp_report import qpp_values
+from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import read_prompts
+from pqpp_models.targets import known_range
+from pqpp_models.text.ridge.features import (
+    Floats,
+    Standardisation,
+    hashed_words,
+    measure,
+    normalise,
+)
+from pqpp_models.text.ridge.names import distance_to_nearest, fit_calibration
+from pqpp_models.text.ridge.predictor import ENCODER, SCALE, RidgePredictor, check_names
+from pqpp_models.text.ridge.solving import STRENGTHS, cross_validate, solve
+
+FEWEST, MOST = 20, 30_000
+"""How many distinct prompts can be fitted to: the upper limit keeps the memory below 2 GB."""
+MARGIN = 0.1
+"""By what share of the observed range predictions may leave it, where a measure has no range."""
+
+_SEED = 0
+_CHUNK = 1024
+
+
+def fit(
+    prompts: Sequence[str],
+    scores: ArrayLike,
+    targets: Sequence[str],
+    data: str = "not named",
+    folds: int = 5,
+    progress: bool = False,
+) -> RidgePredictor:
+    """Fit a predictor to prompts with known scores; the same input gives the same predictor.
+
+    Args:
+        prompts: as `Predictor.predict` takes them, 20 to 30,000 distinct ones. Prompts that differ
+            only in how they are typed are one prompt with the mean of their scores; blank ones are
+            left out.
+        scores: shape ``(prompts, targets)``; NaN where a prompt has no value, which leaves it out
+            for that target only.
+        targets: any names. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR and rates
+            (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1; predictions stay within. Others may
+            leave the observed range by a tenth of it.
+        data: what the data is, for the configuration and the card.
+        folds: parts of the cross-validation.
+        progress: show bars on standard error.
+
+    Returns:
+        The predictor. ``details["training"]["cross_validation"]`` has Pearson's, Kendall's and
+        Spearman's coefficient of each target for prompts that were left out.
+
+    Raises:
+        PredictorError: shapes don't fit, a score is outside its measure's range, or there are too
+            few or too many prompts.
+
+    >>> prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
+    >>> predictor = fit(prompts, [[n / 20] for n in range(20)], ["my_rate"])
+    >>> predictor.predict(["9 tan cats", "1 red cat"]).shape
+    (2, 1)
+    """
+    names = check_names([targets] if isinstance(targets, str) else list(targets))
+    texts, values = _one_row_a_prompt(read_prompts(prompts), scores, names)
+    limits = [_limits(name, values[:, place]) for place, name in enumerate(names)]
+    if not 2 <= folds <= FEWEST:
+        raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST}")
+    encoder = Predictor.from_pretrained(ENCODER)
+    points, blocks = _measured(encoder, texts, progress)
+    standardisation = Standardisation.of(blocks)
+    rows = np.hstack([hashed_words(texts), standardisation(np.hstack(blocks))])
+    distance = _distances(points)
+    head = _Head(*rows.shape, len(names))
+    for known, columns in _patterns(values):
+        head.fit(rows, values, distance, known, columns, folds, progress)
+    calibration = {**head.calibration, "far": np.array([np.quantile(distance, 0.99)], np.float32)}
+    training = {
+        "prompts": len(texts),
+        "scores": dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True)),
+        "sha256": _sha256(texts, values),
+        "folds": folds,
+        "strength": dict(zip(names, head.strength.tolist(), strict=True)),
+        "cross_validation": _figures(head.left_out, values, names),
+        "versions": {"numpy": np.__version__, "python": platform.python_version()},
+    }
+    return RidgePredictor(
+        encoder,
+        standardisation,
+        head.weights,
+        head.intercept,
+        np.rint(points * SCALE).astype(np.int8),
+        calibration,
+        names,
+        limits,
+        {"data": data, "training": training},
+    )
+
+
+class _Head:
+    """What is fitted, a column a target; targets that are known for the same prompts together."""
+
+    def __init__(self, rows: int, columns: int, n: int) -> None:
+        self.weights = np.zeros((columns, n), np.float32)
+        self.intercept = np.zeros(n, np.float32)
+        self.strength = np.zeros(n)
+        self.left_out = np.full((rows, n), np.nan)
+        self.calibration = {
+            "slope": np.zeros(n, np.float32),
+            "offset": np.zeros(n, np.float32),
+            "spread": np.zeros((n, 5), np.float32),
+        }
+
+    def fit(
+        self,
+        rows: Floats,
+        values: Floats,
+        distance: Floats,
+        known: NDArray[np.bool_],
+        columns: list[int],
+        folds: int,
+        progress: bool,
+    ) -> None:
+        rows, values, distance = rows[known], values[np.ix_(known, columns)], distance[known]
+        goals = (values - values.mean(axis=0)) / values.std(axis=0)
+        part = np.random.default_rng(_SEED).permutation(len(rows)) % folds
+        best, left_out = cross_validate(rows, goals, part, progress=progress)
+        self.left_out[np.ix_(known, columns)] = left_out
+        none = [False] * len(columns)
+        calibration = fit_calibration(left_out, values, distance, np.zeros(1), none)
+        # What ranks left-out prompts the wrong way round knows nothing: it says the mean.
+        useless = calibration["slope"] <= 0
+        calibration["slope"][useless] = 0
+        calibration["offset"][useless] = values.mean(axis=0)[useless]
+        slopes, intercepts = solve(rows, goals)
+        for place, column in enumerate(columns):
+            self.weights[:, column] = slopes[best[place], :, place]
+            self.intercept[column] = intercepts[best[place], place]
+            self.strength[column] = STRENGTHS[best[place]]
+            for name, found in self.calibration.items():
+                found[column] = calibration[name][place]
+
+
+def _one_row_a_prompt(
+    prompts: list[str], scores: ArrayLike, targets: Sequence[str]
+) -> tuple[list[str], Floats]:
+    """Return the distinct prompts, normalised, and the means of their scores."""
+    values = np.array(scores, dtype=np.float64)
+    if values.shape != (len(prompts), len(targets)):
+        raise PredictorError(
+            f"`scores` has shape {values.shape}, but {len(prompts)} prompts and {len(targets)} "
+            f"targets need {(len(prompts), len(targets))}"
+        )
+    if np.isinf(values).any():
+        raise PredictorError("`scores` holds infinite values; leave such rows out")
+    texts = [normalise(prompt) for prompt in prompts]
+    places = {text: place for place, text in enumerate(dict.fromkeys(filter(None, texts)))}
+    if len(places) > MOST:
+        raise PredictorError(f"{len(places)} prompts are too many to fit to; draw {MOST} of them")
+    rows = [row for row, text in enumerate(texts) if text]
+    at = [places[texts[row]] for row in rows]
+    total, count = np.zeros((2, len(places), len(targets)))
+    np.add.at(total, at, np.nan_to_num(values[rows]))
+    np.add.at(count, at, ~np.isnan(values[rows]))
+    return list(places), np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _limits(target: str, values: Floats) -> tuple[float, float]:
+    """Check a target's scores, and return what its predictions are kept within."""
+    known = values[~np.isnan(values)]
+    if len(known) < FEWEST:
+        raise PredictorError(
+            f"target {target!r} has scores for {len(known)} prompts; a fit needs {FEWEST} or more"
+        )
+    low, high = float(known.min()), float(known.max())
+    if low == high:
+        raise PredictorError(
+            f"target {target!r} is {low:g} for every prompt; nothing can be learned"
+        )
+    limits = known_range(target)
+    if limits is None:
+        return low - MARGIN * (high - low), high + MARGIN * (high - low)
+    if low < limits[0] or high > limits[1]:
+        raise PredictorError(
+            f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
+            f"{limits[0]:g} to {limits[1]:g}; give scores in its own units, or another name"
+        )
+    return limits
+
+
+def _measured(encoder: Any, texts: list[str], progress: bool) -> tuple[NDArray, list[NDArray]]:
+    from tqdm.auto import tqdm
+
+    starts = range(0, len(texts), _CHUNK)
+    bar = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
+    found = [measure(encoder, texts[start : start + _CHUNK]) for start in bar]
+    points = np.concatenate([one for one, _ in found])
+    return points, [np.concatenate(one) for one in zip(*(b for _, b in found), strict=True)]
+
+
+def _distances(points: NDArray[np.float32]) -> Floats:
+    """Return each training prompt's distance to the others."""
+    parts = (points[start : start + _CHUNK] for start in range(0, len(points), _CHUNK))
+    return np.concatenate([distance_to_nearest(part, points.T, own=True) for part in parts])
+
+
+def _patterns(values: Floats) -> Iterator[tuple[NDArray[np.bool_], list[int]]]:
+    """Group the targets that are known for the same prompts: they share their matrices."""
+    groups: dict[bytes, list[int]] = {}
+    for column in range(values.shape[1]):
+        groups.setdefault(np.isnan(values[:, column]).tobytes(), []).append(column)
+    for columns in groups.values():
+        yield ~np.isnan(values[:, columns[0]]), columns
+
+
+def _figures(left_out: Floats, values: Floats, targets: Sequence[str]) -> dict[str, dict]:
+    """Return how left-out predictions correlate, by target; what is all the same ranks nothing."""
+    found = qpp_values(left_out, values, ("pearson", "kendall", "spearman"))
+    columns = np.nan_to_num(np.column_stack(list(found.values()))).round(4).tolist()
+    return {
+        target: dict(zip(found, row, strict=True))
+        for target, row in zip(targets, columns, strict=True)
+    }
+
+
+def _sha256(texts: list[str], values: Floats) -> str:
+    """Return a hash of prompts and scores, in their order; a missing score is null."""
+    rows = [[None if np.isnan(one) else one for one in row] for row in values.tolist()]
+    return hashlib.sha256(json.dumps([texts, rows]).encode()).hexdigest()

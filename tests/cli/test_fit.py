@@ -1,0 +1,154 @@
+"""`pqpp fit`, called as the command line calls it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from models.text.test_ridge import PROMPTS, RATES
+from support.processes import run_pqpp
+
+from pqpp_cli.main import main
+from pqpp_models import Predictor
+from pqpp_models.text.ridge.fitting import fit
+
+ROWS = [
+    {"caption": prompt, "match_rate": rate, "rating": 5 * rate, "note": "x"}
+    for prompt, (rate,) in zip(PROMPTS, RATES.tolist(), strict=True)
+]
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str) -> str:
+    """Write the rows as a table of the format that the name ends in."""
+    kind = name.rpartition(".")[2]
+    if kind == "parquet":
+        pa.parquet.write_table(pa.Table.from_pylist(ROWS), name)
+        return name
+    cells = {"csv": ",", "tsv": "\t"}
+    lines = [json.dumps(row) for row in ROWS]
+    if kind in cells:
+        rows = [list(ROWS[0]), *(map(str, row.values()) for row in ROWS)]
+        lines = [cells[kind].join(row) for row in rows]
+    text = f"[{','.join(lines)}]" if kind == "json" else "\n".join(lines) + "\n"
+    Path(name).write_text(text, "utf-8")
+    return name
+
+
+def fitted(*arguments: str, output: str = "mine") -> Predictor:
+    assert main(["fit", *arguments, "--output", output]) == 0
+    return Predictor.from_pretrained(f"./{output}")
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "json", "jsonl", "parquet"])
+def test_tables_of_all_formats_give_what_the_function_gives(kind, capsys):
+    table = write(f"rates.{kind}")
+    found = fitted(table, "--column", "caption", "--targets", "match_rate")
+    expected = fit(PROMPTS, RATES, ["match_rate"])
+    np.testing.assert_allclose(found.predict(PROMPTS), expected.predict(PROMPTS), atol=1e-5)
+    assert found.details["data"] == f"rates.{kind}"
+    said = capsys.readouterr().out
+    spearman = expected.details["training"]["cross_validation"]["match_rate"]["spearman"]
+    assert "Pearson" not in said or f"{spearman:.3f}" in said
+    assert "match_rate" in said and "60" in said and "saved in" in said and "/mine" in said
+
+
+def test_the_table_may_come_by_its_option_and_an_empty_cell_is_left_out():
+    write("rates.csv")
+    text = Path("rates.csv").read_text("utf-8")
+    emptied = text.replace(f"{PROMPTS[0]},{RATES[0, 0]}", f"{PROMPTS[0]},")
+    Path("rates.csv").write_text(emptied, "utf-8")
+    columns = ("--column", "caption", "--targets", "match_rate,rating")
+    found = fitted("--dataset", "rates.csv", *columns)
+    assert found.targets == ("match_rate", "rating")
+    assert found.details["training"]["scores"] == {"match_rate": 59, "rating": 60}
+
+
+def test_a_listed_name_stands_for_a_benchmark(capsys):
+    found = fitted("sample", "--targets", "mean_hbpp,mean_rr")
+    assert found.targets == ("mean_hbpp", "mean_rr")
+    assert found.details["training"]["prompts"] == 240
+    assert "sample" in found.details["data"] and "train" in found.details["data"]
+    capsys.readouterr()
+    bench = ["bench", "--config", "sample", "--split", "test", "--predictors", "./mine"]
+    assert main([*bench, "--no-published", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["target"] for row in rows} == {"mean_hbpp", "mean_rr"}
+    assert next(row["pearson"] for row in rows if row["target"] == "mean_hbpp") > 0.6
+
+
+def test_a_saved_dataset_and_a_folder_of_tables(tmp_path):
+    import datasets
+
+    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "saved")
+    column = ("--column", "caption", "--targets", "rating")
+    first = fitted("saved", *column)
+    (tmp_path / "folder").mkdir()
+    write("folder/train.jsonl")
+    second = fitted("folder", *column, output="other")
+    np.testing.assert_allclose(first.predict(PROMPTS), second.predict(PROMPTS), atol=1e-6)
+
+
+def test_a_fitted_predictor_predicts(tmp_path):
+    fitted(write("rates.csv"), "--column", "caption", "--targets", "match_rate")
+    done = run_pqpp("predict", PROMPTS[0], "qwx zzyv", "--predictor", "./mine", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["prompt", "match_rate"] and lines[3].endswith("far")
+    value = Predictor.from_pretrained(tmp_path / "mine").predict(PROMPTS[:1])[0, 0]
+    assert f"{value:.3f}" in lines[2]
+
+
+def test_a_finished_model_is_not_replaced_unasked(capsys):
+    arguments = [write("rates.csv"), "--column", "caption", "--targets"]
+    before = fitted(*arguments, "rating").targets
+    assert main(["fit", *arguments, "match_rate", "--output", "mine"]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert Predictor.from_pretrained("./mine").targets == before == ("rating",)
+    assert fitted(*arguments, "match_rate", "--overwrite").targets == ("match_rate",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "as the first word"),
+        (("rates.csv", "--dataset", "rates.csv"), "give it once"),
+        (("rates.csv",), "--targets is needed: columns of rates.csv, which has match_rate"),
+        (("rates.csv", "--targets", "nope"), "--targets nope: rates.csv has no such column"),
+        (("rates.csv", "--targets", "match_rate", "--column", "no"), "no column 'no'"),
+        (("rates.csv", "--targets", "note"), "a number is needed"),
+        (("rates.csv", "--targets", "match_rate,match_rate"), "names a column twice"),
+        (("rates.csv", "--targets", "match_rate", "--split", "train"), "--split: rates.csv is a"),
+        (("rates.csv", "--targets", "match_rate", "--folds", "1"), "`folds` is 1"),
+        (("absent.csv", "--targets", "match_rate"), "absent.csv"),
+        (("few.csv", "--targets", "match_rate"), "a fit needs 20"),
+        (("rates.csv", "--targets", "percent_rate"), "its range is 0 to 1"),
+        (("rates.csv", "--targets", "match_rate", "--output", "rates.csv"), "is a file"),
+        (("sample", "--targets", "caption"), "--targets caption: sample has no such column"),
+        (("sample", "--targets", "source"), "a number is needed"),
+    ],
+)
+def test_what_it_cannot_use_ends_in_one_line(arguments, said, capsys):
+    rows = [f"{p},{r},{100 * r},x" for p, (r,) in zip(PROMPTS, RATES.tolist(), strict=True)]
+    for name, kept in (("rates.csv", rows), ("few.csv", rows[:5])):
+        lines = ["prompt,match_rate,percent_rate,note", *kept]
+        Path(name).write_text("\n".join(lines) + "\n", "utf-8")
+    output = () if "--output" in arguments else ("--output", "mine")
+    assert main(["fit", *arguments, *output]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_a_target_that_is_not_learned_is_told(capsys):
+    noise = np.random.default_rng(5).normal(size=60)
+    rows = [f"{one},{value}" for one, value in zip(PROMPTS, noise, strict=True)]
+    Path("noise.csv").write_text("\n".join(["prompt,noise", *rows]) + "\n", "utf-8")
+    found = fitted("noise.csv", "--targets", "noise")
+    spearman = found.details["training"]["cross_validation"]["noise"]["spearman"]
+    assert ("was not learned" in capsys.readouterr().out) == (spearman <= 0)

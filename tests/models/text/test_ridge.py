@@ -1,0 +1,332 @@
+"""The ridge head of `pqpp fit`: its mathematics, what it reads, and its checkpoints."""
+
+import json
+import subprocess
+import sys
+import time
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqpp_models import Predictor
+from pqpp_models.checkpoint import read_tensors
+from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.text.ridge.features import Standardisation, hashed_words, normalise
+from pqpp_models.text.ridge.fitting import fit
+from pqpp_models.text.ridge.predictor import RidgePredictor
+from pqpp_models.text.ridge.solving import STRENGTHS, cross_validate, solve
+
+COLOURS = ("red", "green", "blue", "black", "white", "brown")
+THINGS = ("cat", "dog", "vase", "train", "pizza", "robot", "juggler", "zebra", "violin", "hydrant")
+PROMPTS = [f"a {colour} {thing} on a table" for colour in COLOURS for thing in THINGS]
+RATES = np.array(
+    [[(len(thing) + 2 * number) / 20] for number, _ in enumerate(COLOURS) for thing in THINGS]
+)
+
+
+@pytest.fixture(scope="module")
+def ridge() -> RidgePredictor:
+    return fit(PROMPTS, RATES, ["match_rate"], data="made up")
+
+
+@pytest.fixture
+def matrices():
+    random = np.random.default_rng(0)
+
+    def made(rows: int, columns: int):
+        x = random.normal(size=(rows, columns)) + 3
+        return x, x @ random.normal(size=(columns, 2)) + random.normal(size=(rows, 2)) - 7
+
+    return made
+
+
+@pytest.mark.parametrize("shape", [(30, 6), (12, 40), (8, 8)])
+def test_the_closed_form_is_scikit_learns(matrices, shape):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rows, values = matrices(*shape)
+    slopes, intercepts = solve(rows, values, [0.01, 1.0, 50.0])
+    for place, strength in enumerate([0.01, 1.0, 50.0]):
+        reference = linear_model.Ridge(alpha=strength, solver="svd").fit(rows, values)
+        np.testing.assert_allclose(slopes[place].T, reference.coef_, atol=1e-8)
+        np.testing.assert_allclose(intercepts[place], reference.intercept_, atol=1e-8)
+
+
+def test_the_closed_form_by_hand():
+    # Centred: x = -1, 0, 1 and y = -2, 0, 2, so x'y = 4 and x'x = 2; 4 / (2 + 2) = 1.
+    slopes, intercepts = solve(np.array([[1.0], [2.0], [3.0]]), np.array([[3.0], [5], [7]]), [2.0])
+    assert slopes[0, 0, 0] == pytest.approx(1.0) and intercepts[0, 0] == pytest.approx(5 - 2)
+
+
+def test_strength_and_left_out_predictions_are_scikit_learns(matrices):
+    pytest.importorskip("sklearn")
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GridSearchCV, PredefinedSplit, cross_val_predict
+
+    rows, values = matrices(40, 60)
+    part = np.arange(40) % 5
+    best, left_out = cross_validate(rows, values, part)
+    for target in range(2):
+        search = GridSearchCV(
+            Ridge(),
+            {"alpha": STRENGTHS},
+            cv=PredefinedSplit(part),
+            scoring="neg_mean_squared_error",
+        ).fit(rows, values[:, target])
+        assert STRENGTHS[best[target]] == search.best_params_["alpha"]
+        predicted = {
+            alpha: cross_val_predict(
+                Ridge(alpha), rows, values[:, target], cv=PredefinedSplit(part)
+            )
+            for alpha in STRENGTHS
+        }
+        for one in range(5):
+            rest, there = part != one, part == one
+            alpha = min(
+                STRENGTHS, key=lambda a: ((predicted[a] - values[:, target])[rest] ** 2).sum()
+            )
+            np.testing.assert_allclose(left_out[there, target], predicted[alpha][there], atol=1e-7)
+
+
+def test_a_parts_own_scores_do_not_reach_its_left_out_predictions(matrices):
+    rows, values = matrices(40, 10)
+    part = np.arange(40) % 5
+    _, before = cross_validate(rows, values, part, [1.0])
+    changed = values.copy()
+    changed[part == 2] += 100
+    _, after = cross_validate(rows, changed, part, [1.0])
+    assert np.array_equal(before[part == 2], after[part == 2])
+    assert not np.allclose(before[part != 2], after[part != 2])
+
+
+def test_blocks_weigh_the_same_and_constant_columns_nothing():
+    random = np.random.default_rng(1)
+    blocks = [random.normal(size=(500, 4)) * scale for scale in (0.01, 3, 100)]
+    blocks[2][:, 1] = 7.0
+    rows = Standardisation.of(blocks)(np.hstack(blocks))
+    assert (rows[:, 9] == 0).all()
+    for block in np.split(rows, 3, axis=1):
+        assert (block**2).sum(axis=1).mean() == pytest.approx(1, abs=0.02)
+    np.testing.assert_allclose(rows.mean(axis=0), 0, atol=0.02)
+
+
+def test_hashed_words_by_hand():
+    import zlib
+
+    row = hashed_words(["red cat red"], 64)[0]
+    expected = np.zeros(64)
+    for text in ("red", "cat", "red cat", "cat red"):
+        code = zlib.crc32(text.encode())
+        expected[code % 64] += 1 if code >= 2**31 else -1
+    np.testing.assert_allclose(row, expected / np.linalg.norm(expected))
+    assert not hashed_words([""]).any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), max_size=8), min_size=1, max_size=6),
+    st.sampled_from(["", ".", " .", "!", "?!", "...", " "]),
+    st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]),
+    st.sampled_from([" ", "  ", "\t", "\n "]),
+)
+def test_how_a_prompt_is_typed_changes_nothing(words, ending, form, blank):
+    prompt = " ".join(words)
+    typed = unicodedata.normalize(form, blank.join(words) + ending)
+    assert normalise(typed) == normalise(prompt)
+    assert normalise(normalise(prompt)) == normalise(prompt)
+
+
+def test_predictions_do_not_depend_on_the_typing(ridge):
+    same = ["a red café on a table", " A RED  Cafe\u0301 on a TABLE. ", "a red\ncafé on a table!!"]
+    found = ridge.predict_with_uncertainty(same)
+    for values in (found.values, found.deviations, found.distance):
+        np.testing.assert_allclose(values[1:], values[:1].repeat(2, axis=0), atol=1e-6)
+    np.testing.assert_allclose(*ridge.embed(same[:2]), atol=1e-6)
+
+
+def test_it_learns_what_words_say(ridge):
+    training = ridge.details["training"]
+    assert training["cross_validation"]["match_rate"]["spearman"] > 0.8
+    low, high = ridge.predict(["a red cat on a table", "a brown hydrant on a table"])[:, 0]
+    assert low < 0.35 < 0.6 < high
+    found = ridge.predict_with_uncertainty(["a red cat on a table", "qwx zzyv 77", ""])
+    assert ridge.is_far(found.distance).tolist()[:2] == [False, True]
+    assert (found.values >= 0).all() and (found.values <= 1).all()
+    assert (found.deviations > 0).all() and (found.deviations <= 0.5).all()
+
+
+def test_deviations_hold_nine_in_ten():
+    random = np.random.default_rng(3)
+    prompts = [f"{n} {colour} {one}s" for n in range(20) for colour in COLOURS for one in THINGS]
+    scores = random.normal(size=(len(prompts), 1))
+    fitted = fit(prompts[::2], scores[::2], ["noise"])
+    found = fitted.predict_with_uncertainty(prompts[1::2])
+    inside = np.abs(found.values - scores[1::2]) < 1.645 * found.deviations
+    assert 0.85 < inside.mean() < 0.95
+
+
+def test_rows_of_one_prompt_are_one_with_their_mean(ridge):
+    typed = [*PROMPTS, *(prompt.upper() + "." for prompt in PROMPTS), "  "]
+    off = 0.02 * np.ones_like(RATES)
+    doubled = fit(typed, np.concatenate([RATES - off, RATES + off, [[0.5]]]), ["match_rate"])
+    assert doubled.details["training"]["prompts"] == len(PROMPTS)
+    np.testing.assert_allclose(doubled.predict(PROMPTS), ridge.predict(PROMPTS), atol=1e-6)
+    assert (
+        doubled.details["training"]["cross_validation"]
+        == ridge.details["training"]["cross_validation"]
+    )
+
+
+def test_targets_of_one_table_do_not_disturb_each_other(ridge):
+    other = np.where(np.arange(60) % 3 == 0, np.nan, np.arange(60.0))[:, None]
+    both = fit(PROMPTS, np.hstack([other, RATES]), ["mean_rating", "match_rate"])
+    np.testing.assert_allclose(
+        both.predict(PROMPTS, "match_rate"), ridge.predict(PROMPTS), atol=1e-6
+    )
+    known = ~np.isnan(other[:, 0])
+    kept = [prompt for prompt, there in zip(PROMPTS, known, strict=True) if there]
+    assert both.details["training"]["scores"] == {"mean_rating": 40, "match_rate": 60}
+    alone = fit(kept, other[known], ["mean_rating"])
+    # The columns are standardised on all prompts, so the two are alike, not the same.
+    assert np.corrcoef(both.predict(kept, "mean_rating").T, alone.predict(kept).T)[0, 1] > 0.95
+
+
+def test_limits(ridge):
+    assert ridge.limits == {"match_rate": (0.0, 1.0)}
+    rated = fit(PROMPTS, 10 * RATES, ["mean_rating"])
+    low, high = 10 * RATES.min(), 10 * RATES.max()
+    margin = 0.1 * (high - low)
+    assert rated.limits["mean_rating"] == pytest.approx((low - margin, high + margin))
+    hbpp = fit(PROMPTS, 3 * RATES - 1, ["flux_hbpp"])
+    assert hbpp.limits["flux_hbpp"] == (-1.0, 2.0)
+    # Units scale with the scores.
+    np.testing.assert_allclose(hbpp.predict(PROMPTS), 3 * ridge.predict(PROMPTS) - 1, atol=1e-5)
+
+
+def test_what_cannot_be_learned_is_predicted_by_about_its_mean():
+    scores = np.random.default_rng(0).normal(size=(60, 1))
+    fitted = fit(PROMPTS, scores, ["noise"])
+    assert fitted.predict(PROMPTS).std() < 0.5 * scores.std()
+
+
+def test_the_same_input_gives_the_same_predictor(ridge, tmp_path):
+    first, second = ridge, fit(PROMPTS, RATES, ["match_rate"], data="made up")
+    first.save_pretrained(tmp_path / "a")
+    second.save_pretrained(tmp_path / "b")
+    for name in ("config.json", "model.safetensors", "README.md"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
+    loaded = Predictor.from_pretrained(ridge.save_pretrained(tmp_path / "mine"))
+    assert type(loaded) is RidgePredictor and loaded.targets == ("match_rate",)
+    there, here = (one.predict_with_uncertainty(PROMPTS) for one in (loaded, ridge))
+    for one, other in zip(there, here, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    card = (tmp_path / "mine" / "README.md").read_text()
+    spearman = ridge.details["training"]["cross_validation"]["match_rate"]["spearman"]
+    assert "| match_rate | 0 .. 1 |" in card and "| data | made up |" in card
+    assert f"| {spearman:.3f} |" in card
+    assert loaded.card() == card
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda config: config.pop("targets"), "'targets' and 'limits'"),
+        (lambda config: config.update(targets=["a", "a"]), "'targets' and 'limits'"),
+        (lambda config: config.update(targets=["a", "b"]), "'targets' and 'limits'"),
+        (lambda config: config.update(limits=[[1, 0]]), "'targets' and 'limits'"),
+        (lambda config: config.update(limits=[[0, float("nan")]]), "'targets' and 'limits'"),
+        (lambda config: config.update(encoder={"predictor_type": "bert"}), "no encoder"),
+        (lambda config: config.pop("encoder"), "no encoder"),
+        (lambda config: config["encoder"].pop("max_pieces"), "max_pieces"),
+    ],
+)
+def test_a_damaged_configuration_is_refused(ridge, tmp_path, change, said):
+    folder = ridge.save_pretrained(tmp_path / "mine")
+    config = json.loads((folder / "config.json").read_text())
+    change(config)
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=said):
+        Predictor.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("weights", np.zeros((3, 1), np.float32), "'weights' is float32"),
+        ("weights", None, "no tensor 'weights'"),
+        ("references", None, "no tensor 'references'"),
+        ("references", np.zeros((0, 64), np.int8), "'references' is int8"),
+        ("intercept", np.array([np.nan], np.float32), "NaN"),
+        ("standard.deviation", 0.0, "impossible deviations"),
+        ("encoder.pieces", None, "no tensor 'pieces'"),
+    ],
+)
+def test_damaged_weights_are_refused(ridge, tmp_path, name, value, said):
+    folder = ridge.save_pretrained(tmp_path / "mine")
+    config = json.loads((folder / "config.json").read_text())
+    tensors = read_tensors(folder, config)
+    config.pop("weights_sha256")
+    if value is None:
+        del tensors[name]
+    else:
+        tensors[name] = (
+            value if isinstance(value, np.ndarray) else tensors[name] * np.float32(value)
+        )
+    with pytest.raises(CheckpointError, match=said):
+        RidgePredictor.from_checkpoint(folder, config, tensors)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "scores", "targets", "said"),
+    [
+        (PROMPTS, RATES[:5], ["match_rate"], "has shape"),
+        (PROMPTS[:19], RATES[:19], ["match_rate"], "19 prompts; a fit needs 20"),
+        (PROMPTS, 0 * RATES, ["match_rate"], "is 0 for every prompt"),
+        (PROMPTS, 3 * RATES, ["match_rate"], "its range is 0 to 1"),
+        (PROMPTS, RATES - 2, ["mean_hbpp"], "its range is -1 to 2"),
+        (PROMPTS, np.full_like(RATES, np.inf), ["rating"], "infinite"),
+        (PROMPTS, RATES, ["a,b"], "no name of a target"),
+        (PROMPTS, RATES, [], "at least one"),
+        (PROMPTS, np.hstack([RATES, RATES]), ["a", "a"], "each one once"),
+        (["the same"] * 60, RATES, ["match_rate"], "1 prompts; a fit needs 20"),
+    ],
+)
+def test_bad_input_is_refused(prompts, scores, targets, said):
+    with pytest.raises(PredictorError, match=said):
+        fit(prompts, scores, targets)
+
+
+def test_too_many_prompts_and_odd_folds_are_refused():
+    many = [f"prompt {number}" for number in range(30_001)]
+    with pytest.raises(PredictorError, match="draw 30000"):
+        fit(many, np.zeros((30_001, 1)), ["rating"])
+    with pytest.raises(PredictorError, match="`folds` is 1"):
+        fit(PROMPTS, RATES, ["match_rate"], folds=1)
+
+
+def test_nothing_heavy_is_imported():
+    code = (
+        "import sys, numpy as np\n"
+        "from pqpp_models.text.ridge.fitting import fit\n"
+        "prompts = [f'{n} cats' for n in range(40)]\n"
+        "fit(prompts, np.arange(40.0)[:, None], ['rating']).predict(prompts)\n"
+        "print([name for name in ('torch', 'transformers', 'pandas') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_ten_thousand_prompts(capsys):
+    random = np.random.default_rng(0)
+    prompts = [f"{' '.join(random.choice(THINGS, 8))} {number}" for number in range(10_000)]
+    started = time.perf_counter()
+    fitted = fit(prompts, random.normal(size=(10_000, 2)), ["one", "two"])
+    with capsys.disabled():
+        print(f"\n10,000 prompts, two targets: fitted in {time.perf_counter() - started:.1f} s")
+    assert fitted.predict(prompts[:3]).shape == (3, 2)
