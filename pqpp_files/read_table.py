@@ -176,7 +176,7 @@ def read_codes(
     Raises:
         FileError: As of `read_table`, or a cell is a list or an object.
     """
-    source = format_of(Path(path), columns, "value", kinds)
+    source = format_of(Path(path), columns, None, kinds)
     found = _gathered(source, Codes, as_written=True)
     return {name: found[name] for name in columns if name in found}, source.names
 
@@ -193,11 +193,11 @@ def _gathered(source: Format, new: Any, as_written: bool = False) -> dict[str, A
             try:
                 column.extend(columns[name] if name in columns else itertools.repeat(None, rows))
             except TypeError:  # what holds values has no hash
-                nested = (isinstance(cell, list | dict) for cell in columns[name])
-                place = source.place_of(before + list(nested).index(True))
+                nested = [isinstance(cell, list | dict) for cell in columns[name]].index(True)
+                kind = "a list" if isinstance(columns[name][nested], list) else "an object"
                 raise FileError(
-                    f"{place}: {name} is a list or an object, a text or a number is allowed; give "
-                    "each value a row of its own"
+                    f"{source.place_of(before + nested)}: {name} is {kind}, a text or a number is "
+                    "allowed; give each value a row of its own"
                 ) from None
         before += rows
     return found

@@ -23,7 +23,7 @@ from pqpp_files.errors import FileError
 
 Block = tuple[int, dict[str, Sequence[Any]]]
 SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
-_ROWS = 4096
+_ROWS = 256  # few enough to stay in the cache of the processor
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -34,12 +34,13 @@ class Format:
     Args:
         path: The file.
         wanted: The columns to read; all if None.
-        plain: The column of a record that is no object, or of a line of text.
+        plain: The column of a record that is no object, which is refused if None, or of a line of
+            text.
     """
 
     row_is = "row"
 
-    def __init__(self, path: Path, wanted: Sequence[str] | None, plain: str) -> None:
+    def __init__(self, path: Path, wanted: Sequence[str] | None, plain: str | None) -> None:
         self.path, self.wanted, self.plain = path, wanted, plain
         self.names: list[str] = []
 
@@ -216,11 +217,11 @@ class JsonLines(Format):
     """A JSON value a line; blank lines are no rows."""
 
     row_is = "line"
+    _rows = 0
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
         parse = decoder(as_written)
-        rows = 0
         with self._explained():
             for lines in _batches(line for _, line in self._numbered()):
                 # All at once is quick; a line that is no value of its own changes their number.
@@ -230,9 +231,9 @@ class JsonLines(Format):
                     records = []
                 if len(records) != len(lines):
                     raise self._first_fault(parse)
-                rows += len(records)
                 yield self._columns(records)
-        if not rows:
+                self._rows += len(records)
+        if not self._rows:
             raise FileError(f"{self.path}: the file is empty; give a record a line")
 
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
@@ -263,13 +264,23 @@ class JsonLines(Format):
     def _columns(self, records: list[Any]) -> Block:
         """Turn records into columns; a key that a record lacks is None there."""
         if not all(record.__class__ is dict for record in records):
-            records = [r if isinstance(r, dict) else {self.plain: r} for r in records]
+            records = self._with_plain_ones(records)
         names: dict[str, None] = dict.fromkeys(self.names)
         for record in records:
             if not record.keys() <= names.keys():
                 names.update(dict.fromkeys(record))
         taken = self._take(list(names))
         return len(records), {name: [record.get(name) for record in records] for name in taken}
+
+    def _with_plain_ones(self, records: list[Any]) -> list[dict]:
+        """Put records that are no objects into the column that is for them, if there is one."""
+        if self.plain is None:
+            place = next(n for n, record in enumerate(records) if not isinstance(record, dict))
+            raise FileError(
+                f"{self.place_of(self._rows + place)}: no JSON object, an object with a key a "
+                "column is needed"
+            )
+        return [r if isinstance(r, dict) else {self.plain: r} for r in records]
 
     def place_of(self, row: int) -> str:
         """See `Format.place_of`."""
@@ -340,11 +351,22 @@ class Parquet(Format):
                 taken = self._take(names)
                 yield 0, {name: [] for name in taken}
                 for batch in file.iter_batches(columns=taken):
-                    columns = [column.to_pylist() for column in batch.columns]
+                    columns = map(_cells_of, batch.columns)
                     yield len(batch), dict(zip(batch.schema.names, columns, strict=True))
         except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:150]
             raise FileError(f"{self.path}: not Parquet ({reason}); copy it again") from None
+
+
+def _cells_of(column: Any) -> list[Any]:
+    """Return the cells of a pyarrow array; of texts each distinct one is made once."""
+    import pyarrow as pa
+
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column.to_pylist()
+    column = column.dictionary_encode()
+    known = column.dictionary.to_pylist()
+    return [None if code is None else known[code] for code in column.indices.to_pylist()]
 
 
 def decoder(as_written: bool) -> Callable:
@@ -398,7 +420,7 @@ FORMATS: dict[str, type[Format]] = {
 
 
 def format_of(
-    path: Path, wanted: Sequence[str] | None, plain: str, kinds: Sequence[str] | None = None
+    path: Path, wanted: Sequence[str] | None, plain: str | None, kinds: Sequence[str] | None = None
 ) -> Format:
     """Return the format that a file's name says, once it is sure that it is a file.
 

@@ -1,25 +1,16 @@
-"""Tables of judgments and runs from CSV, Parquet or JSON Lines, as codes and their names.
-
-Every text column becomes whole numbers and a list of distinct values at once, which is what keeps a
-million judgments within a few hundred megabytes.
-"""
+"""The columns of judgments and runs, as codes and their names: a million rows stay small."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.own_benchmark.json_lines import read_json_lines
+from pqpp_files.errors import FileError
+from pqpp_files.read_table import Codes, read_codes
 
-_CODES = pa.dictionary(pa.int32(), pa.string())
-_SUFFIXES = (".csv", ".parquet", ".jsonl")
-_CSV_BLOCK = 1 << 24  # a row must fit into a block
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
 
 
 @dataclass(frozen=True)
@@ -43,7 +34,7 @@ def read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()
     r"""Read columns of a file, each as text.
 
     Args:
-        path: A `.csv`, `.parquet` or `.jsonl` file.
+        path: As for `pqpp_files.read_table`, with named columns.
         needed: Columns that must be there, all cells filled.
         optional: Columns that may be missing; an empty cell is the empty text.
 
@@ -65,87 +56,44 @@ def read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()
     path = Path(path)
     if not path.is_file():
         raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
-    if path.suffix not in _SUFFIXES:
-        raise DataFileError(f"{path}: a file named {' or '.join(_SUFFIXES)} is needed")
     try:
-        table, names = _read(path, (*needed, *optional))
-        missing = [name for name in needed if name not in names]
-        if missing:
-            raise DataFileError(
-                f"{path}: no column {', '.join(missing)} among "
-                f"{', '.join(names)[:200] or 'none'}; name the columns so"
-            )
-        if not table.num_rows:
-            raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
-        return {n: _coded(path, table[n], n, n in needed) for n in table.column_names}
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        reason = str(error).splitlines()[0][:200]
-        raise DataFileError(f"{path}: cannot be read ({reason}); correct the file") from None
+        found, names = read_codes(path, (*needed, *optional), _SUFFIXES)
+    except FileError as error:
+        raise DataFileError(str(error)) from None
+    missing = [name for name in needed if name not in found]
+    if missing:
+        raise DataFileError(
+            f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; "
+            "name the columns so"
+        )
+    if not found[needed[0]].codes:
+        raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
+    return {name: _coded(path, codes, name, name in needed) for name, codes in found.items()}
 
 
-def _read(path: Path, wanted: Sequence[str]) -> tuple[pa.Table, list[str]]:
-    """Return the wanted columns that are there, and the names of all columns."""
-    if path.suffix == ".jsonl":
-        return read_json_lines(path, wanted)
-    if path.suffix == ".parquet":
-        schema = pa.parquet.read_schema(path)
-        own = _own_names(path, schema.names, wanted)
-        for name in own:
-            if pa.types.is_nested(schema.field(name).type):
-                raise DataFileError(
-                    f"{path}: {name} is of type {str(schema.field(name).type)[:60]}, a text or a "
-                    "number is allowed; give each value a row of its own"
-                )
-        return pa.parquet.read_table(path, columns=own, read_dictionary=own), schema.names
-    with pa.csv.open_csv(path, _csv_blocks(), _csv_options()) as reader:
-        names = reader.schema.names
-    own = _own_names(path, names, wanted)
-    convert = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(own, _CODES),
-        include_columns=own,
-        null_values=[""],
-        strings_can_be_null=True,
-    )
-    return pa.csv.read_csv(path, _csv_blocks(), _csv_options(), convert), names
-
-
-def _own_names(path: Path, names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the wanted names that are there, each once."""
-    twice = [name for name in wanted if names.count(name) > 1]
-    if twice:
-        raise DataFileError(f"{path}: the column {twice[0]} stands twice; keep one of them")
-    return [name for name in wanted if name in names]
-
-
-def _csv_blocks():
-    return pa.csv.ReadOptions(block_size=_CSV_BLOCK)
-
-
-def _csv_options():
-    return pa.csv.ParseOptions(newlines_in_values=True)
-
-
-def _coded(path: Path, column: pa.ChunkedArray, name: str, is_needed: bool) -> Coded:
-    if not pa.types.is_dictionary(column.type):
-        column = pc.cast(column, pa.string()).dictionary_encode()
-    column = column.unify_dictionaries().combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0) if column.num_chunks else pa.array([], _CODES)
-    names = pc.cast(column.dictionary, pa.string()).to_pylist()
-    codes = column.indices
-    if codes.null_count:
-        if is_needed:
-            row = pc.index(pc.is_null(codes), True).as_py() + 1
-            raise DataFileError(f"{path}, row {row}: {name} is empty; fill it")
-        names = [*names, ""]
-        codes = codes.fill_null(len(names) - 1)
-    coded = Coded(codes.to_numpy(zero_copy_only=False).astype(np.int32), names)
+def _coded(path: Path, column: Codes, name: str, is_needed: bool) -> Coded:
+    """Return a column with its values as text, those of equal text under one code."""
+    codes, texts = np.frombuffer(column.codes, np.int32), column.values
+    if not all(value.__class__ is str for value in texts):
+        names: dict[str, int] = {}
+        places = [names.setdefault(_text_of(value), len(names)) for value in texts]
+        codes, texts = np.array(places, np.int32)[codes], list(names)
+    coded = Coded(codes, texts)
     if is_needed:
-        for position, text in enumerate(names):
+        for position, text in enumerate(texts):
             if not text.strip():
-                row = int(np.argmax(coded.codes == position)) + 1
+                row = int(np.argmax(codes == position)) + 1
                 raise DataFileError(f"{path}, row {row}: {name} is empty; fill it")
     return coded
+
+
+def _text_of(value: object) -> str:
+    if value is None or value != value:  # NaN is how pandas writes an empty cell
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value)
 
 
 def values_of(path: Path, column: Coded, name: str, allowed: Mapping[str, float]) -> np.ndarray:

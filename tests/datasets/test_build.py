@@ -419,13 +419,13 @@ def test_long_lines(tmp_path, suffix):
         ({**ROW, "label": {"a": 1}}, "line 2: label is an object"),
         ({**ROW, "prompt": None}, "row 2: prompt is empty"),
         ({**ROW, "prompt": " \t"}, "row 2: prompt is empty"),
-        ({**ROW, "prompt": "\ud800"}, "line 2: prompt holds half of a surrogate pair"),
+        ({**ROW, "prompt": "\ud800"}, "line 2: .*half of a surrogate pair"),
         ([1], "line 2: no JSON object"),
-        ('{"label": 1, "label": 2}', "line 2: .*a key stands twice in one object"),
-        ("{} {}", "line 2: cannot be read as JSON .more than one value"),
-        ('{"prompt": }', "line 2: cannot be read as JSON"),
-        ("x", "line 2: cannot be read as JSON .no value"),
-        ("[" * 100_000, "line 2: cannot be read as JSON"),
+        ('{"label": 1, "label": 2}', "line 2: .*the key .label. stands twice in one object"),
+        ("{} {}", "line 2: not JSON .more than one value"),
+        ('{"prompt": }', "line 2: not JSON"),
+        ("x", "line 2: not JSON .a value is missing"),
+        ("[" * 100_000, "line 2: not JSON"),
     ],
 )
 def test_bad_json_lines_are_named(tmp_path, line, expected):
@@ -433,14 +433,14 @@ def test_bad_json_lines_are_named(tmp_path, line, expected):
         build_benchmark(jsonl(tmp_path / "v.jsonl", ROW, line))
     assert "\n" not in str(caught.value)
     (tmp_path / "v.jsonl").write_bytes(json.dumps(ROW).encode() + b'\n{"prompt": "\xff"}\n')
-    with pytest.raises(DataFileError, match=r"line 2: cannot be read .not UTF-8"):
+    with pytest.raises(DataFileError, match="line 2: not UTF-8"):
         build_benchmark(tmp_path / "v.jsonl")
 
 
 def test_cells_and_columns_that_cannot_be_read(tmp_path):
     table = pa.table({**{name: [value] for name, value in ROW.items()}, "prompt": [["A"]]})
     pq.write_table(table, tmp_path / "v.parquet")
-    with pytest.raises(DataFileError, match="prompt is of type list<"):
+    with pytest.raises(DataFileError, match="row 1: prompt is a list, a text or a number"):
         build_benchmark(tmp_path / "v.parquet")
     (tmp_path / "v.csv").write_text("prompt,image,model,annotator,label,label\nA,1,m,a,2,1\n")
     with pytest.raises(DataFileError, match="the column label stands twice"):
@@ -573,13 +573,13 @@ def test_bad_files_are_named(tmp_path):
     with pytest.raises(MissingFileError, match="no such file"):
         build_benchmark(tmp_path / "absent.csv")
     for name, content, expected in (
-        ("a.txt", "x", r"named \.csv or"),
+        ("a.txt", "x", r"'\.txt' are not read; use one of \.csv"),
         ("a.csv", "prompt,image\nA,1\n", "no column model, annotator, label"),
         ("a.csv", ",".join(HEADER) + "\n", "no row came"),
-        ("a.csv", ",".join(HEADER) + "\nA,1\n", "cannot be read"),
-        ("a.parquet", "PAR1", "cannot be read"),
-        ("a.jsonl", "{", "cannot be read"),
-        ("a.jsonl", "", "no column prompt"),
+        ("a.csv", ",".join(HEADER) + "\nA,1\n", "line 2: 2 cells came, the header has 6"),
+        ("a.parquet", "PAR1", "not Parquet"),
+        ("a.jsonl", "{", "line 1: not JSON"),
+        ("a.jsonl", "", "the file is empty"),
     ):
         (tmp_path / name).write_text(content)
         with pytest.raises(BenchmarkError, match=expected):

@@ -72,7 +72,7 @@ def test_numbers_of_json_stay_what_they_are(tmp_path):
     assert table["id"] == [2**53 + 1, 2**64 + 1] and table["y"] == [None, [1]]
     codes, _ = read_codes(path, ["x", "id"])
     assert codes["x"].values == ["2.0", None]
-    with pytest.raises(FileError, match="line 2: y is a list or an object, a text or"):
+    with pytest.raises(FileError, match="line 2: y is a list, a text or"):
         read_codes(path, ["x", "y"])
 
 
