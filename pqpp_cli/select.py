@@ -11,7 +11,7 @@ _EPILOG = """examples:
   pqpp select captions.txt --count 10000 --embeddings captions.npy --output prompts.txt
 
 Captions are read as prompts are by `pqpp predict`: a text file with one a line, or CSV, JSON Lines
-or Parquet with a column `prompt`. Needs faiss: pip install "pqpp[select]".
+or Parquet with a column `prompt`.
 """
 
 

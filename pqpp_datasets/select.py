@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_files.extras import needing
 
 ITERATIONS = 10
 _MOST_DRAWN = 256
@@ -30,8 +31,6 @@ def select_captions(
 
     Args:
         embeddings: Shape (captions, dimensions), finite numbers.
-        count: How many to choose.
-        seed: Of the initialisation.
         iterations: Of Lloyd's algorithm; 0 keeps the initial sample's own captions.
 
     Returns:
@@ -62,17 +61,10 @@ def require_selectable(
 ) -> None:
     """Refuse a choice that cannot be made, before minutes of embedding.
 
-    Args:
-        captions: How many there are.
-        count: As for `select_captions`.
-        seed: Likewise.
-        iterations: Likewise.
-
-    Raises:
-        OptionError: If one of them is out of range.
-
     Example:
-        >>> require_selectable(10, 3)
+        >>> require_selectable(10, 11)
+        Traceback (most recent call last):
+        pqpp_datasets.errors.OptionError: count=11: 1 to 10, the number of captions, is allowed
     """
     if not 1 <= count <= captions:
         raise OptionError(f"count={count}: 1 to {captions}, the number of captions, is allowed")
@@ -104,8 +96,6 @@ def sample_centres(points: np.ndarray, count: int, generator: np.random.Generato
 
     Args:
         points: float32 (points, dimensions).
-        count: How many to draw.
-        generator: Where chance comes from.
 
     Returns:
         int64 (count,), the rows drawn, all different.
@@ -196,31 +186,14 @@ def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def require_faiss():
-    """Return the module faiss.
-
-    Raises:
-        OptionError: If it is not installed.
-    """
-    try:
+    """Return the module faiss, or say which extra brings it."""
+    with needing("selecting", "select"):
         import faiss
-    except ImportError:
-        raise OptionError(
-            'selecting needs faiss, which is not installed: pip install "pqpp[select]"'
-        ) from None
     return faiss
 
 
 def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
-    """Read embeddings from a `.npy` file.
-
-    Args:
-        path: The file; objects are refused.
-        captions: How many rows it must have.
-
-    Raises:
-        MissingFileError: If there is no such file.
-        DataFileError: If it is no such file or has other than one row a caption.
-    """
+    """Read embeddings, a row a caption, from a `.npy` file without objects."""
     path = Path(path)
     if not path.is_file():
         raise MissingFileError(f"{path}: there is no such file; name the .npy of the embeddings")
@@ -251,21 +224,14 @@ def embed_captions(
 
     Returns:
         float32 (captions, dimensions).
-
-    Raises:
-        OptionError: If transformers or the encoder can't be had.
     """
-    try:
+    with needing("embedding", "models"):
         import torch
+        from tqdm import tqdm
         from transformers import AutoModel, AutoTokenizer
-    except ImportError:
-        raise OptionError(
-            'embedding needs torch and transformers: pip install "pqpp[models]", or give the '
-            "embeddings in a file"
-        ) from None
     try:
-        tokenizer = AutoTokenizer.from_pretrained(encoder)
-        model = AutoModel.from_pretrained(encoder).eval()
+        tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
+        model = AutoModel.from_pretrained(encoder, trust_remote_code=False).eval()
     except (OSError, ValueError) as error:
         # The first line says what is wrong, and further ones where to read more.
         reason = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
@@ -273,7 +239,8 @@ def embed_captions(
     # Texts of like length together leave little padding to compute.
     order = np.argsort([len(text) for text in captions], kind="stable")
     rows = np.empty((len(captions), model.config.hidden_size), np.float32)
-    for start in _steps(len(captions), batch_size, progress):
+    steps = range(0, len(captions), batch_size)
+    for start in tqdm(steps, desc="embedding", disable=not progress):
         part = order[start : start + batch_size]
         batch = tokenizer(
             [captions[n] for n in part], padding=True, truncation=True, return_tensors="pt"
@@ -284,9 +251,3 @@ def embed_captions(
         means = (states * mask).sum(1) / mask.sum(1)
         rows[part] = torch.nn.functional.normalize(means).float().numpy()
     return rows
-
-
-def _steps(count: int, size: int, progress: bool):
-    from tqdm import tqdm
-
-    return tqdm(range(0, count, size), desc="embedding", disable=not progress)

@@ -2,36 +2,20 @@
 
 from pathlib import Path, PurePosixPath
 
-import pqpp_hub
-from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
+from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.export.parquet_folder import MARK, PATTERNS, files_listed, files_of_ours
-from pqpp_hub import PushReport
+from pqpp_hub import PushReport, push_files
 
 
-class HubError(BenchmarkError, pqpp_hub.HubError):
-    """The Hub cannot be reached or refuses; the message says why and what to do, and no token."""
-
-
-def push_folder(
-    folder: str | Path,
-    repo_id: str,
-    private: bool = False,
-    revision: str | None = None,
-    dry_run: bool = False,
-    token: str | None = None,
-) -> PushReport:
+def push_folder(folder: str | Path, repo_id: str, **options) -> PushReport:
     """Publish a folder that `export` or `write_benchmark` wrote as a dataset on the Hub.
 
-    Files that an older push lists as its own in the repository are removed, others stay; for all
-    else see `pqpp_hub.push_files`.
+    Files that an older push lists as its own in the repository are removed, others stay.
 
     Args:
         folder: The folder.
         repo_id: `OWNER/REPOSITORY`.
-        private: Make a new repository private; a public one that exists is then refused.
-        revision: The branch; `main` if left out.
-        dry_run: Only say what would change.
-        token: With write permission; the stored one if left out. It is never shown or logged.
+        options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Raises:
         MissingFileError: If the folder is not there or was not written by us.
@@ -46,19 +30,9 @@ def push_folder(
         )
     names = files_of_ours(folder)
     _refuse_other_files(folder, names)
-    return pqpp_hub.push_files(
-        {name: folder / name for name in names},
-        repo_id,
-        "dataset",
-        _is_ours,
-        "Upload a benchmark with pqpp",
-        private=private,
-        revision=revision,
-        dry_run=dry_run,
-        token=token,
-        error=HubError,
-        list_name=MARK,
-    )
+    files = {name: folder / name for name in names}
+    message = "Upload a benchmark with pqpp"
+    return push_files(files, repo_id, "dataset", _is_ours, message, list_name=MARK, **options)
 
 
 def _refuse_other_files(folder: Path, names: list[str]) -> None:

@@ -22,7 +22,6 @@ class Annotator:
     """What is known of an annotator who is not in the control group.
 
     Attributes:
-        name: As in the judgments.
         votes: How many judgments came.
         kappas: Member of the control group to Cohen's kappa with it.
         control_images: On how many images that is measured.
@@ -51,11 +50,10 @@ class Votes:
     Attributes:
         item: int64 (votes,), the image that was judged.
         prompt: int64 (votes,), the prompt it was made for.
-        annotator: int32 (votes,), who judged.
+        annotator: int32 (votes,), a position in `names`.
         label: float64 (votes,), 2, 1, 0 or -1.
         control: bool (votes,), whether a member of the control group judged.
         reference: bool (votes,), whether the image is a reference image.
-        names: The annotators' names.
     """
 
     item: np.ndarray
@@ -74,11 +72,6 @@ def judge_annotators(
 
     A criterion that the data can't answer at all (no control group, no reference images) is left
     out; an annotator whom it can't be answered for is not admitted.
-
-    Args:
-        votes: All judgments.
-        min_kappa: The least agreement with each member of the control group.
-        min_reference_share: The share of reference images to exceed.
     """
     shared, kappas = _agreement(votes)
     group = [votes.names[number] for number in np.unique(votes.annotator[votes.control])]
@@ -159,11 +152,6 @@ def best_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> n
     A prompt with more annotators keeps the votes of those with the highest mean kappa, equals in
     the order of their names; without a control group all votes are kept. It is the rule of
     `pqpp_metrics.functional.keep_best_annotators`, without a cell for every image and annotator.
-
-    Args:
-        votes: All judgments.
-        annotators: As judged.
-        best: How many annotators of a prompt count.
 
     Returns:
         float64 (images, most votes of an image), NaN where there is none; images by number.

@@ -54,15 +54,11 @@ class Generation:
 
 
 def read_judgments(path: Path) -> dict[str, Coded]:
-    """Read the columns of a file of judgments.
+    """Read a file of judgments.
 
-    Args:
-        path: A file with the columns `prompt`, `image`, `model`, `annotator`, `label` (2, 1, 0, -1
-            or their names) and, if wanted, `control` (true where a member of the control group
-            judged), `source`, `prompt_id`, `category`.
-
-    Raises:
-        BenchmarkError: If the file is damaged.
+    Its columns are `prompt`, `image`, `model`, `annotator`, `label` (2, 1, 0, -1 or their names)
+    and, if wanted, `control` (true where a member of the control group judged), `source`,
+    `prompt_id`, `category`.
     """
     needed = ("prompt", "image", "model", "annotator", "label")
     return read_columns(path, needed, ("control", *COLUMNS))
@@ -76,9 +72,6 @@ def score_judgments(path: Path, columns: dict[str, Coded], prompts: Prompts, opt
         columns: As `read_judgments` gives them.
         prompts: The prompts so far; those of the file are taken in.
         options: `BuildOptions`.
-
-    Raises:
-        BenchmarkError: If a value is not as it must be or a judgment stands twice.
     """
     numbers = prompts.number(path, columns)
     model, annotator = columns["model"], columns["annotator"]

@@ -1,4 +1,4 @@
-"""The quality report of a build, and the card of its folder."""
+"""The quality report of a build."""
 
 import math
 from pathlib import Path
@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.own_benchmark.benchmark import IDENTITIES, Built
-from pqpp_hub.card import render_card
+from pqpp_datasets.own_benchmark.build import Built
 
 _BINS = 12
 _RANGES = {"hbpp": (-1.0, 2.0)}
@@ -34,35 +33,12 @@ def render_report(built: Built, name: str) -> str:
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=built.generation and _generation_facts(built),
         retrieval=built.retrieval and _retrieval_facts(built),
-        histograms=[_histogram(built, target) for target in _targets(built)],
-    )
-
-
-def card_of(built: Built, name: str) -> str:
-    """Return the folder's card, with the YAML that `load_dataset` and the Hub's viewer read."""
-    generation = built.generation
-    return render_card(
-        "datasets/own_benchmark",
-        title=name,
-        splits={split: table.num_rows for split, table in built.splits.items()},
-        targets=_targets(built),
-        options=built.options,
-        has_generation=generation is not None,
-        has_control=bool(generation and generation.control_group),
-        has_reference=bool(
-            generation and any(a.reference_share is not None for a in generation.annotators)
-        ),
-        has_retrieval=built.retrieval is not None,
+        histograms=[_histogram(built, target) for target in built.targets],
     )
 
 
 def _figure(value: float | None) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.3f}"
-
-
-def _targets(built: Built) -> list[str]:
-    table = next(iter(built.splits.values()))
-    return [name for name in table.column_names if name not in IDENTITIES]
 
 
 def _generation_facts(built: Built) -> dict:

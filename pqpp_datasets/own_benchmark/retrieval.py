@@ -43,27 +43,19 @@ class Retrieval:
 
 
 def read_runs(path: Path) -> dict[str, Coded]:
-    """Read the columns of a file of retrieval runs.
+    """Read a file of retrieval runs.
 
-    Args:
-        path: A file with the columns `prompt`, `model`, `image`, `score` (higher is better) and, if
-            wanted, `source`, `prompt_id`, `category`.
-
-    Raises:
-        BenchmarkError: If the file is damaged.
+    Its columns are `prompt`, `model`, `image`, `score` (higher is better) and, if wanted, `source`,
+    `prompt_id`, `category`.
     """
     return read_columns(path, ("prompt", "model", "image", "score"), COLUMNS)
 
 
 def read_relevance(path: Path) -> dict[str, Coded]:
-    """Read the columns of a file of relevance votes.
+    """Read a file of relevance votes; images without a vote are not relevant.
 
-    Args:
-        path: A file with `prompt`, `image`, `label` (relevant or not) and, if wanted, `annotator`,
-            `source`, `prompt_id`, `category`. Images without a vote are not relevant.
-
-    Raises:
-        BenchmarkError: If the file is damaged.
+    Its columns are `prompt`, `image`, `label` (relevant or not) and, if wanted, `annotator`,
+    `source`, `prompt_id`, `category`.
     """
     return read_columns(path, ("prompt", "image", "label"), ("annotator", *COLUMNS))
 
@@ -85,9 +77,6 @@ def score_runs(
         vote: As `read_relevance` gives them.
         prompts: The prompts so far; those of the files are taken in.
         options: `BuildOptions`.
-
-    Raises:
-        BenchmarkError: If a value is not as it must be, or a result or a vote stands twice.
     """
     run_prompt, vote_prompt = prompts.number(runs, run), prompts.number(relevance, vote)
     names = [text for _, text in prompts.keys]

@@ -27,13 +27,6 @@ def stratified_split(
         ids: One a prompt, all different.
         strata: The stratum of each prompt.
         fractions: Split to share, summing to 1; 60, 20 and 20 % if left out.
-        seed: Any whole number.
-
-    Returns:
-        The split of each prompt.
-
-    Raises:
-        OptionError: If the shares are negative or don't sum to 1.
 
     Example:
         >>> stratified_split(list("abcde"), ["mscoco"] * 5)
@@ -68,10 +61,6 @@ def split_counts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int
     The first stratum is cut at the rounded shares. Of each further one every split gets the whole
     part of its share, and what is left goes, one each, to the splits that are furthest behind by
     then: each stratum is within one prompt of its shares, and all together within about one too.
-
-    Args:
-        sizes: Of the strata, in order.
-        shares: Of the splits, summing to 1.
 
     Returns:
         A list a stratum with a count a split.

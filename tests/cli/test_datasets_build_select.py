@@ -1,5 +1,7 @@
 """`pqpp datasets`, `pqpp build` and `pqpp select`, called as the command line calls them."""
 
+import sys
+
 import numpy as np
 import pytest
 from datasets import load_dataset
@@ -200,3 +202,12 @@ def test_select_takes_file(tmp_path, capsys):
     command = ["select", "--file", str(tmp_path / "captions.txt"), "--count", "2"]
     assert main([*command, "--embeddings", str(tmp_path / "e.npy")]) == 0
     assert capsys.readouterr().out == "caption 1\ncaption 4\n"
+
+
+def test_select_without_faiss_names_the_remedy(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)  # as where it is not installed
+    (tmp_path / "captions.txt").write_text("a\nb\n")
+    command = ["select", str(tmp_path / "captions.txt"), "--count", "1", "--encoder", "x"]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "selecting needs faiss; run: pip install" in line

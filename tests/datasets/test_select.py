@@ -100,7 +100,8 @@ def test_all_and_none():
 def test_reason_of_an_encoder_is_a_whole_sentence(monkeypatch):
     transformers = pytest.importorskip("transformers")
 
-    def refuse(*_):
+    def refuse(*_, **options):
+        assert options == {"trust_remote_code": False}
         raise OSError(f"We couldn't connect to {'x' * 200} to load the files.\nCheck your network.")
 
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", refuse)

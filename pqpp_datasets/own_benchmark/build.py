@@ -1,4 +1,4 @@
-"""From raw files to a benchmark folder that `load_dataset` takes."""
+"""From raw files to the splits of a benchmark."""
 
 import math
 import re
@@ -16,12 +16,7 @@ from pqpp_datasets.own_benchmark.generation import Generation, read_judgments, s
 from pqpp_datasets.own_benchmark.prompts import Prompts
 from pqpp_datasets.own_benchmark.retrieval import Retrieval, read_relevance, read_runs, score_runs
 from pqpp_datasets.own_benchmark.splits import FRACTIONS, stratified_split
-
-IDENTITIES = {
-    **dict.fromkeys(("prompt_id", "source", "prompt"), pa.string()),
-    **dict.fromkeys(("caption_id", "image_id"), pa.int64()),
-    "category": pa.string(),
-}
+from pqpp_datasets.pqpp import IDENTITIES
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,6 @@ class BuildOptions:
         min_relevant_votes: How many votes make an image relevant.
         rank_ties: How equal scores are ordered, as in `pqpp_metrics.functional.precision_at_k`.
         fractions: Split to its share of each source's prompts.
-        seed: Of the split.
     """
 
     reference_model: str = "reference"
@@ -71,7 +65,6 @@ class Built:
             that got no prompt are left out.
         generation: What came of the judgments, or None.
         retrieval: What came of the runs, or None.
-        options: As given.
         inputs: The files that it was built from.
         warnings: What is odd about it, a line each: an empty split, a target without a value.
     """
@@ -82,6 +75,12 @@ class Built:
     options: BuildOptions
     inputs: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> list[str]:
+        """The names of the target columns."""
+        names = next(iter(self.splits.values())).column_names
+        return [name for name in names if name not in IDENTITIES]
 
 
 def build_benchmark(
@@ -99,7 +98,6 @@ def build_benchmark(
         judgments: As for `read_judgments`.
         runs: As for `read_runs`; needs `relevance`.
         relevance: As for `read_relevance`.
-        options: The defaults if left out.
 
     Raises:
         BenchmarkError: If nothing to build from came, a file is not as it must be, or no target
@@ -216,30 +214,3 @@ def _targets(generation, retrieval, prompts: int, options) -> dict[str, np.ndarr
 
 def _slug(model: str) -> str:
     return re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-") or "model"
-
-
-def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark") -> Path:
-    """Write a benchmark as a folder of Parquet files, with a card and a quality report.
-
-    Args:
-        built: The benchmark.
-        folder: Where; a folder that is there already is replaced as a whole if it was written by
-            this function and holds nothing else, and refused otherwise.
-        name: For the card and the report.
-
-    Returns:
-        The folder; `load_dataset(str(folder))` loads it, also on the Hub.
-
-    Raises:
-        OptionError: If the folder holds something else, or a file that the benchmark was built
-            from.
-    """
-    from pqpp_datasets.export.parquet_folder import export_folder, write_split
-    from pqpp_datasets.own_benchmark.report import card_of, render_report
-
-    with export_folder(Path(folder), built.inputs) as beside:
-        for split, table in built.splits.items():
-            write_split(beside / "data", split, [table])
-        (beside / "README.md").write_text(card_of(built, name), "utf-8")
-        (beside / "report.html").write_text(render_report(built, name), "utf-8")
-    return Path(folder)

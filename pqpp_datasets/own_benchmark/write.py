@@ -1,0 +1,47 @@
+"""Writing a benchmark as a folder that `load_dataset` takes, with its card and quality report."""
+
+from pathlib import Path
+
+from pqpp_datasets.export.parquet_folder import export_folder, write_split
+from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.own_benchmark.report import render_report
+from pqpp_hub.card import render_card
+
+
+def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark") -> Path:
+    """Write a benchmark as a folder of Parquet files, with a card and a quality report.
+
+    Args:
+        built: The benchmark.
+        folder: Where; a folder that is there already is replaced as a whole if it was written by
+            this function and holds nothing else, and refused otherwise.
+        name: For the card and the report.
+
+    Returns:
+        The folder; `load_dataset(str(folder))` loads it, also on the Hub.
+
+    Raises:
+        OptionError: If the folder holds something else, or a file that the benchmark was built
+            from.
+    """
+    with export_folder(Path(folder), built.inputs) as beside:
+        for split, table in built.splits.items():
+            write_split(beside / "data", split, [table])
+        (beside / "README.md").write_text(_card(built, name), "utf-8")
+        (beside / "report.html").write_text(render_report(built, name), "utf-8")
+    return Path(folder)
+
+
+def _card(built: Built, name: str) -> str:
+    annotators = built.generation.annotators if built.generation else ()
+    return render_card(
+        "datasets/own_benchmark",
+        title=name,
+        splits={split: table.num_rows for split, table in built.splits.items()},
+        targets=built.targets,
+        options=built.options,
+        has_generation=built.generation is not None,
+        has_control=bool(built.generation and built.generation.control_group),
+        has_reference=any(one.reference_share is not None for one in annotators),
+        has_retrieval=built.retrieval is not None,
+    )
