@@ -151,7 +151,6 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_cli.output import emit, format_of
     from pqpp_models.bench.projection import require_method
     from pqpp_models.bench.tables import format_results
-    from pqpp_models.row_needs import require_columns
     from pqpp_models.targets import resolve_targets
 
     options.format = format_of(options, FORMATS)
@@ -166,7 +165,7 @@ def run(options: argparse.Namespace) -> None:
         return generalisation.run(options, predictors)
     rows = load_rows(options.config, options.split, options.data_dir, options.image_dir)
     for predictor in predictors.values():
-        require_columns(predictor, rows.column_names, options.config)
+        predictor.require_columns(rows.column_names, options.config)
     if options.table == "automatic-metrics":
         return automatic_metrics.run(options, predictors, rows, targets)
     bench = compare(

@@ -166,9 +166,7 @@ def _predictor(options: argparse.Namespace, rows=None):
             "them, or call its predict in Python"
         )
     if rows is not None:
-        from pqpp_models.row_needs import require_columns
-
-        require_columns(predictor, rows.column_names, options.dataset)
+        predictor.require_columns(rows.column_names, options.dataset)
     return predictor
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,8 +17,11 @@ from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, Tensors, read_config, read_tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.fetch import fetch_checkpoint
-from pqpp_models.prompts import read_prompts
+from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
+
+SCORE = "score"
+"""The column of a predictor that knows no target's units."""
 
 
 class Uncertain(NamedTuple):
@@ -39,8 +43,8 @@ class Predictor(ABC):
 
     A subclass gives ``name``, ``targets``, ``inputs``, ``supervised`` and ``_score``; one that is
     saved or shipped also gives ``_state``, ``_card``, ``from_checkpoint`` and ``from_shipped``. One
-    that knows how sure it is gives ``predict_with_uncertainty`` and ``is_far``; one that puts
-    prompts into a space of its own gives ``embed``.
+    that knows how sure it is gives ``_measure`` and ``is_far``; one that puts prompts into a space
+    of its own gives ``embed``.
 
     Attributes:
         name: the name that it is registered under, also its checkpoints' ``predictor_type``.
@@ -48,14 +52,78 @@ class Predictor(ABC):
         inputs: what a row must hold: ``"text"``, ``"text+images"`` or ``"text+scores"``.
         supervised: whether it was fitted to targets. If so, predictions are in the targets' own
             units and ranges; if not, a column is a raw value that may correlate with its target.
+        one_score: whether it has one score a row, whatever target is asked for.
+        higher: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
+            ``"unknown"``.
+        details: what its configuration tells of it, like the data that it was fitted to.
     """
 
     name: str
     targets: tuple[str, ...] = TARGETS
-    inputs: ClassVar[str] = "text"
+    inputs: str = "text"
     supervised: ClassVar[bool] = False
-    chunk_size: ClassVar[int] = 4096
-    """Rows that are scored at a time: bounds the memory, never changes a result."""
+    one_score: ClassVar[bool] = False
+    higher: str = "easier"
+    details: Mapping[str, Any] = MappingProxyType({})
+    chunk_size: int = 4096
+    """Rows that are scored at a time: bounds the memory. It may change the last digits of a
+    prediction (3e-7), since sums over batches of another shape round otherwise."""
+
+    def __repr__(self) -> str:
+        """Say the name, the targets and how much there is to it."""
+        targets = SCORE if self.one_score else ", ".join(self.targets)
+        return f"<{type(self).__name__} {self.name}: {targets}; {self.size}>"
+
+    @property
+    def size(self) -> str:
+        """How large it is, in words.
+
+        >>> Predictor.from_pretrained("n_words").size
+        'no weights'
+        """
+        sizes = [array.nbytes for array in self._state()[1].values()]
+        return f"{sum(sizes) / 1e6:.1f} MB of weights" if sizes else "no weights"
+
+    @property
+    def required_columns(self) -> tuple[tuple[str, ...], ...]:
+        """Of each group of columns a row must hold at least one."""
+        return ((COLUMN,),)
+
+    def require_columns(self, columns: Iterable[str], where: str) -> None:
+        """Check that a dataset has the columns that this predictor needs.
+
+        Args:
+            columns: the dataset's columns.
+            where: what the dataset is called.
+
+        Raises:
+            PredictorError: a column is missing; the message says how to give it.
+
+        >>> Predictor.from_pretrained("nqc").require_columns(["prompt"], "mine")
+        Traceback (most recent call last):
+            ...
+        pqpp_models.errors.PredictorError: nqc needs a column scores, which mine does not have; ...
+        """
+        there = set(columns)
+        for group in self.required_columns:
+            if there.isdisjoint(group):
+                remedy = "give rows with it to the predictor's predict in Python"
+                if self.inputs == "text+images":
+                    remedy = "name the folder of PQPP's images by --image-dir"
+                raise PredictorError(
+                    f"{self.name} needs a column {' or '.join(group)}, which {where} does not "
+                    f"have; {remedy}"
+                )
+
+    def columns_for(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
+        """Return the names of the columns that ``predict`` answers with, one a target.
+
+        >>> Predictor.from_pretrained("n_words").columns_for(None)
+        ('score',)
+        """
+        if not self.one_score:
+            return resolve_targets(targets, self.targets)
+        return (SCORE,) if targets is None else resolve_targets(targets, (*self.targets, SCORE))
 
     def predict(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
@@ -64,8 +132,9 @@ class Predictor(ABC):
 
         Args:
             rows: strings, mappings with ``"prompt"``, or a table or dataset with such a column.
-                Blank prompts are allowed; each predictor says what it makes of them.
-            targets: names, or one string with commas; all of the predictor's if left out.
+                A blank prompt is allowed and has no prediction: NaN.
+            targets: names, or one string with commas; all of the predictor's if left out, or the
+                one column ``score`` of a predictor that has no target's units.
             progress: show a progress bar on standard error.
 
         Returns:
@@ -77,27 +146,22 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").predict([], "mean_hbpp").shape
         (0, 1)
         """
-        chosen = resolve_targets(targets, self.targets)
+        chosen = self.columns_for(targets)
         read = self._read_rows(rows)
-        scores = np.empty((len(read), len(chosen)), dtype=np.float64)
-        starts: Iterable[int] = range(0, len(read), self.chunk_size)
-        if progress:
-            from tqdm.auto import tqdm
-
-            starts = tqdm(starts, desc=self.name, unit=f" x {self.chunk_size} rows")
-        for start in starts:
-            stop = start + self.chunk_size
-            scores[start:stop] = self._score(read[start:stop], chosen)
+        scores = np.full((len(read), len(chosen)), np.nan)
+        for places, part in self._parts(read, progress):
+            scores[places] = self._score(part, chosen)
         return scores
 
     def predict_with_uncertainty(
-        self, rows: Any, targets: str | Iterable[str] | None = None
+        self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> Uncertain:
         """Predict some prompts and say how sure that is and how far they are from the training.
 
         Args:
-            rows: as in ``predict``.
+            rows: as in ``predict``; all of a blank prompt is NaN.
             targets: as in ``predict``.
+            progress: as in ``predict``.
 
         Returns:
             Values, standard deviations and distances; ``is_far`` says which distances are large.
@@ -106,14 +170,37 @@ class Predictor(ABC):
             PredictorError: this predictor does not know it; ``knows_uncertainty`` tells.
 
         >>> predictor = Predictor.from_pretrained("static")
-        >>> found = predictor.predict_with_uncertainty(["A man riding a wave."], "mean_hbpp")
+        >>> found = predictor.predict_with_uncertainty(["A man riding a wave.", "qwx zzyv 77"])
         >>> found.deviations.shape, predictor.is_far(found.distance).tolist()
-        ((1, 1), [False])
+        ((2, 9), [False, True])
         """
-        raise PredictorError(
-            f"{self.name} does not know how sure it is; use static, or a predictor whose "
-            "knows_uncertainty is true"
-        )
+        if not self.knows_uncertainty:
+            raise PredictorError(
+                f"{self.name} does not know how sure it is; use static, or a predictor whose "
+                "knows_uncertainty is true"
+            )
+        chosen = self.columns_for(targets)
+        read = self._read_rows(rows)
+        shape = (len(read), len(chosen))
+        found = Uncertain(*(np.full(size, np.nan) for size in (shape, shape, len(read))))
+        for places, part in self._parts(read, progress):
+            for whole, some in zip(found, self._measure(part, chosen), strict=True):
+                whole[places] = some
+        return found
+
+    def _parts(
+        self, rows: list[Any], progress: bool
+    ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
+        """Yield the rows whose prompts are not blank, and their places, some at a time."""
+        places = np.array([at for at, row in enumerate(rows) if not is_blank(row)], dtype=np.int64)
+        starts: Iterable[int] = range(0, len(places), self.chunk_size)
+        if progress:
+            from tqdm.auto import tqdm
+
+            starts = tqdm(starts, desc=self.name, unit=f" x {self.chunk_size} rows")
+        for start in starts:
+            part = places[start : start + self.chunk_size]
+            yield part, [rows[at] for at in part]
 
     @property
     def knows_uncertainty(self) -> bool:
@@ -122,7 +209,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").knows_uncertainty
         False
         """
-        return type(self).predict_with_uncertainty is not Predictor.predict_with_uncertainty
+        return type(self)._measure is not Predictor._measure
 
     def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which distances are so large that a prediction is not to be relied on.
@@ -136,13 +223,7 @@ class Predictor(ABC):
         raise PredictorError(f"{self.name} knows no distance; use static, or another that does")
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
-        """Return where prompts lie in the space that the predictor learned.
-
-        Args:
-            rows: as in ``predict``.
-
-        Returns:
-            An array of shape ``(rows, size)``.
+        """Return where prompts lie in the space that the predictor learned, ``(rows, size)``.
 
         Raises:
             PredictorError: this predictor has no such space; ``has_space`` tells.
@@ -169,7 +250,11 @@ class Predictor(ABC):
 
     @abstractmethod
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        """Return an array of shape ``(rows, targets)`` for at most ``chunk_size`` rows."""
+        """Return an array of shape ``(rows, targets)`` for 1 to ``chunk_size`` rows, none blank."""
+
+    def _measure(self, rows: list[Any], targets: tuple[str, ...]) -> Uncertain:
+        """Return the same with deviations and distances."""
+        raise NotImplementedError(f"{self.name} knows no uncertainty")
 
     @abstractmethod
     def _state(self) -> tuple[dict[str, Any], Tensors]:
@@ -238,8 +323,8 @@ class Predictor(ABC):
         kind = config["predictor_type"]
         if kind not in registry.PREDICTORS:
             raise CheckpointError(
-                f"{folder / CONFIG} is of type {kind!r}, which is not registered; known: "
-                f"{', '.join(registry.list_predictors())}; register it or upgrade pqpp"
+                f"{folder / CONFIG} is of type {kind!r}, which is not registered; register it or "
+                "upgrade pqpp"
             )
         tensors = read_tensors(folder, config)
         loaded = registry.predictor_class(kind).from_checkpoint(folder, config, tensors)

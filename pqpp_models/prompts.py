@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pqpp_models.errors import PredictorError
@@ -16,11 +16,8 @@ def read_prompts(rows: Any) -> list[str]:
     Args:
         rows: an iterable of strings, or of mappings that hold ``"prompt"``; or a table with a
             column ``"prompt"``: a mapping of columns, a ``datasets.Dataset`` (streamed ones too)
-            or a pandas ``DataFrame``. An empty or blank prompt is allowed: it is a prompt without
-            words, so that one blank line does not stop a million others.
-
-    Returns:
-        The prompts in their order; an empty list when there are no rows.
+            or a pandas ``DataFrame``. A blank prompt is allowed, so that one blank line does not
+            stop a million others.
 
     Raises:
         PredictorError: a single string was given, there is no column ``"prompt"``, or a prompt is
@@ -52,6 +49,56 @@ def read_prompts(rows: Any) -> list[str]:
     else:
         values = _column(rows, columns)
     return [_prompt(value, index) for index, value in enumerate(values)]
+
+
+def read_records(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
+    """Return rows that hold more than a prompt as a list of mappings.
+
+    Args:
+        rows: mappings, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
+        columns: what every row must hold, ``"prompt"`` among it.
+        reader: who reads them, for the message.
+
+    Raises:
+        PredictorError: a row lacks one of the columns, or the rows are none.
+
+    >>> read_records({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
+    [{'prompt': 'a cat', 'scores': [0.5]}]
+    """
+    if isinstance(rows, Mapping):
+        if isinstance(rows.get(COLUMN), str):
+            raise PredictorError("`rows` is one row, not a list of rows; write [row]")
+        lists = {name: list(values) for name, values in rows.items()}
+        if len({len(values) for values in lists.values()}) > 1:
+            raise PredictorError("the columns of `rows` are not of one length")
+        read = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    elif hasattr(rows, "to_dict") and hasattr(rows, "columns"):
+        read = rows.to_dict("records")
+    elif isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+        raise PredictorError(
+            f"`rows` is a {type(rows).__name__}; give a list of rows with {', '.join(columns)}"
+        )
+    else:
+        read = list(rows)
+    for index, row in enumerate(read):
+        for name in columns:
+            if not isinstance(row, Mapping) or row.get(name) is None:
+                raise PredictorError(
+                    f"the row at index {index} has no {name!r}; {reader} needs rows with "
+                    f"{', '.join(columns)}"
+                )
+    read_prompts(read)
+    return read
+
+
+def is_blank(row: Any) -> bool:
+    """Tell whether a row's prompt is there and has nothing in it.
+
+    >>> is_blank(" "), is_blank({"prompt": ""}), is_blank({"images": []}), is_blank("a cat")
+    (True, True, False, False)
+    """
+    prompt = row.get(COLUMN) if isinstance(row, Mapping) else row
+    return isinstance(prompt, str) and not prompt.strip()
 
 
 def _column_names(rows: Any) -> list[str] | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Iterable
 from typing import Any
 
+from pqpp_files.errors import did_you_mean
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 
 DEFAULT_PREDICTOR = "static"
 """The predictor that is used where none is named."""
+
+FAMILIES = ("linguistic", "ego_network", "pre_retrieval", "post_retrieval")
+"""Groups of measures, each a module of that name in `pqpp_models.measures` with its table."""
 
 PREDICTORS: dict[str, str] = {}
 """Name of a predictor, which is also its checkpoints' type, to ``"module:Class"``."""
@@ -60,7 +63,7 @@ def predictor_class(name: str) -> Any:
         UnknownPredictorError: no predictor has this name.
 
     >>> predictor_class("n_words").__name__
-    'LinguisticPredictor'
+    'MeasurePredictor'
     """
     if name not in PREDICTORS:
         raise unknown_predictor(name)
@@ -95,76 +98,34 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     parts = names.split(",") if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
-        raise PredictorError(f"no predictor was named; known: {', '.join(list_predictors())}")
+        raise PredictorError("no predictor was named; `pqpp models list` names all")
     members = (member for name in stripped for member in GROUPS.get(name, (name,)))
     return tuple(dict.fromkeys(members))
 
 
 def unknown_predictor(name: str) -> UnknownPredictorError:
-    """Build the error for a name that is nothing, with the closest known name."""
-    known = list_predictors()
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    """Build the error for a name that is nothing, with the closest known names."""
+    hint = did_you_mean(name, list_predictors(), "`pqpp models list` names all")
     if name in GROUPS:
-        hint = f"it is a group; name one of {', '.join(GROUPS[name])}. "
+        members = GROUPS[name]
+        hint = f"it is a group of {len(members)}; name one of them, like {' or '.join(members[:3])}"
     return UnknownPredictorError(
         f"no predictor, folder or Hub repository is called {name!r}; {hint}"
-        f"known: {', '.join(known)}; or give a folder or OWNER/REPOSITORY"
     )
 
 
 register_predictor("static", "pqpp_models.text.static.predictor:StaticPredictor")
 register_predictor("lexical", "pqpp_models.text.lexical.predictor:LexicalPredictor")
-for _feature in (
-    "n_synsets",
-    "n_words",
-    "mean_word_length",
-    "proper_noun_ratio",
-    "acronym_ratio",
-    "numeral_ratio",
-    "conjunction_ratio",
-    "preposition_ratio",
-):
-    register_predictor(
-        _feature, "pqpp_models.measures.linguistic:LinguisticPredictor", "linguistic"
-    )
-for _measure in (
-    "edge_count",
-    "edge_weight_sum",
-    "inverse_edge_frequency",
-    "degree_centrality",
-    "closeness_centrality",
-    "betweenness_centrality",
-    "pagerank",
-):
-    register_predictor(
-        _measure, "pqpp_models.measures.ego_network:EgoNetworkPredictor", "ego_network"
-    )
-for _measure in (
-    *("avg_idf", "max_idf", "sum_idf", "std_idf", "avg_ictf", "avg_scq", "max_scq", "sum_scq"),
-    *("avg_var", "max_var", "sum_var", "scs", "query_scope", "avg_pmi", "max_pmi"),
-):
-    register_predictor(
-        _measure, "pqpp_models.measures.pre_retrieval:PreRetrievalPredictor", "pre_retrieval"
-    )
-for _measure in (
-    *("nqc", "wig", "smv", "sigma_max", "n_sigma", "score_variation", "autocorrelation"),
-    *("coherence", "pair_ratio", "query_drift", "clarity"),
-):
-    register_predictor(
-        _measure, "pqpp_models.measures.post_retrieval:PostRetrievalPredictor", "post_retrieval"
-    )
-register_predictor("ridge", "pqpp_models.text.ridge.predictor:RidgePredictor", shipped=False)
-register_predictor("bert", "pqpp_models.bert.predictor:BertPredictor", shipped=False)
-register_predictor(
-    "text_ensemble", "pqpp_models.text.text_ensemble.predictor:TextEnsemblePredictor", shipped=False
-)
-register_predictor("bert_onnx", "pqpp_models.bert.onnx_predictor:OnnxBertPredictor", shipped=False)
-register_predictor("clip", "pqpp_models.clip.predictor:ClipPredictor", shipped=False)
-register_predictor(
-    "correlation_cnn",
-    "pqpp_models.correlation_cnn.predictor:CorrelationCnnPredictor",
-    shipped=False,
-)
-for _scorer in ("clip_score", "pick_score", "hps_v2"):
-    register_predictor(_scorer, "pqpp_models.clip.preference:PreferencePredictor", shipped=False)
+for _family in FAMILIES:
+    for _measure in importlib.import_module(f"pqpp_models.measures.{_family}").MEASURES:
+        register_predictor(_measure, "pqpp_models.measures.predictor:MeasurePredictor", _family)
+for _type, _target in {
+    "ridge": "text.ridge.predictor:RidgePredictor",
+    "bert": "bert.predictor:BertPredictor",
+    "bert_onnx": "bert.onnx_predictor:OnnxBertPredictor",
+    "text_ensemble": "text.text_ensemble.predictor:TextEnsemblePredictor",
+    "clip": "clip.predictor:ClipPredictor",
+    "correlation_cnn": "correlation_cnn.predictor:CorrelationCnnPredictor",
+    **dict.fromkeys(("clip_score", "pick_score", "hps_v2"), "clip.preference:PreferencePredictor"),
+}.items():
+    register_predictor(_type, f"pqpp_models.{_target}", shipped=False)

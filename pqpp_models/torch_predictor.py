@@ -65,6 +65,11 @@ class TorchPredictor(Predictor):
         self.model.to(device)
         return self
 
+    @property
+    def size(self) -> str:
+        """How many parameters the model has, in words."""
+        return parameter_count(self.model)
+
     @classmethod
     @abstractmethod
     def model_class(cls) -> type[PreTrainedModel]:
@@ -215,6 +220,17 @@ def _read_unhashed(folder: Path) -> dict[str, Any]:
             f"{path} is missing or not a readable safetensors file ({type(error).__name__}); "
             f"give a folder with {CONFIG}, {WEIGHTS} and {CARD}"
         ) from None
+
+
+def parameter_count(model: Any) -> str:
+    """Return how many parameters a model has, in words.
+
+    Example:
+        >>> import torch
+        >>> parameter_count(torch.nn.Linear(1000, 2000))
+        '2.0 million parameters'
+    """
+    return f"{sum(one.numel() for one in model.parameters()) / 1e6:.1f} million parameters"
 
 
 def scores_to_array(scores: torch.Tensor) -> np.ndarray:

@@ -24,6 +24,13 @@ class ClipPredictor(TorchPredictor):
     script = "training/train_clip.py"
     chunk_size = 64  # rows, each with up to fifty images
 
+    @property
+    def required_columns(self) -> tuple[tuple[str, ...], ...]:
+        """Of each group of columns a row must hold at least one."""
+        from pqpp_models.images.pairs import image_columns
+
+        return image_columns(self.model.config.task)
+
     @classmethod
     def model_class(cls) -> Any:
         """Return `ClipForPerformancePrediction`."""

@@ -27,6 +27,7 @@ from pqpp_models.checkpoint import Tensors
 from pqpp_models.clip.predictor import read_mappings
 from pqpp_models.errors import CheckpointError, MissingResourceError, PredictorError
 from pqpp_models.predictor import Predictor
+from pqpp_models.torch_predictor import parameter_count
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,18 @@ class PreferencePredictor(Predictor):
     def __init__(self, name: str, model: Any, processor: Any, batch_size: int = 32) -> None:
         self.name, self.scorer = name, SCORERS[name]
         self.model, self.processor, self.batch_size = model.eval(), processor, batch_size
+
+    @property
+    def size(self) -> str:
+        """How many parameters the model has, in words."""
+        return parameter_count(self.model)
+
+    @property
+    def required_columns(self) -> tuple[tuple[str, ...], ...]:
+        """Of each group of columns a row must hold at least one."""
+        from pqpp_models.images.pairs import image_columns
+
+        return image_columns("generation")
 
     @classmethod
     def from_folder(cls, name: str, model: str, processor: str | None = None) -> Self:

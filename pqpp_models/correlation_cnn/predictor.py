@@ -23,6 +23,11 @@ class CorrelationCnnPredictor(TorchPredictor):
     script = "training/train_correlation_cnn.py"
     chunk_size = 1024
 
+    @property
+    def required_columns(self) -> tuple[tuple[str, ...], ...]:
+        """Of each group of columns a row must hold at least one."""
+        return (("similarities", "embeddings", "clip_embeddings", "blip2_embeddings"),)
+
     @classmethod
     def model_class(cls) -> Any:
         """Return `CorrelationCnnForPerformancePrediction`."""

@@ -20,6 +20,16 @@ ANY = ""
 CUT = 10  # of P@10
 
 
+def image_columns(task: str) -> tuple[tuple[str, ...], ...]:
+    """Return what a row must hold for a task, of each group at least one column.
+
+    Example:
+        >>> image_columns("generation")
+        (('prompt',), ('glide_images', 'sdxl_images', 'images'))
+    """
+    return (("prompt",), (*(f"{model}_images" for model in MODELS[task]), "images"))
+
+
 @dataclass(frozen=True)
 class Pairs:
     """The (prompt, image) pairs of some rows.

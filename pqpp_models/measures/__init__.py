@@ -1,1 +1,5 @@
-"""Predictors that need no training."""
+"""Predictors that need no training: four families of measures.
+
+A family is a module or package here with a table ``MEASURES``, name to `Measure`, and a function
+``values``. The registry takes the names from the tables.
+"""

@@ -20,16 +20,13 @@ import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.checkpoint import Tensors
-from pqpp_models.errors import UnknownPredictorError
 from pqpp_models.measures import nltk_resources
-from pqpp_models.predictor import Predictor
+from pqpp_models.measures.measure import Measure, chosen
 
 CONJUNCTIONS = frozenset(["for", "and", "nor", "but", "or", "yet", "so"])
 _PREPOSITIONS = """
@@ -52,7 +49,7 @@ def linguistic_features(
 
     Args:
         prompts: any strings; one without words has 0.0 everywhere.
-        names: names of ``FEATURES``; all eight if left out.
+        names: names of ``MEASURES``; all eight if left out.
 
     Returns:
         A float64 array of shape ``(prompts, names)`` of raw values: counts from 0 on, a mean
@@ -66,15 +63,10 @@ def linguistic_features(
     >>> linguistic_features(["a red cat", ""], ["mean_word_length"]).round(3).tolist()
     [[2.333], [0.0]]
     """
-    chosen = tuple(FEATURES) if names is None else tuple(names)
-    for name in chosen:
-        if name not in FEATURES:
-            raise UnknownPredictorError(
-                f"no text feature is called {name!r}; available: {', '.join(FEATURES)}"
-            )
+    features = [MEASURES[name].compute for name in chosen(names, MEASURES)]
     texts = list(prompts)
-    values = [[FEATURES[name](text) for name in chosen] for text in texts]
-    return np.array(values, dtype=np.float64).reshape(len(texts), len(chosen))
+    found = [[feature(text) for feature in features] for text in texts]
+    return np.array(found, dtype=np.float64).reshape(len(texts), len(features))
 
 
 # The eight predictors are usually run one after the other over the same prompts.
@@ -117,81 +109,71 @@ def _proper_noun_ratio(prompt: str) -> float:
     return _ratio([tag in ("NNP", "NNPS") for _, tag in tagged])
 
 
-def _acronym_ratio(prompt: str) -> float:
-    return _ratio([len(_ACRONYM.findall(word)) for word in tokens(prompt)])
-
-
-def _numeral_ratio(prompt: str) -> float:
-    return _ratio([len(_NUMERAL.findall(word)) for word in tokens(prompt)])
-
-
-def _conjunction_ratio(prompt: str) -> float:
-    return _ratio([word.lower() in CONJUNCTIONS for word in tokens(prompt)])
-
-
-def _preposition_ratio(prompt: str) -> float:
-    return _ratio([word.lower() in PREPOSITIONS for word in tokens(prompt)])
+def _share(count: Callable[[str], int]) -> Callable[[str], float]:
+    return lambda prompt: _ratio([count(word) for word in tokens(prompt)])
 
 
 def _ratio(counts: Sequence[int]) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-FEATURES: dict[str, Callable[[str], float]] = {
-    "n_synsets": _n_synsets,
-    "n_words": _n_words,
-    "mean_word_length": _mean_word_length,
-    "proper_noun_ratio": _proper_noun_ratio,
-    "acronym_ratio": _acronym_ratio,
-    "numeral_ratio": _numeral_ratio,
-    "conjunction_ratio": _conjunction_ratio,
-    "preposition_ratio": _preposition_ratio,
+_CODE = "PQPP, sections 5.1 and 12, and its authors' published code"
+
+_TOKENS = ("punkt_tab",)
+
+MEASURES: dict[str, Measure] = {
+    "n_synsets": Measure(
+        _n_synsets,
+        "harder",
+        "how many meanings WordNet has for the words, without stopwords",
+        _CODE,
+        nltk=("punkt_tab", "stopwords", "wordnet"),
+    ),
+    "n_words": Measure(_n_words, "harder", "how many words the prompt has", _CODE, _TOKENS),
+    "mean_word_length": Measure(
+        _mean_word_length, "unknown", "mean length of the words in characters", _CODE
+    ),
+    "proper_noun_ratio": Measure(
+        _proper_noun_ratio,
+        "unknown",
+        "share of proper nouns",
+        _CODE,
+        nltk=("punkt_tab", "averaged_perceptron_tagger_eng"),
+    ),
+    "acronym_ratio": Measure(
+        _share(lambda word: len(_ACRONYM.findall(word))),
+        "unknown",
+        "share of acronyms",
+        _CODE,
+        _TOKENS,
+    ),
+    "numeral_ratio": Measure(
+        _share(lambda word: len(_NUMERAL.findall(word))),
+        "unknown",
+        "share of numbers in digits",
+        _CODE,
+        _TOKENS,
+    ),
+    "conjunction_ratio": Measure(
+        _share(lambda word: word.lower() in CONJUNCTIONS),
+        "harder",
+        "share of conjunctions",
+        _CODE,
+        _TOKENS,
+    ),
+    "preposition_ratio": Measure(
+        _share(lambda word: word.lower() in PREPOSITIONS),
+        "unknown",
+        "share of prepositions",
+        _CODE,
+        _TOKENS,
+    ),
 }
-"""The features by name; each takes a prompt."""
+"""The features; each takes a prompt."""
 
 
-class LinguisticPredictor(Predictor):
-    """One text feature as the prediction for every target.
-
-    Args:
-        name: one of ``FEATURES``.
-
-    Raises:
-        UnknownPredictorError: the name is not a feature's.
-
-    >>> LinguisticPredictor("mean_word_length").predict(["a red"], "clip_rr,mean_hbpp").tolist()
-    [[2.0, 2.0]]
-    """
-
-    supervised = False
-
-    def __init__(self, name: str) -> None:
-        if name not in FEATURES:
-            raise UnknownPredictorError(
-                f"no text feature is called {name!r}; available: {', '.join(FEATURES)}"
-            )
-        self.name = name
-
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        return np.repeat(linguistic_features(rows, [self.name]), len(targets), axis=1)
-
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
-        return {}, {}
-
-    def _card(self) -> str:
-        return (
-            "---\nlicense: apache-2.0\ntags:\n- query-performance-prediction\n---\n"
-            f"# {self.name}\n\n"
-            "A text feature of the PQPP paper, without weights: the raw value is the prediction "
-            "for every target. `Predictor.from_pretrained` of the package `pqpp` loads it.\n"
-        )
-
-    @classmethod
-    def from_shipped(cls, name: str) -> Self:
-        """Return the predictor of one feature."""
-        return cls(name)
-
-    @classmethod
-    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor that a configuration names; it has no weights."""
-        return cls(config["predictor_type"])
+def values(
+    name: str, prompts: list[str], evidence: None, options: Mapping[str, Any]
+) -> NDArray[np.float64]:
+    """Return one feature of some prompts."""
+    return linguistic_features(prompts, [name])[:, 0]

@@ -1,7 +1,8 @@
 """NLTK's tokeniser, stopwords, WordNet and tagger: loaded once, or a clear error.
 
 Everything is loaded up front and under a lock: NLTK's own loaders replace themselves at first use,
-which is not safe when two threads do it at once.
+which is not safe when two threads do it at once. Each function raises `MissingResourceError` where
+its data is not installed or not readable.
 """
 
 from __future__ import annotations
@@ -11,24 +12,18 @@ import threading
 import warnings
 import zipfile
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any
 
 from pqpp_models.errors import MissingResourceError
 
 DOWNLOAD = "python -m nltk.downloader punkt_tab wordnet stopwords averaged_perceptron_tagger_eng"
-
-_T = TypeVar("_T")
 _lock = threading.Lock()
 
 
-@lru_cache(maxsize=1)
+@cache
 def tokenizer() -> Callable[[str], list[str]]:
-    """Return ``nltk.word_tokenize``, with its sentence model loaded.
-
-    Raises:
-        MissingResourceError: ``punkt_tab`` is not installed or not readable.
-    """
+    """Return ``nltk.word_tokenize``, with its sentence model loaded."""
 
     def load() -> Callable[[str], list[str]]:
         from nltk.tokenize import word_tokenize
@@ -39,13 +34,9 @@ def tokenizer() -> Callable[[str], list[str]]:
     return _loaded("punkt_tab", load)
 
 
-@lru_cache(maxsize=1)
+@cache
 def stopwords() -> frozenset[str]:
-    """Return NLTK's English stopwords.
-
-    Raises:
-        MissingResourceError: ``stopwords`` is not installed or not readable.
-    """
+    """Return NLTK's English stopwords."""
 
     def load() -> frozenset[str]:
         from nltk.corpus import stopwords as corpus
@@ -55,13 +46,9 @@ def stopwords() -> frozenset[str]:
     return _loaded("stopwords", load)
 
 
-@lru_cache(maxsize=1)
+@cache
 def wordnet() -> Any:
-    """Return NLTK's WordNet reader, fully loaded.
-
-    Raises:
-        MissingResourceError: ``wordnet`` is not installed or not readable.
-    """
+    """Return NLTK's WordNet reader, fully loaded."""
 
     def load() -> Any:
         from nltk.corpus import wordnet as corpus
@@ -73,13 +60,9 @@ def wordnet() -> Any:
     return _loaded("wordnet", load)
 
 
-@lru_cache(maxsize=1)
+@cache
 def tagger() -> Any:
-    """Return NLTK's averaged perceptron tagger for English (Penn Treebank tags).
-
-    Raises:
-        MissingResourceError: ``averaged_perceptron_tagger_eng`` is not installed or not readable.
-    """
+    """Return NLTK's averaged perceptron tagger for English (Penn Treebank tags)."""
 
     def load() -> Any:
         from nltk.tag.perceptron import PerceptronTagger
@@ -90,31 +73,30 @@ def tagger() -> Any:
     return _loaded("averaged_perceptron_tagger_eng", load)
 
 
-def _loaded(resource: str, load: Callable[[], _T]) -> _T:
+def _loaded(resource: str, load: Callable[[], Any]) -> Any:
     with _lock, warnings.catch_warnings():
         # NLTK also warns about what it then refuses; the error below says it once.
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
             return load()
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-            raise _missing(resource, error) from None
+            raise MissingResourceError(_explained(resource, error)) from None
 
 
-def _missing(resource: str, error: Exception) -> MissingResourceError:
-    text = str(error)
-    refused = re.search(r"(?:chmod go-w|will not read)\s+'([^']+)'", text)
+def _explained(resource: str, error: Exception) -> str:
+    refused = re.search(r"(?:chmod go-w|will not read)\s+'([^']+)'", str(error))
     if refused:
         place = refused.group(1)
-        return MissingResourceError(
+        return (
             f"NLTK refuses {resource!r} at {place}, since other accounts could change it; run: "
             f"chmod -R go-w '{place}'"
         )
     if isinstance(error, LookupError):
-        return MissingResourceError(
+        return (
             f"NLTK data {resource!r} is not installed (searched the folders of NLTK_DATA and "
             f"NLTK's own); run: {DOWNLOAD}"
         )
-    return MissingResourceError(
+    return (
         f"NLTK data {resource!r} cannot be read ({type(error).__name__}); delete it and run: "
         f"{DOWNLOAD}"
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.predictor import Predictor, Uncertain
-from pqpp_models.targets import resolve_targets, target_limits
+from pqpp_models.targets import target_limits
 from pqpp_models.text.instructions import OutsideModel
 from pqpp_models.text.words import WordTables
 
@@ -39,31 +39,6 @@ class CalibratedPredictor(Predictor):
     def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the standardised scores of all targets, and the distances."""
 
-    def predict_with_uncertainty(
-        self, rows: Any, targets: str | Iterable[str] | None = None
-    ) -> Uncertain:
-        """Predict some prompts and say how sure that is and how far they are from the training.
-
-        Args:
-            rows: as in ``predict``.
-            targets: as in ``predict``.
-
-        Returns:
-            Values, standard deviations and distances; ``is_far`` says which distances are large.
-
-        >>> predictor = Predictor.from_pretrained("static")
-        >>> found = predictor.predict_with_uncertainty(["A man riding a wave.", "qwx zzyv 77"])
-        >>> predictor.is_far(found.distance).tolist()
-        [False, True]
-        """
-        chosen = resolve_targets(targets, self.targets)
-        read = self._read_rows(rows)
-        parts = [
-            self._measure(read[start : start + self.chunk_size], chosen)
-            for start in range(0, max(len(read), 1), self.chunk_size)
-        ]
-        return Uncertain(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
     def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which distances only one in a hundred training prompts exceeds."""
         return distance > self.calibration["far"][0]
@@ -76,8 +51,6 @@ class CalibratedPredictor(Predictor):
         return target_limits(targets)
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
-        if not prompts:
-            return Uncertain(np.empty((0, len(targets))), np.empty((0, len(targets))), np.empty(0))
         columns = [self.targets.index(target) for target in targets]
         scores, distance = self.raw_scores(prompts)
         values = scores * self.calibration["slope"] + self.calibration["offset"]

@@ -9,7 +9,7 @@ from support.pqpp_folders import V1_0_ROWS, write_v1_0
 
 from pqpp_cli.main import main
 from pqpp_models import TARGETS, Predictor, PredictorError
-from pqpp_models.row_needs import needed_columns, require_columns
+from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor
 
 NUMBERS = {"sdxl_images": (4, 5), "glide_images": (7, 8)}
 
@@ -90,20 +90,18 @@ def test_what_no_dataset_of_ours_has_is_named(command, capsys):
     assert "nqc needs a column scores, which " in line and "in Python" in line
 
 
-def test_columns_of_each_kind():
-    class Images:
-        name, inputs = "clip", "text+images"
+def test_columns_of_each_kind(clip):
+    class Matrices(CorrelationCnnPredictor):
+        def __init__(self):
+            """Without a network."""
 
-    class Matrices:
-        name, inputs = "correlation_cnn", "text+scores"
-
-    require_columns(Images, ["prompt", "sdxl_images"], "x")
-    require_columns(Matrices, ["blip2_embeddings"], "x")
+    Predictor.from_pretrained(clip).require_columns(["prompt", "sdxl_images"], "x")
+    Matrices().require_columns(["blip2_embeddings"], "x")
     with pytest.raises(PredictorError, match="a column similarities or embeddings or"):
-        require_columns(Matrices, ["prompt"], "x")
+        Matrices().require_columns(["prompt"], "x")
     drift = Predictor.from_pretrained("query_drift")
-    assert needed_columns(drift) == (("prompt",), ("results",), ("perturbed",))
-    assert needed_columns(Predictor.from_pretrained("static")) == (("prompt",),)
+    assert drift.required_columns == (("prompt",), ("results",), ("perturbed",))
+    assert Predictor.from_pretrained("static").required_columns == (("prompt",),)
 
 
 def test_prompts_of_a_dataset_with_images(clip, archive, tmp_path, capsys):

@@ -19,10 +19,11 @@ from support.local_hub import DEFAULT_ACCOUNTS
 
 MAKE = """
 from pqpp_datasets.export.export import export
-from pqpp_models.measures.pre_retrieval import CaptionStatistics, PreRetrievalPredictor
+from pqpp_models.measures.pre_retrieval import CaptionStatistics
+from pqpp_models.measures.predictor import MeasurePredictor
 export(["sample"], "bench")
 statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
-PreRetrievalPredictor("avg_idf", statistics).save_pretrained("model")
+MeasurePredictor("avg_idf", statistics).save_pretrained("model")
 import sys
 sys.path.insert(0, {tests!r})
 from support.tiny_rahf import tiny_feedback

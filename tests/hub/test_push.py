@@ -11,9 +11,8 @@ import pqpp_models
 from pqpp_hub import PushReport
 from pqpp_models import HubError, Predictor
 from pqpp_models.hub import push_to_hub
-from pqpp_models.measures.linguistic import LinguisticPredictor
-from pqpp_models.measures.post_retrieval import PostRetrievalPredictor
-from pqpp_models.measures.pre_retrieval import CaptionStatistics, PreRetrievalPredictor
+from pqpp_models.measures.pre_retrieval import CaptionStatistics
+from pqpp_models.measures.predictor import MeasurePredictor
 
 PRELUDE = """
 import dataclasses, json
@@ -25,7 +24,7 @@ def push(*arguments, **details):
     except PredictorError as error:
         return [type(error).__name__, str(error)]
 """
-PROMPTS = ["a man near a wave", "", "zebra \U0001f993 4"]
+PROMPTS = ["a man near a wave", "?", "zebra \U0001f993 4"]
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ def run(hub, printed, tmp_path):
 def saved(tmp_path) -> Path:
     """A small predictor with weights."""
     statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
-    return PreRetrievalPredictor("avg_idf", statistics).save_pretrained(tmp_path / "saved")
+    return MeasurePredictor("avg_idf", statistics).save_pretrained(tmp_path / "saved")
 
 
 def pushing(*arguments, **details) -> str:
@@ -87,7 +86,7 @@ class TestPushAndPull:
 
     @pytest.mark.parametrize(
         "predictor",
-        [LinguisticPredictor("n_words"), PostRetrievalPredictor("nqc", {"k": 3})],
+        [MeasurePredictor("n_words"), MeasurePredictor("nqc", options={"k": 3})],
         ids=lambda predictor: predictor.name,
     )
     def test_predictors_without_weights(self, run, tmp_path, predictor):

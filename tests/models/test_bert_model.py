@@ -26,7 +26,7 @@ from pqpp_models.text.encoder.encoding import pad  # noqa: E402
 from pqpp_models.text.encoder.pretrained import load_encoder, longest_input  # noqa: E402
 from pqpp_models.text.encoder.tokens import length_sorted  # noqa: E402
 
-PROMPTS = ["a cat", "", "a man riding a wave on a surfboard", "zebra " * 90, "été 猫", "a cat"]
+PROMPTS = ["a cat", "?", "a man riding a wave on a surfboard", "zebra " * 90, "été 猫", "a cat"]
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def make_pipeline():
 
 def test_it_gives_what_the_predictor_gives(text_folder, make_pipeline):
     pipe = make_pipeline(text_folder)
-    prompts = ["a cat", "a red dog", ""]
+    prompts = ["a cat", "a red dog", "?"]
     expected = Predictor.from_pretrained(text_folder).predict(prompts)
     found = pipe(prompts)
     assert [list(one) for one in found] == [["mean_rr", "mean_hbpp"]] * 3

@@ -13,7 +13,7 @@ from pqpp_models import (
     register_predictor,
     registry,
 )
-from pqpp_models.measures.linguistic import FEATURES
+from pqpp_models.measures.linguistic import MEASURES
 
 
 def test_every_registered_name_loads(monkeypatch, tmp_path):
@@ -31,8 +31,8 @@ def test_every_registered_name_loads(monkeypatch, tmp_path):
 
 def test_the_default_comes_first_and_the_eight_features_follow():
     assert DEFAULT_PREDICTOR == "static"
-    assert list_predictors()[:10] == ["static", "lexical", *FEATURES]
-    assert expand_predictors("linguistic") == tuple(FEATURES)
+    assert list_predictors()[:10] == ["static", "lexical", *MEASURES]
+    assert expand_predictors("linguistic") == tuple(MEASURES)
 
 
 @pytest.mark.parametrize("group", ["ego_network", "pre_retrieval", "post_retrieval"])
@@ -71,7 +71,7 @@ def test_taken_names_are_refused(name):
 
 def test_a_predictor_of_ones_own(monkeypatch):
     monkeypatch.setattr(registry, "PREDICTORS", dict(registry.PREDICTORS))
-    register_predictor("mine", "pqpp_models.measures.linguistic:LinguisticPredictor")
+    register_predictor("mine", "pqpp_models.measures.predictor:MeasurePredictor")
     assert "mine" in list_predictors()
     with pytest.raises(UnknownPredictorError):  # the class itself knows no such feature
         Predictor.from_pretrained("mine")
@@ -81,12 +81,20 @@ def test_a_predictor_of_ones_own(monkeypatch):
     ("name", "said"),
     [
         ("lexicle", "did you mean 'lexical'"),
-        ("linguistic", "it is a group; name one of n_synsets"),
-        ("qqq", "known: static, lexical, n_synsets"),
-        ("", "known: static"),
+        ("linguistic", "it is a group of 8; name one of them, like n_synsets or n_words or mean"),
+        ("qqq", "called 'qqq'; `pqpp models list` names all"),
+        ("", "`pqpp models list` names all"),
     ],
 )
 def test_unknown_names_are_refused(name, said):
     with pytest.raises(UnknownPredictorError, match=said) as caught:
         Predictor.from_pretrained(name)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["avg_idff", "n_wrods", "sigma", "idf", "zzz"])
+def test_an_unknown_name_gets_three_suggestions_at_most(name):
+    with pytest.raises(UnknownPredictorError) as caught:
+        Predictor.from_pretrained(name)
+    named = [known for known in list_predictors() if repr(known) in str(caught.value)]
+    assert len(named) <= 3 and (named or "models list" in str(caught.value))

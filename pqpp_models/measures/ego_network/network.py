@@ -1,4 +1,4 @@
-"""The ego network of a word, and the measures of how specific the word is in it.
+"""The ego network of a word: the words near it, joined by how similar they are.
 
 A word whose neighbours are many and close is taken to be specific. The network around a word (the
 ego) is undirected; an edge's weight is the cosine of its two words.
@@ -16,19 +16,6 @@ ego) is undirected; an edge's weight is the cosine of its two words.
 Only similarities above 0 join words. A low ``beta`` on a large vocabulary makes networks for which
 betweenness takes very long.
 
-========================== ======================================================================
-name                       value for the ego
-========================== ======================================================================
-``edge_count``             edges of the network
-``edge_weight_sum``        sum of their weights
-``inverse_edge_frequency`` ln(edges / edges of the ego); 0.0 without edges
-``degree_centrality``      edges of the ego (a count, as in the published code)
-``closeness_centrality``   other words / sum of their distances in edges; 0.0 without edges
-``betweenness_centrality`` mean, over pairs of other words, of the share of their shortest paths
-                           that lead over the ego; 0.0 without pairs
-``pagerank``               PageRank with damping 0.85 over the weights; 1.0 without edges
-========================== ======================================================================
-
 Source: PQPP paper, appendix 12, and its authors' public repository; Arabzadeh, Zarrinkalam,
 Jovanovic and Bagheri, "Neural embedding-based metrics for pre-retrieval query performance
 prediction", ECIR 2020.
@@ -36,16 +23,15 @@ prediction", ECIR 2020.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.errors import MissingResourceError, PredictorError, UnknownPredictorError
-from pqpp_models.measures import nltk_resources
+from pqpp_models.errors import PredictorError
 from pqpp_models.measures.ego_network.vectors import WordVectors
 
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -66,16 +52,12 @@ def ego_network(
     Args:
         vectors: the embedding.
         word: the ego; one without a vector stands alone.
-        alpha: the depth, at least 0.
-        beta: the threshold, from 0 to 1.
-        threshold: ``"relative"`` or ``"absolute"``.
+        alpha: as of `EgoNetworks`.
+        beta: as of `EgoNetworks`.
+        threshold: as of `EgoNetworks`.
 
     Returns:
         A ``networkx.Graph`` of words, its edges with ``weight``.
-
-    Raises:
-        PredictorError: an argument is out of its range.
-        MissingResourceError: networkx is not installed.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     >>> sorted(map(sorted, ego_network(vectors, "cat", alpha=1, beta=0.9).edges))
@@ -97,49 +79,13 @@ def _check(alpha: int, beta: float, threshold: str) -> None:
         )
 
 
-def _networkx() -> Any:
-    try:
-        import networkx
-    except ImportError:
-        raise MissingResourceError(
-            "ego networks need networkx, which is not installed; run: pip install networkx"
-        ) from None
-    return networkx
-
-
-def _inverse_edge_frequency(graph: Any, ego: str) -> float:
-    own = graph.degree(ego)
-    return math.log(graph.number_of_edges() / own) if own else 0.0
-
-
-MEASURES: dict[str, Callable[[Any, str], float]] = {
-    "edge_count": lambda graph, ego: graph.number_of_edges(),
-    "edge_weight_sum": lambda graph, ego: graph.size(weight="weight"),
-    "inverse_edge_frequency": _inverse_edge_frequency,
-    "degree_centrality": lambda graph, ego: graph.degree(ego),
-    "closeness_centrality": lambda graph, ego: _networkx().closeness_centrality(graph, u=ego),
-    "betweenness_centrality": lambda graph, ego: _networkx().betweenness_centrality(graph)[ego],
-    "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
-}
-"""The measures by name; each takes a network and its ego."""
-
-AGGREGATIONS: Mapping[str, Callable[[NDArray[np.float64]], Any]] = {
-    "mean": np.mean,
-    "max": np.max,
-    "min": np.min,
-    "sum": np.sum,
-    "std": np.std,
-}
-"""From the words of a prompt to the prompt; the PQPP authors take the mean, std is population."""
-
-
 class EgoNetworks:
     """The networks of one embedding at one setting, kept for words that come again.
 
     Args:
         vectors: the embedding.
-        alpha: the depth.
-        beta: the threshold.
+        alpha: the depth, at least 0.
+        beta: the threshold, from 0 to 1.
         threshold: ``"relative"`` or ``"absolute"``.
 
     Raises:
@@ -160,7 +106,7 @@ class EgoNetworks:
         self.graph = lru_cache(_KEPT)(self.build)
         # Of the relative threshold the neighbours of a word are the same in every network.
         self._near: dict[int, Neighbours] = {}
-        self._values: dict[tuple[str, str], float] = {}
+        self._values: dict[tuple[str | None, Callable[[Any, str], float]], float] = {}
 
     def prepare(self, words: Iterable[str]) -> None:
         """Find the neighbours for the networks of many words at once: faster, else the same."""
@@ -187,7 +133,9 @@ class EgoNetworks:
 
     def build(self, word: str) -> Any:
         """Return the network around a word, a ``networkx.Graph``."""
-        graph = _networkx().Graph()
+        from networkx import Graph
+
+        graph = Graph()
         graph.add_node(word)
         ego = self.vectors.place(word)
         if ego is None:
@@ -207,74 +155,25 @@ class EgoNetworks:
             level = list(found)
         return graph
 
-    def value(self, word: str, measure: str) -> float:
+    def value(self, word: str, measure: Callable[[Any, str], float]) -> float:
         """Return a measure of the network around a word."""
-        if self.vectors.place(word) is None:
-            # A word alone: nothing is kept, so that unknown words take no memory.
-            return 1.0 if measure == "pagerank" else 0.0
-        key = (word, measure)
+        # All words without a vector stand alone: they take no memory.
+        key = (None if self.vectors.place(word) is None else word, measure)
         if key not in self._values:
-            self._values[key] = float(MEASURES[measure](self.graph(word), word))
+            self._values[key] = float(measure(self.graph(word), word))
         return self._values[key]
 
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what is saved: the settings, and the words with their vectors."""
+        words = "\n".join(self.vectors.words).encode("utf-8", "surrogateescape")
+        tensors = {"words": np.frombuffer(words, np.uint8), "vectors": self.vectors.array}
+        return self.settings, tensors
 
-def terms_of(prompt: str) -> list[str]:
-    """Split a prompt into the words that have a network: lower-case, letters only, no stopwords.
-
-    Tokens are NLTK's, stopwords NLTK's English ones, as in the PQPP authors' code.
-
-    Raises:
-        MissingResourceError: NLTK's data is not installed.
-    """
-    split, stopwords = nltk_resources.tokenizer(), nltk_resources.stopwords()
-    words = (token.lower() for token in split(prompt) if token.isalpha())
-    return [word for word in words if word not in stopwords]
-
-
-def ego_network_values(
-    words: Iterable[Sequence[str]],
-    networks: EgoNetworks,
-    names: Sequence[str] | None = None,
-    aggregation: str = "mean",
-) -> NDArray[np.float64]:
-    """Compute ego-network measures of some prompts.
-
-    Args:
-        words: the words of each prompt; one that comes twice counts twice. A word without a vector
-            stands alone in its network and counts with the values of the table above.
-        networks: of an embedding.
-        names: names of ``MEASURES``; all seven if left out.
-        aggregation: a name of ``AGGREGATIONS``.
-
-    Returns:
-        A float64 array of shape ``(prompts, names)``; 0.0 for a prompt without words.
-
-    Raises:
-        UnknownPredictorError: a measure is not known.
-        PredictorError: the aggregation is not known.
-
-    >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> networks = EgoNetworks(vectors, alpha=0, beta=0.5)
-    >>> ego_network_values([["cat", "dog"], []], networks, ["edge_count"]).tolist()
-    [[1.5], [0.0]]
-    """
-    chosen = tuple(MEASURES) if names is None else tuple(names)
-    for name in chosen:
-        if name not in MEASURES:
-            raise UnknownPredictorError(
-                f"no ego-network measure is called {name!r}; available: {', '.join(MEASURES)}"
-            )
-    if aggregation not in AGGREGATIONS:
-        raise PredictorError(
-            f"`aggregation` is {aggregation!r}; it must be one of {', '.join(AGGREGATIONS)}"
-        )
-    aggregate = AGGREGATIONS[aggregation]
-    rows = [list(row) for row in words]
-    networks.prepare({word for row in rows for word in row})
-    values = np.zeros((len(rows), len(chosen)))
-    for at, row in enumerate(rows):
-        for column, name in enumerate(chosen):
-            if row:
-                found = np.array([networks.value(word, name) for word in row])
-                values[at, column] = aggregate(found)
-    return values
+    @classmethod
+    def from_state(
+        cls, folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Any]
+    ) -> Self:
+        """Return the networks that ``state`` described."""
+        words = bytes(tensors["words"]).decode("utf-8", "surrogateescape").split("\n")
+        vectors = WordVectors(words, tensors["vectors"])
+        return cls(vectors, *(config[name] for name in ("alpha", "beta", "threshold")))

@@ -2,7 +2,7 @@
 
 ``scores`` needs the retrieval scores only, ``rankings`` the identities of the results,
 ``embeddings`` their vectors, ``captions`` their texts; all are functions on arrays, one value a
-query. ``predictor`` puts them behind the interface of all predictors.
+query. ``measures`` has them as measures of rows.
 """
 
 from pqpp_models.measures.post_retrieval.captions import clarity
@@ -12,7 +12,7 @@ from pqpp_models.measures.post_retrieval.embeddings import (
     dense_qpp,
     pair_ratio,
 )
-from pqpp_models.measures.post_retrieval.predictor import MEASURES, PostRetrievalPredictor
+from pqpp_models.measures.post_retrieval.measures import MEASURES, values
 from pqpp_models.measures.post_retrieval.rankings import query_drift, rank_biased_overlap
 from pqpp_models.measures.post_retrieval.scores import (
     n_sigma,
@@ -25,7 +25,6 @@ from pqpp_models.measures.post_retrieval.scores import (
 
 __all__ = [
     "MEASURES",
-    "PostRetrievalPredictor",
     "autocorrelation",
     "clarity",
     "coherence",
@@ -38,5 +37,6 @@ __all__ = [
     "score_variation",
     "sigma_max",
     "smv",
+    "values",
     "wig",
 ]

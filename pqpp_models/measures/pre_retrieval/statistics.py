@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -23,12 +25,13 @@ from pqpp_models.checkpoint import (
     write_checkpoint,
 )
 from pqpp_models.errors import CheckpointError, MissingResourceError, PredictorError
-from pqpp_models.text.ngrams import split_words
 
 KIND = "caption_statistics"
 VARIABLE = "PQPP_COLLECTION"
 """The environment variable that names the collection of the predictors asked for by name."""
 
+_TERM = re.compile(r"\w+(?:'\w+)?")
+_LONGEST_TEXT = 2000
 _CARD = """# Term statistics of a caption collection
 
 Counts per term: in how many captions it occurs, how often in all, and the deviation of its weight.
@@ -40,10 +43,16 @@ Counts per term: in how many captions it occurs, how often in all, and the devia
 def terms_of(text: str) -> list[str]:
     """Split a text into its terms: lower-case words and numbers, without marks, in order.
 
-    >>> terms_of("Two dogs: the BIG one's brown!")
+    Compatibility forms are unified (Unicode NFKC), a typographic apostrophe is a plain one.
+    Only the first 2,000 characters count.
+
+    >>> terms_of("Two dogs: the BIG one’s brown!")
     ['two', 'dogs', 'the', 'big', "one's", 'brown']
     """
-    return [word for word in split_words(text) if word[0].isalnum() or word[0] == "_"]
+    text = text[:_LONGEST_TEXT]
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    return _TERM.findall(text.lower())
 
 
 class CaptionStatistics:

@@ -3,6 +3,7 @@
 import math
 import struct
 
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,18 +11,17 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
+from pqpp_models.checkpoint import write_checkpoint
 from pqpp_models.measures.ego_network import (
     AGGREGATIONS,
     MEASURES,
-    EgoNetworkPredictor,
     EgoNetworks,
     WordVectors,
     ego_network,
     ego_network_values,
     load_word_vectors,
 )
-
-networkx = pytest.importorskip("networkx")
+from pqpp_models.measures.predictor import MeasurePredictor
 
 # Four words on a circle: cosines 1 = .8 (0-1), .6 (1-2), .9 (2-3) come from these angles.
 ANGLES = {
@@ -152,33 +152,35 @@ class TestMeasures:
         ],
     )
     def test_by_hand(self, measure, ego, near):
-        assert self.PATH.value("ego", measure) == pytest.approx(ego, abs=1e-6)
+        assert self.PATH.value("ego", MEASURES[measure].compute) == pytest.approx(ego, abs=1e-6)
         star = networkx.Graph()
         star.add_weighted_edges_from([("near", "ego", 0.8), ("near", "far", 0.6)])
-        assert MEASURES[measure](star, "near") == pytest.approx(near, abs=1e-6)
+        assert MEASURES[measure].compute(star, "near") == pytest.approx(near, abs=1e-6)
 
     def test_pagerank_by_hand(self):
         # In the star, the middle m and the leaves l: m = .05 + .85 * 2l and m + 2l = 1.
         star = networkx.Graph()
         star.add_weighted_edges_from([("near", "ego", 0.7), ("near", "far", 0.7)])
         middle = (0.05 + 0.85) / 1.85
-        assert MEASURES["pagerank"](star, "near") == pytest.approx(middle, abs=1e-5)
-        assert MEASURES["pagerank"](star, "ego") == pytest.approx((1 - middle) / 2, abs=1e-5)
+        assert MEASURES["pagerank"].compute(star, "near") == pytest.approx(middle, abs=1e-5)
+        assert MEASURES["pagerank"].compute(star, "ego") == pytest.approx(
+            (1 - middle) / 2, abs=1e-5
+        )
 
     def test_pagerank_follows_the_weights(self):
         star = networkx.Graph()
         star.add_weighted_edges_from([("near", "ego", 0.9), ("near", "far", 0.3)])
-        ego, far = (MEASURES["pagerank"](star, word) for word in ("ego", "far"))
-        middle = MEASURES["pagerank"](star, "near")
+        ego, far = (MEASURES["pagerank"].compute(star, word) for word in ("ego", "far"))
+        middle = MEASURES["pagerank"].compute(star, "near")
         assert ego - 0.05 == pytest.approx(0.85 * middle * 0.75, abs=1e-5)
         assert far - 0.05 == pytest.approx(0.85 * middle * 0.25, abs=1e-5)
 
     def test_unknown_words_stand_alone(self):
         alone = networkx.Graph()
         alone.add_node("unicorn")
-        for measure, function in MEASURES.items():
-            assert self.PATH.value("unicorn", measure) == function(alone, "unicorn")
-            assert self.PATH.value("unicorn", measure) == (measure == "pagerank")
+        for name, measure in MEASURES.items():
+            assert self.PATH.value("unicorn", measure.compute) == measure.compute(alone, "unicorn")
+            assert self.PATH.value("unicorn", measure.compute) == (name == "pagerank")
 
     @pytest.mark.parametrize(
         ("aggregation", "expected"),
@@ -194,7 +196,7 @@ class TestMeasures:
         networks = EgoNetworks(CIRCLE, 0, 0.7)
         words = ["ego", "unicorn", "near"]
         # Edges: 1 of ego, 0 of the unknown word, of near both ego (.8) and far (.6).
-        values = [networks.value(word, "edge_count") for word in words]
+        values = [networks.value(word, MEASURES["edge_count"].compute) for word in words]
         assert values == [1.0, 0.0, 2.0]
         found = ego_network_values(
             [["ego", "unicorn", "near"]], _Fixed({"ego": 3, "near": 1}), ["edge_count"], aggregation
@@ -208,7 +210,9 @@ class TestMeasures:
         assert ego_network_values([], self.PATH).shape == (0, 7)
 
     def test_bad_names_are_refused(self):
-        with pytest.raises(UnknownPredictorError, match="'degree'; available: edge_count"):
+        with pytest.raises(
+            UnknownPredictorError, match="'degree'; did you mean 'degree_centrality'"
+        ):
             ego_network_values([["ego"]], self.PATH, ["degree"])
         with pytest.raises(PredictorError, match="`aggregation` is 'median'"):
             ego_network_values([["ego"]], self.PATH, aggregation="median")
@@ -326,20 +330,23 @@ class TestPredictor:
     PROMPTS = ("The EGO is near the unicorn, 3 near-misses.", "", "of the", "far")
 
     def test_words_are_those_of_the_published_code(self):
-        from pqpp_models.measures.ego_network.network import terms_of
+        from pqpp_models.measures.ego_network.measures import terms_of
 
         assert terms_of(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
 
     @pytest.mark.parametrize("name", MEASURES)
     def test_saved_and_loaded_it_says_the_same(self, tmp_path, name):
-        predictor = EgoNetworkPredictor(name, EgoNetworks(CIRCLE, 1, 0.7, "absolute"), "max")
+        predictor = MeasurePredictor(
+            name, EgoNetworks(CIRCLE, 1, 0.7, "absolute"), {"aggregation": "max"}
+        )
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
-        assert loaded.networks.settings == {"alpha": 1, "beta": 0.7, "threshold": "absolute"}
+        assert loaded.evidence.settings == {"alpha": 1, "beta": 0.7, "threshold": "absolute"}
         found = predictor.predict(self.PROMPTS, "mean_p10,mean_hbpp")
         np.testing.assert_array_equal(loaded.predict(self.PROMPTS, "mean_p10,mean_hbpp"), found)
-        expected = max(predictor.networks.value(word, name) for word in ("ego", "near", "unicorn"))
+        networks, compute = predictor.evidence, MEASURES[name].compute
+        expected = max(networks.value(word, compute) for word in ("ego", "near", "unicorn"))
         assert found[0].tolist() == [expected, expected]
-        assert not found[1:3].any()
+        assert np.isnan(found[1]).all() and not found[2].any()
 
     def test_the_named_vectors(self, tmp_path, monkeypatch):
         (tmp_path / "x.vec").write_text("ego 1 0\nnear 0.8 0.6\n")
@@ -348,19 +355,24 @@ class TestPredictor:
         assert found[0, 0] == pytest.approx(0.8)
 
     def test_bad_names_and_checkpoints_are_refused(self, tmp_path):
-        with pytest.raises(UnknownPredictorError, match="no ego-network measure"):
-            EgoNetworkPredictor("degree", EgoNetworks(CIRCLE))
+        with pytest.raises(UnknownPredictorError, match="no measure is called 'degree'"):
+            MeasurePredictor("degree", EgoNetworks(CIRCLE))
         with pytest.raises(PredictorError, match="`aggregation`"):
-            EgoNetworkPredictor("pagerank", EgoNetworks(CIRCLE), "median")
-        saved = EgoNetworkPredictor("pagerank", EgoNetworks(CIRCLE)).save_pretrained(tmp_path / "s")
+            MeasurePredictor("pagerank", EgoNetworks(CIRCLE), {"aggregation": "median"})
+        with pytest.raises(PredictorError, match="pagerank needs word vectors"):
+            MeasurePredictor("pagerank")
+        saved = MeasurePredictor("pagerank", EgoNetworks(CIRCLE)).save_pretrained(tmp_path / "s")
         text = (saved / "config.json").read_text()
         (saved / "config.json").write_text(text.replace('"mean"', '"median"'))
-        with pytest.raises(CheckpointError, match="do not describe word vectors"):
+        with pytest.raises(CheckpointError, match="do not describe a pagerank"):
             Predictor.from_pretrained(saved)
 
-    def test_without_networkx_it_says_what_to_install(self, monkeypatch):
-        import sys
-
-        monkeypatch.setitem(sys.modules, "networkx", None)
-        with pytest.raises(PredictorError, match="pip install networkx"):
-            EgoNetworkPredictor("pagerank", EgoNetworks(CIRCLE)).predict(["ego"])
+    def test_folders_that_were_saved_before_options_had_a_place_of_their_own(self, tmp_path):
+        networks = EgoNetworks(CIRCLE, 1, 0.7, "absolute")
+        config, tensors = networks.state()
+        old = {"predictor_type": "edge_count", "aggregation": "max", **config}
+        write_checkpoint(tmp_path / "old", old, tensors, "")
+        loaded = Predictor.from_pretrained(tmp_path / "old")
+        new = MeasurePredictor("edge_count", networks, {"aggregation": "max"})
+        assert loaded.options == {"aggregation": "max"}
+        np.testing.assert_array_equal(loaded.predict(self.PROMPTS), new.predict(self.PROMPTS))

@@ -10,13 +10,9 @@ import pytest
 from support.processes import run_python
 
 import pqpp_models
-from pqpp_models import Predictor, UnknownPredictorError
-from pqpp_models.measures.linguistic import (
-    FEATURES,
-    LinguisticPredictor,
-    linguistic_features,
-    tokens,
-)
+from pqpp_models import TARGETS, Predictor, UnknownPredictorError
+from pqpp_models.measures.linguistic import MEASURES, linguistic_features, tokens
+from pqpp_models.measures.predictor import MeasurePredictor
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -73,7 +69,7 @@ def test_tokens(nltk_data):
 @pytest.mark.realdata
 @pytest.mark.parametrize("prompt", ["", "  \n ", ".", "?!"])
 def test_nothing_to_count_is_zero(prompt, nltk_data):
-    names = [name for name in FEATURES if name != "mean_word_length"]
+    names = [name for name in MEASURES if name != "mean_word_length"]
     assert linguistic_features([prompt], names).tolist() == [[0.0] * 7]
 
 
@@ -88,23 +84,24 @@ def test_any_text_has_finite_features(prompt, nltk_data):
 def test_shapes_and_names():
     assert linguistic_features([], ["mean_word_length"]).shape == (0, 1)
     assert linguistic_features(["a"], []).shape == (1, 0)
-    with pytest.raises(UnknownPredictorError, match="no text feature is called 'n_word'"):
+    with pytest.raises(UnknownPredictorError, match="'n_word'; did you mean 'n_words'"):
         linguistic_features(["a"], ["n_word"])
-    with pytest.raises(UnknownPredictorError, match="available: n_synsets"):
-        LinguisticPredictor("lexical")
+    with pytest.raises(UnknownPredictorError, match="no measure is called 'static'"):
+        MeasurePredictor("static")
 
 
 @pytest.mark.realdata
-def test_predictor_repeats_the_raw_value_for_every_target(nltk_data):
-    for name in FEATURES:
+def test_predictor_has_one_score_and_repeats_it_for_every_target_named(nltk_data):
+    for name in MEASURES:
         predictor = Predictor.from_pretrained(name)
         prompts = ["Two men and a DVD player from 1998", "a cat"]
-        found = predictor.predict([{"prompt": prompt} for prompt in prompts])
-        assert found.shape == (2, 9)
-        assert found.dtype == np.float64
         expected = linguistic_features(prompts, [name])
-        np.testing.assert_array_equal(found, np.repeat(expected, 9, axis=1))
-        np.testing.assert_array_equal(predictor.predict(prompts, "mean_rr"), expected)
+        found = predictor.predict([{"prompt": prompt} for prompt in prompts])
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(
+            predictor.predict(prompts, TARGETS), np.repeat(expected, 9, axis=1)
+        )
 
 
 @pytest.mark.realdata
@@ -131,7 +128,7 @@ def test_recomputed_on_validation(read_split, nltk_data):
                 sum(len(re.findall(r"\b[A-Z][A-Z]+\b", word)) for word in words) / len(words),
             ]
         )
-    names = list(FEATURES)[:5]
+    names = list(MEASURES)[:5]
     np.testing.assert_allclose(linguistic_features(prompts, names), expected, rtol=1e-12)
 
 

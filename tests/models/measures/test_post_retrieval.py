@@ -13,7 +13,6 @@ from hypothesis.extra.numpy import arrays
 from pqpp_models import CheckpointError, Predictor, PredictorError, UnknownPredictorError
 from pqpp_models.measures.post_retrieval import (
     MEASURES,
-    PostRetrievalPredictor,
     autocorrelation,
     clarity,
     coherence,
@@ -30,6 +29,7 @@ from pqpp_models.measures.post_retrieval import (
 )
 from pqpp_models.measures.post_retrieval.arrays import pad, ranked
 from pqpp_models.measures.pre_retrieval import CaptionStatistics
+from pqpp_models.measures.predictor import MeasurePredictor
 
 NAN = math.nan
 SCORES = [4.0, 2.0, 1.0, 1.0]
@@ -407,7 +407,7 @@ class TestPredictor:
     def test_it_says_what_the_function_says(self, name):
         options = {"pair_ratio": {"top": 2, "bottom": 2, "k": 5}}.get(name)
         statistics = self.STATISTICS if name == "clarity" else None
-        found = PostRetrievalPredictor(name, options, statistics).predict(ROWS, "mean_p10")[:, 0]
+        found = MeasurePredictor(name, statistics, options).predict(ROWS, "mean_p10")[:, 0]
         functions = {
             "nqc": lambda one: nqc([one["scores"]]),
             "wig": lambda one: wig([one["scores"]], len(one["prompt"].split())),
@@ -429,7 +429,7 @@ class TestPredictor:
         options = {name: 7 for name in MEASURES[name].options if name == "k"}
         options |= {"top": 2, "bottom": 3} if name == "pair_ratio" else {}
         statistics = self.STATISTICS if name == "clarity" else None
-        predictor = PostRetrievalPredictor(name, options, statistics)
+        predictor = MeasurePredictor(name, statistics, options)
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
         assert loaded.options == predictor.options
         np.testing.assert_array_equal(loaded.predict(ROWS), predictor.predict(ROWS))
@@ -447,12 +447,12 @@ class TestPredictor:
             Dataset.from_list(plain).to_iterable_dataset(),
         ):
             np.testing.assert_array_equal(predictor.predict(rows), expected)
-        assert predictor.predict([]).shape == (0, 9)
+        assert predictor.predict([]).shape == (0, 1)
 
     def test_empty_lists_and_blank_prompts(self):
         rows = [{"prompt": "", "scores": [2.0, 1.0]}, {"prompt": "a b", "scores": []}]
         found = Predictor.from_pretrained("wig").predict(rows, "mean_rr")
-        assert found.tolist() == [[0.0], [0.0]]
+        assert np.isnan(found[0, 0]) and found[1, 0] == 0.0
         vectors = [{"prompt": "a", "scores": [], "embeddings": np.empty((0, 3))}]
         assert Predictor.from_pretrained("coherence").predict(vectors, "mean_rr").tolist() == [
             [0.0]
@@ -491,13 +491,13 @@ class TestPredictor:
             Predictor.from_pretrained(name).predict(rows)
 
     def test_bad_names_and_options_are_refused(self, tmp_path):
-        with pytest.raises(UnknownPredictorError, match="no post-retrieval predictor"):
-            PostRetrievalPredictor("nqc2")
+        with pytest.raises(UnknownPredictorError, match="called 'nqc2'; did you mean 'nqc'"):
+            MeasurePredictor("nqc2")
         with pytest.raises(PredictorError, match="nqc has no option 'depth'; it has: k"):
-            PostRetrievalPredictor("nqc", {"depth": 3})
-        with pytest.raises(PredictorError, match="needs `statistics`"):
-            PostRetrievalPredictor("clarity")
-        saved = PostRetrievalPredictor("nqc").save_pretrained(tmp_path / "saved")
+            MeasurePredictor("nqc", options={"depth": 3})
+        with pytest.raises(PredictorError, match="clarity needs a collection of captions"):
+            MeasurePredictor("clarity")
+        saved = MeasurePredictor("nqc").save_pretrained(tmp_path / "saved")
         text = (saved / "config.json").read_text()
         (saved / "config.json").write_text(text.replace('"k"', '"depth"'))
         with pytest.raises(CheckpointError, match="no option 'depth'"):

@@ -13,10 +13,10 @@ from pqpp_models.checkpoint import write_checkpoint
 from pqpp_models.measures.pre_retrieval import (
     MEASURES,
     CaptionStatistics,
-    PreRetrievalPredictor,
     pre_retrieval_values,
 )
-from pqpp_models.measures.pre_retrieval.measures import NEED_POSTINGS
+from pqpp_models.measures.pre_retrieval.measures import POSTINGS
+from pqpp_models.measures.predictor import MeasurePredictor
 
 # df: a 3, cat 2, dog 2, red 1; cf: a 5, cat 2, dog 4, red 1; N = 4, T = 12.
 CAPTIONS = ["A cat.", "a dog, a dog", "a red cat, a", "Dog dog"]
@@ -106,7 +106,7 @@ class TestStatistics:
         (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
         with pytest.raises(PredictorError, match="not UTF-8"):
             CaptionStatistics.from_file(tmp_path / "latin.txt")
-        saved = PreRetrievalPredictor("scs", collection).save_pretrained(tmp_path / "scs")
+        saved = MeasurePredictor("scs", collection).save_pretrained(tmp_path / "scs")
         with pytest.raises(CheckpointError, match="'scs', not 'caption_statistics'"):
             CaptionStatistics.load(saved)
 
@@ -204,21 +204,21 @@ class TestMeasures:
 
     def test_shapes_and_names(self, collection):
         assert pre_retrieval_values([], collection).shape == (0, len(MEASURES))
-        with pytest.raises(UnknownPredictorError, match="'idf'; available: avg_idf"):
+        with pytest.raises(UnknownPredictorError, match="'idf'; did you mean"):
             pre_retrieval_values(["a"], collection, ["idf"])
 
 
 class TestPredictor:
     @pytest.mark.parametrize("name", MEASURES)
     def test_saved_and_loaded_it_says_the_same(self, collection, tmp_path, name):
-        predictor = PreRetrievalPredictor(name, collection)
+        predictor = MeasurePredictor(name, collection)
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
         rows = [*CAPTIONS, "a unicorn", ""]
         np.testing.assert_array_equal(loaded.predict(rows), predictor.predict(rows))
         assert loaded.predict(rows, "mean_rr,mean_p10").shape == (6, 2)
         # Which caption holds which terms leaves only with those that need it.
-        kept = loaded.statistics._postings is not None
-        assert kept == (name in NEED_POSTINGS)
+        kept = loaded.evidence._postings is not None
+        assert kept == (MEASURES[name].evidence is POSTINGS)
 
     @pytest.mark.parametrize("kind", ["text file", "folder"])
     def test_the_named_collection(self, collection, tmp_path, monkeypatch, kind):
@@ -232,8 +232,8 @@ class TestPredictor:
         assert found.tolist() == [[pytest.approx(LN(4))]]
 
     def test_unknown_names_are_refused(self, collection):
-        with pytest.raises(UnknownPredictorError, match="no pre-retrieval predictor"):
-            PreRetrievalPredictor("idf", collection)
+        with pytest.raises(UnknownPredictorError, match="no measure is called 'idf'"):
+            MeasurePredictor("idf", collection)
 
     def test_importing_it_loads_nothing_heavy(self, tmp_path):
         code = (
@@ -276,7 +276,7 @@ class TestRealData:
         from pqpp_models import TARGETS
 
         prompts, scores = read_split("validation")
-        predicted = PreRetrievalPredictor(name, coco).predict(prompts, target)[:, 0]
+        predicted = MeasurePredictor(name, coco).predict(prompts, target)[:, 0]
         true = scores[:, TARGETS.index(target)]
         assert pearsonr(predicted, true)[0] == pytest.approx(pearson, abs=5e-5)
         assert kendalltau(predicted, true)[0] == pytest.approx(kendall, abs=5e-5)

@@ -126,7 +126,7 @@ def test_made_up_prompts_repeat():
     assert first != made_up_prompts(captions, ["robot", "nebula"], 60, seed=2)
 
 
-PROMPTS = ["A man riding a wave.", "", "Zebra!", "A cat near the old clock. " * 20]
+PROMPTS = ["A man riding a wave.", "?", "Zebra!", "A cat near the old clock. " * 20]
 
 
 def test_the_ensemble_predicts_in_range(ensemble):

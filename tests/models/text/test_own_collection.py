@@ -17,7 +17,7 @@ from pqpp_models.text.encoded_captions import (
 from pqpp_models.text.encoder.pretrained import weights_sha256
 
 RANDOM = np.random.default_rng(5)
-PROMPTS = ["A cat near an old clock.", "zebra", "", "two red birds on a mat"]
+PROMPTS = ["A cat near an old clock.", "zebra", "?", "two red birds on a mat"]
 CAPTIONS = [
     f"{who} {where} {i}"
     for i in range(7)

@@ -21,8 +21,8 @@ PROMPTS = [
     "A man riding a wave on a surfboard.",
     "a photo of three dogs and a robot to the left of a red bus",
     "Artophagous.",
-    "",
-    "   \n",
+    "?",
+    "...",
     "北京 café naïve — “quoted”",
     "word " * 5000,
 ]

@@ -1,0 +1,143 @@
+"""A measure as a predictor: not fitted, not scaled, one score a row."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.checkpoint import CONFIG, Tensors
+from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.measures.measure import chosen
+from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import COLUMN, read_records
+from pqpp_models.registry import FAMILIES
+
+
+class MeasurePredictor(Predictor):
+    """One measure of any family as the prediction for every target.
+
+    Where the measure is undefined, as for a row without documents, the value is 0.0. A saved
+    predictor holds what its measure looks things up in.
+
+    Args:
+        name: the measure's.
+        evidence: what it looks things up in, like `CaptionStatistics`, where it needs that.
+        options: those of the measure; the others stay as its table says.
+
+    Raises:
+        UnknownPredictorError: no measure has this name.
+        PredictorError: an option is not the measure's, or its evidence is missing.
+
+    >>> MeasurePredictor("mean_word_length").predict(["a red", "horse"]).tolist()
+    [[2.0], [5.0]]
+    >>> rows = [{"prompt": "a cat", "scores": [3.0, 1.0]}, {"prompt": "a dog", "scores": []}]
+    >>> MeasurePredictor("score_variation", options={"k": 1}).predict(rows, "mean_p10").tolist()
+    [[0.0], [0.0]]
+    """
+
+    supervised = False
+    one_score = True
+
+    def __init__(
+        self, name: str, evidence: Any = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        family = family_of(name)
+        self.name, self.evidence = name, evidence
+        self.measure, self._values = family.MEASURES[name], family.values
+        known = self.measure.options
+        for option in options or ():
+            if option not in known:
+                has = ", ".join(known) or "none"
+                raise PredictorError(f"{name} has no option {option!r}; it has: {has}")
+        if evidence is None and self.measure.evidence is not None:
+            raise PredictorError(f"{name} needs {self.measure.evidence.what}")
+        self.options = {**known, **(options or {})}
+        self.higher = self.measure.higher
+        if self.measure.columns:
+            self.inputs, self.chunk_size = "text+scores", 256
+        self._values(name, [], evidence, self.options)  # refuses bad options
+
+    @property
+    def required_columns(self) -> tuple[tuple[str, ...], ...]:
+        """Of each group of columns a row must hold at least one."""
+        return tuple((name,) for name in (COLUMN, *self.measure.columns))
+
+    def _read_rows(self, rows: Any) -> list[Any]:
+        if not self.measure.columns:
+            return super()._read_rows(rows)
+        return read_records(rows, (COLUMN, *self.measure.columns), self.name)
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        try:
+            values = self._values(self.name, rows, self.evidence, self.options)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, PredictorError) or not self.measure.columns:
+                raise
+            needs = ", ".join(self.measure.columns)
+            raise PredictorError(f"{self.name} cannot read {needs} as numbers: {error}") from None
+        return np.repeat(np.where(np.isnan(values), 0.0, values)[:, None], len(targets), axis=1)
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        config = {"options": self.options} if self.options else {}
+        if self.evidence is None:
+            return config, {}
+        described, tensors = self.measure.evidence.state(self.evidence)
+        return {**config, **described}, tensors
+
+    def _card(self) -> str:
+        from pqpp_hub.card import render_card
+
+        evidence = self.measure.evidence
+        return render_card(
+            "predictors/measure",
+            title=self.name,
+            measure=self.measure,
+            licence=evidence.licence if evidence else "apache-2.0",
+            options=self.options,
+            holds=evidence.told(self.evidence) if evidence else "nothing but these settings",
+        )
+
+    @classmethod
+    def from_shipped(cls, name: str) -> Self:
+        """Return the predictor of a measure, over the evidence that the environment names."""
+        evidence = family_of(name).MEASURES[name].evidence
+        return cls(name, evidence.named() if evidence else None)
+
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return a saved predictor with its options and its evidence."""
+        name = config["predictor_type"]
+        measure = family_of(name).MEASURES[name]
+        # Older checkpoints of ego networks have their option beside the others' settings.
+        beside = {option: config[option] for option in measure.options if option in config}
+        try:
+            loaded = measure.evidence.load(folder, config, tensors) if measure.evidence else None
+            return cls(name, loaded, config.get("options", beside))
+        except CheckpointError:
+            raise
+        except (PredictorError, KeyError, TypeError) as error:
+            raise CheckpointError(
+                f"{folder}: {CONFIG} and its weights do not describe a {name} ({error}); save or "
+                "download the predictor again"
+            ) from None
+
+
+def family_of(name: str) -> ModuleType:
+    """Return the module of the family that has a measure.
+
+    Raises:
+        UnknownPredictorError: none has.
+
+    >>> family_of("avg_idf").__name__
+    'pqpp_models.measures.pre_retrieval'
+    """
+    modules = [importlib.import_module(f"{__package__}.{family}") for family in FAMILIES]
+    homes = {measure: module for module in modules for measure in module.MEASURES}
+    chosen([name], homes)
+    return homes[name]

@@ -1,0 +1,92 @@
+"""What all predictors share: blank prompts, one score, what they say of themselves."""
+
+import numpy as np
+import pytest
+
+from pqpp_models import TARGETS, Predictor
+from pqpp_models.measures.predictor import MeasurePredictor
+from pqpp_models.predict import predict, predicted_columns
+
+MIXED = ["A man riding a wave.", "", "a red cat", " \n\t", "two dogs"]
+KNOWN = [0, 2, 4]
+
+
+class Counting(MeasurePredictor):
+    """Notes how many rows come at a time."""
+
+    chunk_size = 2
+
+    def _score(self, rows, targets):
+        self.seen.append(list(rows))
+        return super()._score(rows, targets)
+
+
+@pytest.mark.parametrize("name", ["static", "mean_word_length"])
+def test_a_blank_prompt_keeps_its_row_and_gets_no_prediction(name):
+    predictor = Predictor.from_pretrained(name)
+    found = predictor.predict(MIXED, "mean_hbpp")
+    assert np.isnan(found[[1, 3]]).all()
+    alone = predictor.predict([MIXED[at] for at in KNOWN], "mean_hbpp")
+    np.testing.assert_array_equal(found[KNOWN], alone)
+    assert np.isnan(predictor.predict(["", " "], "mean_hbpp")).all()
+
+
+def test_blank_prompts_are_left_out_of_the_parts():
+    predictor = Counting("mean_word_length")
+    predictor.seen = []
+    assert predictor.predict(MIXED)[:, 0].tolist()[::2] == [3.2, 7 / 3, 3.5]
+    assert predictor.seen == [["A man riding a wave.", "a red cat"], ["two dogs"]]
+
+
+def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
+    predictor = Predictor.from_pretrained("static")
+    found = predictor.predict_with_uncertainty(MIXED, "mean_rr,mean_hbpp")
+    for array in found:
+        assert np.isnan(array[[1, 3]]).all() and np.isfinite(array[KNOWN]).all()
+    assert predictor.is_far(found.distance).tolist() == [False] * 5
+    np.testing.assert_array_equal(found.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
+    columns = predicted_columns(predictor, MIXED, "mean_rr")
+    assert np.isnan(columns["mean_rr"][1]) and columns["far"][1] is False
+
+
+def test_blank_rows_with_more_than_a_prompt():
+    rows = [{"prompt": " ", "scores": [2.0, 1.0]}, {"prompt": "a", "scores": [2.0, 1.0]}]
+    found = Predictor.from_pretrained("score_variation").predict(rows)
+    assert np.isnan(found[0, 0]) and found[1, 0] == 0.25
+
+
+def test_a_measure_has_one_score_whatever_is_asked():
+    words = Predictor.from_pretrained("mean_word_length")
+    assert words.columns_for(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
+    assert words.predict(["a red"], "mean_rr,mean_hbpp").tolist() == [[2.0, 2.0]]
+    for targets in (None, "mean_rr,mean_hbpp"):
+        table = predict(["a red"], targets, "mean_word_length")
+        assert table.to_dict("list") == {"prompt": ["a red"], "score": [2.0]}
+    assert predict(["a red"]).columns.tolist()[1:10] == list(TARGETS)
+
+
+def test_a_predictor_says_name_targets_and_size():
+    assert repr(Predictor.from_pretrained("nqc")) == "<MeasurePredictor nqc: score; no weights>"
+    said = repr(Predictor.from_pretrained("static"))
+    assert "static: glide_hbpp, sdxl_hbpp" in said and "MB of weights" in said
+
+
+@pytest.mark.realdata
+def test_directions_are_those_of_validation(read_split, nltk_data, real_data, monkeypatch):
+    """Two of the three means agree at p < .01 and none disagrees, else it is unknown."""
+    from scipy.stats import pearsonr
+
+    from pqpp_models import expand_predictors
+
+    captions = real_data / "captions" / "coco_val2014_captions.txt"
+    monkeypatch.setenv("PQPP_COLLECTION", str(captions))
+    prompts, scores = read_split("validation")
+    means = [scores[:, TARGETS.index(f"mean_{one}")] for one in ("hbpp", "p10", "rr")]
+    for name in expand_predictors("linguistic,pre_retrieval"):
+        predictor = Predictor.from_pretrained(name)
+        found = predictor.predict(prompts)[:, 0]
+        tests = [pearsonr(found, true) for true in means]
+        signs = [np.sign(one.statistic) for one in tests if one.pvalue < 0.01]
+        agreed = len(signs) >= 2 and len(set(signs)) == 1
+        expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agreed else "unknown"
+        assert predictor.higher == expected, (name, tests)
