@@ -22,7 +22,8 @@ _EPILOG = """examples:
   pqpp predict "a red cat" --predictor n_words
 
 A supervised predictor answers in the targets' own units: HBPP -1 to 2, P@10 and RR 0 to 1, higher
-is better. An unsupervised one gives its own value for each target: only the order means something.
+is better. A training-free one gives its own score, and says whether a higher one means easier or
+harder prompts: only the order means something. A blank prompt keeps its row and gets no prediction.
 
 A predictor that knows how near a prompt is to those that it was trained on marks the prompts that
 are far from all of them; in files, the columns `distance` and `far` say so.
@@ -81,9 +82,17 @@ def run(options: argparse.Namespace) -> None:
     asked = prompts if predictor.inputs == "text" else rows
     progress = len(prompts) > 20_000 and sys.stderr.isatty()
     found = predicted_columns(predictor, asked, options.targets, options.uncertainty, progress)
+    blank = sum(not prompt.strip() for prompt in prompts)
+    if blank:
+        print(
+            f"pqpp: note: {blank} of {len(prompts)} prompts are blank and get no prediction",
+            file=sys.stderr,
+        )
     if style not in ("table", "markdown"):
-        found = _beside(given, found)
-    emit(format_answers(style, found), options.output)
+        emit(format_answers(style, _beside(given, found)), options.output)
+        return
+    direction = f"\n\n{predictor.direction}" if predictor.one_score else ""
+    emit(format_answers(style, found) + direction, options.output)
 
 
 def _asked(options: argparse.Namespace, typed: bool) -> tuple[dict, list[str], Any]:
@@ -220,7 +229,9 @@ def _table(style: str, columns: dict) -> str:
     return f"{text}\n\n{FAR_NOTE}" if any(far) else text
 
 
-def _cell(value: float, deviation: float | None) -> str:
+def _cell(value: float | None, deviation: float | None) -> str:
+    if value is None:
+        return "–"
     return f"{value:.3f}" if deviation is None else f"{value:.3f} ± {deviation:.3f}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ from pqpp_models.prompts import read_prompts
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 
 def predict(
@@ -59,7 +62,7 @@ def predicted_columns(
     uncertainty: bool = False,
     progress: bool = False,
 ) -> dict[str, Sequence[Any]]:
-    """Return what `predict` puts into a table, as a mapping of columns.
+    """Return what `predict` puts into a table, as a mapping of columns; None where it is unknown.
 
     Example:
         >>> static = Predictor.from_pretrained("static")
@@ -76,12 +79,17 @@ def predicted_columns(
                 f"{predictor.name} does not know how sure it is; leave the uncertainty out, or use "
                 "a predictor that does, like static"
             )
-        values = predictor.predict(rows, chosen, progress)
-        return columns | dict(zip(chosen, values.T.tolist(), strict=True))
+        return columns | _by_name(chosen, predictor.predict(rows, chosen, progress))
     found = predictor.predict_with_uncertainty(columns["prompt"], chosen, progress)
-    columns |= dict(zip(chosen, found.values.T.tolist(), strict=True))
+    columns |= _by_name(chosen, found.values)
     if uncertainty:
-        names = [f"{target}_deviation" for target in chosen]
-        columns |= dict(zip(names, found.deviations.T.tolist(), strict=True))
-    far = predictor.is_far(found.distance).tolist()
-    return {**columns, "distance": found.distance.tolist(), "far": far}
+        columns |= _by_name([f"{target}_deviation" for target in chosen], found.deviations)
+    columns |= _by_name(["distance"], found.distance[:, None])
+    return {**columns, "far": predictor.is_far(found.distance).tolist()}
+
+
+def _by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
+    """Return columns by their names, None where a value is unknown, as files have it."""
+    columns = values.T.tolist()
+    known = ([None if math.isnan(value) else value for value in column] for column in columns)
+    return dict(zip(names, known, strict=True))

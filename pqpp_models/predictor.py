@@ -75,6 +75,19 @@ class Predictor(ABC):
         return f"<{type(self).__name__} {self.name}: {targets}; {self.size}>"
 
     @property
+    def direction(self) -> str:
+        """What a higher prediction means, in words.
+
+        >>> Predictor.from_pretrained("n_words").direction
+        'a higher score means a harder prompt'
+        """
+        if self.higher not in ("easier", "harder"):
+            return "whether a higher score means an easier or a harder prompt is not known"
+        return (
+            f"a higher score means {'an easier' if self.higher == 'easier' else 'a harder'} prompt"
+        )
+
+    @property
     def size(self) -> str:
         """How large it is, in words.
 

@@ -98,6 +98,7 @@ class MeasurePredictor(Predictor):
             "predictors/measure",
             title=self.name,
             measure=self.measure,
+            direction=self.direction,
             licence=evidence.licence if evidence else "apache-2.0",
             options=self.options,
             holds=evidence.told(self.evidence) if evidence else "nothing but these settings",

@@ -112,7 +112,7 @@ def test_prompts_of_a_dataset_with_images(clip, archive, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert [row["prompt"] for row in found] == [row["prompt"] for row in rows]
     expected = Predictor.from_pretrained(clip).predict(rows, "mean_hbpp")[:, 0]
-    assert [row["mean_hbpp"] for row in found] == pytest.approx(expected.tolist(), abs=1e-6)
+    assert [row["mean_hbpp_predicted"] for row in found] == pytest.approx(expected, abs=1e-6)
 
 
 def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):

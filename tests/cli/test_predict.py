@@ -115,6 +115,32 @@ def test_standard_input_and_dash(tmp_path):
     assert piped == dashed
 
 
+def test_a_measure_prints_one_score_and_its_direction(tmp_path):
+    words = ("predict", "a red cat", "--predictor", "mean_word_length")
+    for target in ((), ("--target", "mean_hbpp,mean_rr")):
+        done = run_pqpp(*words, *target, cwd=tmp_path)
+        header, _, row, blank, note = done.stdout.splitlines()
+        assert header.split() == ["prompt", "score"] and row.split()[-1] == "2.333"
+        assert blank == "" and note.startswith("whether a higher score means an easier or")
+    done = run_pqpp(*words, "--format", "json", cwd=tmp_path)
+    assert json.loads(done.stdout) == [{"prompt": "a red cat", "score": pytest.approx(7 / 3)}]
+
+
+@pytest.mark.parametrize("predictor", ["static", "mean_word_length"])
+def test_a_blank_prompt_keeps_its_row_and_is_counted(tmp_path, predictor):
+    (tmp_path / "p.csv").write_text('id,prompt\n1,a cat\n2," "\n3,a dog\n')
+    words = ("predict", "--file", "p.csv", "--predictor", predictor)
+    done = run_pqpp(*words, "--format", "csv", cwd=tmp_path)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    column = "score" if predictor != "static" else "mean_rr"
+    assert [row["id"] for row in rows] == ["1", "2", "3"]
+    assert [bool(row[column]) for row in rows] == [True, False, True]
+    assert "note: 1 of 3 prompts are blank and get no prediction" in done.stderr
+    done = run_pqpp(*words, "--format", "json", cwd=tmp_path)
+    assert json.loads(done.stdout)[1][column] is None
+    assert "–" in run_pqpp(*words, cwd=tmp_path).stdout.splitlines()[3]
+
+
 def test_prompts_that_are_far_are_marked(tmp_path):
     near, far = PROMPTS[0], FAR
     assert uncertain([near, far])[1].tolist() == [False, True]

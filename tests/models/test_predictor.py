@@ -46,7 +46,11 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
     assert predictor.is_far(found.distance).tolist() == [False] * 5
     np.testing.assert_array_equal(found.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
     columns = predicted_columns(predictor, MIXED, "mean_rr")
-    assert np.isnan(columns["mean_rr"][1]) and columns["far"][1] is False
+    assert (
+        columns["mean_rr"][1] is None
+        and columns["distance"][1] is None
+        and columns["far"][1] is False
+    )
 
 
 def test_blank_rows_with_more_than_a_prompt():
