@@ -39,8 +39,7 @@ class RidgePredictor(CalibratedPredictor):
     """Predicts any targets by a ridge head, fitted by `pqpp_models.text.ridge.fitting.fit`.
 
     Predictions are in each target's own units and within its limits. How a prompt is typed
-    (capitals, blanks, Unicode forms, marks at its end) changes nothing; a blank prompt is predicted
-    like one unknown word.
+    (capitals, blanks, Unicode forms, marks at its end) changes nothing.
 
     Args:
         encoder: gives the layers and the points; saved with the head.

@@ -35,7 +35,7 @@ class StaticPredictor(CalibratedPredictor):
     """Predicts performance from a prompt's word pieces by a small convolutional network.
 
     Predictions are in each target's own units and clipped to its range. A prediction does not
-    depend on the prompts beside it. A blank prompt is predicted like one unknown word.
+    depend on the prompts beside it.
 
     Args:
         tokens: splits prompts into word pieces.

@@ -151,7 +151,7 @@ def test_it_learns_what_words_say(ridge):
     assert training["cross_validation"]["match_rate"]["spearman"] > 0.8
     low, high = ridge.predict(["a red cat on a table", "a brown hydrant on a table"])[:, 0]
     assert low < 0.35 < 0.6 < high
-    found = ridge.predict_with_uncertainty(["a red cat on a table", "qwx zzyv 77", ""])
+    found = ridge.predict_with_uncertainty(["a red cat on a table", "qwx zzyv 77", "?"])
     assert ridge.is_far(found.distance).tolist()[:2] == [False, True]
     assert (found.values >= 0).all() and (found.values <= 1).all()
     assert (found.deviations > 0).all() and (found.deviations <= 0.5).all()
