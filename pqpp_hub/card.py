@@ -22,7 +22,7 @@ class CardError(PqppError):
     """A card has no template, or a fact that its template tells is missing."""
 
 
-def render_card(name: str, **facts: Any) -> str:
+def render_card(name: str, /, **facts: Any) -> str:
     """Fill the card template `hub_cards/<name>.md` with facts.
 
     A value becomes one line of JSON in the YAML front matter, is kept line by line in a fenced
@@ -136,5 +136,5 @@ def _in_block(text: str) -> str:
 
 
 def _in_line(text: str) -> str:
-    text = _INVISIBLE.sub("", " ".join(text.split()))
+    text = _INVISIBLE.sub("", re.sub(r"\s+", " ", text))
     return text.replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

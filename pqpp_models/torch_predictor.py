@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from pqpp_hub.card import render_card
 from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.targets import resolve_targets
+from pqpp_models.targets import resolve_targets, target_range
 
 if TYPE_CHECKING:
     import os
@@ -141,14 +142,39 @@ class TorchPredictor(Predictor):
         return {name: content for name, content in found.items() if name in EXTRA_FILES}
 
     def _card(self) -> str:
-        from pqpp_models.training.card import render_card
-
-        return render_card(self)
+        return fine_tuned_card(self)
 
     @property
     def device(self) -> torch.device:
         """Where the model is."""
         return self.model.device
+
+
+def fine_tuned_card(predictor: Any) -> str:
+    """Return the card of a predictor that a training script made, from its `details`."""
+    details = predictor.details
+    recipe, measured = details.get("recipe", {}), details.get("validation", {})
+    # Older versions called it so.
+    subset = recipe.get("subset", recipe.get("dataset_config"))
+    version = details.get("data", {}).get("version", "0.0.0")
+    names = [name.removesuffix("_kendall") for name in measured if name.endswith("_kendall")]
+    # What is converted for onnxruntime is not what the training pushed.
+    repository = None if predictor.name == "bert_onnx" else details.get("repository")
+    return render_card(
+        f"predictors/{predictor.name}",
+        title=f"pqpp-{predictor.name}",
+        base_model=recipe.get("model") if "/" in str(recipe.get("model")) else None,
+        repository=repository or "OWNER/REPOSITORY",
+        ranges={target: target_range(target) for target in predictor.targets},
+        training=details,
+        recipe=recipe,
+        subset=subset,
+        data_name=" ".join(filter(None, [subset, version if version != "0.0.0" else ""])),
+        scores={
+            name: {kind: measured[f"{name}_{kind}"] for kind in ("pearson", "kendall")}
+            for name in names
+        },
+    )
 
 
 def _import_model(cls: type[TorchPredictor]) -> type[PreTrainedModel]:

@@ -24,6 +24,7 @@ from pqpp_models.checkpoint import CONFIG, EXTRA_FILES, Tensors, write_checkpoin
 from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import resolve_targets, unscale_targets
+from pqpp_models.torch_predictor import fine_tuned_card
 
 GRAPH = "model.onnx"
 _INPUTS = ("input_ids", "attention_mask")
@@ -100,9 +101,7 @@ class OnnxBertPredictor(Predictor):
         return {**self.config, "onnx_sha256": hashlib.sha256(self.graph).hexdigest()}, {}
 
     def _card(self) -> str:
-        from pqpp_models.training.card import render_card
-
-        return render_card(self)
+        return fine_tuned_card(self)
 
     @property
     def details(self) -> dict[str, Any]:

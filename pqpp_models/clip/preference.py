@@ -23,6 +23,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_hub.card import render_card
 from pqpp_models.checkpoint import Tensors
 from pqpp_models.clip.predictor import read_mappings
 from pqpp_models.errors import CheckpointError, MissingResourceError, PredictorError
@@ -170,7 +171,7 @@ class PreferencePredictor(Predictor):
         )
 
     def _card(self) -> str:
-        return f"# {self.name}\n\nSee pqpp_models.clip.preference.\n"
+        return render_card("predictors/preference", name=self.name, weights=self.scorer.weights)
 
 
 class _Embedder:
