@@ -21,6 +21,17 @@ that its prompt has in any of the files. Rows whose model is `reference` are the
 The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
 
+# Of `BuildOptions`, which is not imported until the command runs: default, metavar and help.
+_RULES = {
+    "reference_model": ("reference", "NAME", "the model of the reference images in the judgments"),
+    "min_kappa": (0.41, "X", "least agreement with each of the control group"),
+    "min_reference_share": (0.5, "X", "reference images found highly relevant, over this share"),
+    "best": (3, "N", "annotators a prompt"),
+    "k": (10, "K", "cut-off of the precision"),
+    "min_relevant_votes": (1, "N", "votes that make an image relevant"),
+    "seed": (0, "SEED", "of the split"),
+}
+
 
 def add_parser(subparsers) -> None:
     """Add the command to the parser."""
@@ -39,54 +50,21 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", metavar="DIR", required=True, help="the folder to write")
     add_retired(parser, "--out", "--output")
     parser.add_argument("--name", default="My benchmark", help="of the benchmark, for its card")
-    _add_rules(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_rules(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--reference-model",
-        default="reference",
-        metavar="NAME",
-        help="the model of the reference images in the judgments (default: %(default)s)",
-    )
-    add(
-        "--min-kappa",
-        type=float,
-        default=0.41,
-        metavar="X",
-        help="least agreement with each of the control group (default: %(default)s)",
-    )
-    add(
-        "--min-reference-share",
-        type=float,
-        default=0.5,
-        metavar="X",
-        help="reference images found highly relevant, over this share (default: %(default)s)",
-    )
-    add(
-        "--best",
-        type=int,
-        default=3,
-        metavar="N",
-        help="annotators a prompt (default: %(default)s)",
-    )
-    add("--k", type=int, default=10, help="cut-off of the precision (default: %(default)s)")
-    add(
-        "--min-relevant-votes",
-        type=int,
-        default=1,
-        metavar="N",
-        help="votes that make an image relevant (default: %(default)s)",
-    )
-    add(
+    for rule, (default, metavar, text) in _RULES.items():
+        parser.add_argument(
+            "--" + rule.replace("_", "-"),
+            type=type(default),
+            default=default,
+            metavar=metavar,
+            help=f"{text} (default: %(default)s)",
+        )
+    parser.add_argument(
         "--fractions",
         default="train=0.6,validation=0.2,test=0.2",
         metavar="SPLIT=SHARE,...",
         help="the splits (default: %(default)s)",
     )
-    add("--seed", type=int, default=0, help="of the split (default: %(default)s)")
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -94,20 +72,12 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
     from pqpp_files.write_beside import tidied_when_terminated
 
-    rules = BuildOptions(
-        reference_model=options.reference_model,
-        min_kappa=options.min_kappa,
-        min_reference_share=options.min_reference_share,
-        best=options.best,
-        k=options.k,
-        min_relevant_votes=options.min_relevant_votes,
-        fractions=fractions_of(options.fractions),
-        seed=options.seed,
-    )
+    rules = {name: getattr(options, name) for name in _RULES}
+    rules["fractions"] = fractions_of(options.fractions)
     judgments = options.judgments
     if options.file is not None:
         judgments = given_once(options.file, "--judgments", options.judgments)
-    built = build_benchmark(judgments, options.runs, options.relevance, rules)
+    built = build_benchmark(judgments, options.runs, options.relevance, BuildOptions(**rules))
     with tidied_when_terminated():
         folder = write_benchmark(built, options.output, options.name)
     for split, table in built.splits.items():

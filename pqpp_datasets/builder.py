@@ -1,7 +1,7 @@
 """The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
 
 import logging
-from dataclasses import dataclass, fields
+from dataclasses import make_dataclass
 from pathlib import Path
 
 import datasets
@@ -23,20 +23,8 @@ from pqpp_datasets.sources import release
 logger = logging.getLogger(__name__)
 
 
-@dataclass
-class PqppConfig(datasets.BuilderConfig):
-    """A configuration of the benchmark and the options of one load.
-
-    Attributes:
-        image_dir: PQPP's unpacked image archive; adds `sdxl_images`, `glide_images` and
-            `reference_image`.
-        relevance_rule: How ConQA's votes make an image relevant; see `pqpp_datasets.conqa`.
-        pickapic_dir: A copy of Pick-a-Pic v1 in Parquet; gives RichHF's rows `prompt` and `image`.
-    """
-
-    image_dir: str | None = None
-    relevance_rule: str | None = None
-    pickapic_dir: str | None = None
+class _Configuration(datasets.BuilderConfig):
+    """A configuration of the benchmark and the options of one load."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -45,10 +33,7 @@ class PqppConfig(datasets.BuilderConfig):
 
     def options(self) -> dict[str, object]:
         """Return the options that are set, after checking that the benchmark takes them."""
-        own = {f.name for f in fields(PqppConfig)} - {
-            f.name for f in fields(datasets.BuilderConfig)
-        }
-        given = {name: getattr(self, name) for name in sorted(own) if getattr(self, name)}
+        given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
             raise OptionError(
                 f"data_dir= is not taken by the configuration {self.name!r}, which needs no files"
@@ -78,6 +63,14 @@ class PqppConfig(datasets.BuilderConfig):
         return super().create_config_id(kwargs, custom_features=custom_features)
 
 
+# The options of all benchmarks are fields, None where they are not set.
+OPTIONS = sorted({name for benchmark in BENCHMARKS.values() for name in benchmark.options})
+PqppConfig = make_dataclass(
+    "PqppConfig", [(name, str | None, None) for name in OPTIONS], bases=(_Configuration,)
+)
+PqppConfig.__module__ = __name__  # so that processes find it
+
+
 class Pqpp(datasets.ArrowBasedBuilder):
     """Builds every configuration: finds or downloads the files, reads each split into Arrow."""
 
@@ -104,8 +97,6 @@ class Pqpp(datasets.ArrowBasedBuilder):
         splits = available_splits(benchmark, folder) if folder else list(benchmark.splits)
         if not splits:
             raise MissingFileError(self._nothing_here(folder))
-        for split in splits if folder else ():
-            self._require_files(folder, split)
         return [
             datasets.SplitGenerator(name=split, gen_kwargs=self._arguments(folder, split))
             for split in splits
@@ -125,6 +116,13 @@ class Pqpp(datasets.ArrowBasedBuilder):
 
     def _arguments(self, folder, split) -> dict:
         benchmark = self.config.benchmark
+        missing = missing_files(benchmark, folder, split) if folder else []
+        if missing:
+            raise MissingFileError(
+                f"{missing[0]}: this file of the split {split!r} is missing"
+                + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
+                + "; restore the folder as published"
+            )
         # The library deals the items of a list out to its processes.
         parts = benchmark.parts(folder, split, self.config.options()) if benchmark.parts else [None]
         return {"folder": folder, "split": split, "parts": parts}
@@ -163,15 +161,6 @@ class Pqpp(datasets.ArrowBasedBuilder):
         except DownloadError as error:
             logger.warning("%s: read without what is optional (%s)", benchmark.name, error)
         return folder
-
-    def _require_files(self, folder: Path, split: str) -> None:
-        missing = missing_files(self.config.benchmark, folder, split)
-        if missing:
-            raise MissingFileError(
-                f"{missing[0]}: this file of the split {split!r} is missing"
-                + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
-                + "; restore the folder as published"
-            )
 
     # What the library wraps or words in general terms is said here as what it is.
 

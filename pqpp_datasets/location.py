@@ -3,7 +3,6 @@
 import hashlib
 import logging
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from pqpp_datasets.benchmark import Benchmark
@@ -106,10 +105,6 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
     A file that begins like the published one and is shorter was cut off, maybe at the end of a
     line, where no reader would notice. Any other file may be somebody's own data in the same form.
 
-    Args:
-        benchmark: The configuration.
-        folder: The folder that its files are read from.
-
     Raises:
         DataFileError: If a file is a truncated copy of the published one.
     """
@@ -133,5 +128,5 @@ def _head(file: Path) -> str:
 
 
 def _needed(benchmark: Benchmark, folder: Path) -> set[str]:
-    per_split: Iterable[tuple[str, ...]] = (benchmark.files(folder, s) for s in benchmark.splits)
-    return {path for paths in per_split for path in paths} | set(benchmark.optional_files)
+    per_split = {path for split in benchmark.splits for path in benchmark.files(folder, split)}
+    return per_split | set(benchmark.optional_files)

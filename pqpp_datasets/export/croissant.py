@@ -57,16 +57,13 @@ _CONTEXT = {
 def croissant_of(
     folder: Path, files: Mapping[tuple[str, str], list[Path]], about: Mapping[str, str]
 ) -> dict:
-    """Describe the Parquet files of an exported folder.
+    """Describe the Parquet files of an exported folder, for a file `croissant.json` in it.
 
     Args:
         folder: The folder; files are named relative to it.
         files: (Configuration, split) to its files.
         about: `name`, `description`, `license` (an address), `url`, `citeAs`, `version` and
             `datePublished`.
-
-    Returns:
-        The metadata, for a file `croissant.json` in the folder.
     """
     distribution, record_sets = [], []
     for (config, split), paths in files.items():

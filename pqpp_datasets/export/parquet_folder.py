@@ -99,9 +99,6 @@ def write_split(
         split: Its name; a dot in it becomes a hyphen in the files' names, where no dot may stand.
         tables: The rows, a table at a time; the schema's metadata are kept.
         shard_bytes: A new shard begins when the one at hand holds so many bytes.
-
-    Returns:
-        The files written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []

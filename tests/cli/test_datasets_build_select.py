@@ -211,3 +211,13 @@ def test_select_without_faiss_names_the_remedy(tmp_path, capsys, monkeypatch):
     assert main(command) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "selecting needs faiss; run: pip install" in line
+
+
+def test_rules_of_build_are_those_of_its_options():
+    from pqpp_cli.build import _RULES
+    from pqpp_datasets.own_benchmark import BuildOptions
+
+    plain = BuildOptions()
+    assert {name: getattr(plain, name) for name in _RULES} == {
+        name: default for name, (default, *_) in _RULES.items()
+    }
