@@ -131,7 +131,7 @@ def test_other_inputs_and_lists(tmp_path, compute):
         (["kendall_qpp", "--predictions", "b.json", "--references", "a.csv:x"], "b.json: not JSON"),
         (["kendall_qpp", "--predictions", "no.csv", "--references", "a.csv:x"], "no such file"),
         (["kendall_qpp", "--predictions", "n.parquet", "--references", "a.csv:x"], "no such file"),
-        (["ndcg", "--predictions", "n.run", "--references", "n.qrels"], "No such file"),
+        (["ndcg", "--predictions", "n.run", "--references", "n.qrels"], "n.run: there is no such"),
         (["kendall_qpp", "--predictions", "a.csv:y", "--references", "a.csv:x"], "numbers"),
         (
             ["kendall_qpp", "--predictions", "n.csv", "--references", "n.csv"],

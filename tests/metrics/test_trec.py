@@ -26,7 +26,7 @@ def write(folder, name, text):
 
 def lines_of(judged):
     return [
-        (judged.query_ids[query], document.decode(), value)
+        (judged.query_ids[query], judged.document_ids[document].as_py().decode(), value)
         for query, document, value in zip(
             judged.queries.tolist(), judged.documents.tolist(), judged.values.tolist(), strict=True
         )
@@ -42,6 +42,7 @@ def lines_of(judged):
         lambda text: text.replace(" ", "\t"),
         lambda text: text.replace(" ", "   ").replace("\n", "  \n") + "\n\n",
         lambda text: "  " + text,
+        lambda text: text.replace(" 2", " +2"),
     ],
 )
 def test_layouts(tmp_path, change):
@@ -85,6 +86,8 @@ def test_ids_of_any_length_and_script(tmp_path):
         ("q Q0 d1 1 3 t\nq Q0 d2 2 3\nq Q0 d3 3 1 t extra\n", "line 2: 5 columns"),
         ("q Q0 d1 1 3 t\n\nq Q0 d2 2 3 t\n", "line 2: 0 columns"),
         ("q Q0 d1 1 3 t\nq Q0 d2 2 high t\n", "line 2: the score is 'high'"),
+        ("q Q0 d1  3 t\n", "line 1: 5 columns"),
+        ("q Q0 d1 1 NA t\n", "line 1: the score is 'NA'"),
         ("q Q0 d1 1 nan t\n", "line 1: the score is 'nan'"),
         ("q Q0 d1 1 3 t\nq Q0 d2 1 inf t\n", "line 2: the score is 'inf'"),
         ("q Q0 d1 1 1_000 t\n", "line 1: the score is '1_000'"),
@@ -186,3 +189,9 @@ def test_pytrec_eval(tmp_path_factory, collection):
     for name, values in ours.items():
         theirs = [expected[query][name] for query in found.query_ids]
         np.testing.assert_allclose(values, theirs, atol=1e-12, err_msg=name)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    for read in (trec.read_run, trec.read_qrels):
+        with pytest.raises(MetricInputError, match=r"none\.run: there is no such file"):
+            read(tmp_path / "none.run")
