@@ -42,7 +42,7 @@ class Table:
 
     def __getitem__(self, name: str) -> list:
         if name not in self.columns:
-            raise _no_column(self.path, [name], list(self.columns), self._remedy)
+            raise _no_column(self._source, [name], list(self.columns), self._remedy)
         return self.columns[name]
 
     def place_of(self, row: int) -> str:
@@ -129,7 +129,7 @@ def read_table(
     if columns is not None:
         missing = [name for name in columns if name not in found]
         if missing:
-            raise _no_column(str(path), missing, source.names, remedy)
+            raise _no_column(source, missing, source.names, remedy)
     return Table(str(path), found, source, remedy)
 
 
@@ -203,9 +203,12 @@ def _gathered(source: Format, new: Any, as_written: bool = False) -> dict[str, A
     return found
 
 
-def _no_column(path: str, missing: Sequence[str], names: Sequence[str], remedy: str) -> FileError:
-    known = ", ".join(names)[:200] or "none"
-    return FileError(f"{path}: no column {', '.join(map(repr, missing))} among {known}; {remedy}")
+def _no_column(
+    source: Format, missing: Sequence[str], names: Sequence[str], remedy: str
+) -> FileError:
+    where = f"{source.path}, line 1" if isinstance(source, Separated) else source.path
+    known = ", ".join(n if n.isprintable() else ascii(n) for n in names)[:200] or "none"
+    return FileError(f"{where}: no column {', '.join(map(repr, missing))} among {known}; {remedy}")
 
 
 def _typed(cells: Sequence[str]) -> list:
