@@ -1,17 +1,18 @@
-"""Strict reading of JSON files: what is damaged is named with its line, nothing is repaired."""
+"""Strict reading of published JSON and text: what is damaged is named, nothing is repaired."""
 
-import json
 from pathlib import Path
+from typing import Any
 
-from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.errors import MissingFileError
+from pqpp_datasets.tables import not_as_published
+from pqpp_files.errors import FileError
+from pqpp_files.json_values import text_of, value_parser
+
+_PARSE = value_parser(refuse_constants=True)
 
 
 def read_text(path: Path) -> str:
     """Return a file's text, UTF-8 with or without a byte order mark.
-
-    Args:
-        path: The file.
 
     Raises:
         MissingFileError: If there is no such file.
@@ -19,19 +20,14 @@ def read_text(path: Path) -> str:
     """
     if not path.is_file():
         raise MissingFileError(f"{path}: there is no such file; give the published folder")
-    data = path.read_bytes()
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataFileError(f"{path}, line {line}: not UTF-8 ({error.reason}); {REMEDY}") from None
+        return text_of(path.read_bytes(), str(path))
+    except FileError as error:
+        raise not_as_published(error) from None
 
 
-def read_json(path: Path):
+def read_json(path: Path) -> Any:
     """Return what a JSON file holds; a key that stands twice in one object is refused.
-
-    Args:
-        path: The file.
 
     Raises:
         MissingFileError: If there is no such file.
@@ -47,7 +43,7 @@ def read_json(path: Path):
     return parse_json(read_text(path), str(path))
 
 
-def parse_json(text: str, name: str, line: int = 1):
+def parse_json(text: str, name: str, line: int = 1) -> Any:
     """Return what a JSON text holds.
 
     Args:
@@ -59,26 +55,6 @@ def parse_json(text: str, name: str, line: int = 1):
         DataFileError: If it is no JSON or a key stands twice in one object.
     """
     try:
-        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        where = f"{name}, line {line + error.lineno - 1}, column {error.colno}"
-        raise DataFileError(f"{where}: no valid JSON ({error.msg}); {REMEDY}") from None
-    except (_RefusedError, RecursionError) as error:
-        raise DataFileError(f"{name}, line {line} on: {error}; {REMEDY}") from None
-
-
-class _RefusedError(Exception):
-    """Text that Python's parser would take although it has no one meaning."""
-
-
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
-    found: dict = {}
-    for key, value in pairs:
-        if key in found:
-            raise _RefusedError(f"the key {key!r} stands twice in one object")
-        found[key] = value
-    return found
-
-
-def _no_constant(name: str):
-    raise _RefusedError(f"{name} is no JSON number")
+        return _PARSE(text.encode(), name, line)
+    except FileError as error:
+        raise not_as_published(error) from None

@@ -66,6 +66,11 @@ class Column:
         return number
 
 
+def not_as_published(error: FileError) -> DataFileError:
+    """Return a reader's error with the remedy of a published file in the place of its own."""
+    return DataFileError(f"{str(error).rpartition('; ')[0] or error}; {REMEDY}")
+
+
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     r"""Read the named columns of a CSV file, all cells present and in range.
 
@@ -92,7 +97,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     try:
         table = read_table(path, list(columns), remedy=REMEDY)
     except FileError as error:
-        raise DataFileError(f"{str(error).removesuffix(f'; {REMEDY}')}; {REMEDY}") from None
+        raise not_as_published(error) from None
     if not len(table):
         raise DataFileError(f"{path}, line 2: no row follows the header; {REMEDY}")
     known: dict[str, dict] = {}

@@ -11,8 +11,6 @@ import csv
 import gzip
 import io
 import itertools
-import json
-import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError
+from pqpp_files.json_values import value_parser
 
 Block = tuple[int, dict[str, Sequence[Any]]]
 SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
 _ROWS = 256  # few enough to stay in the cache of the processor
 _BOM = b"\xef\xbb\xbf"
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Format:
@@ -221,13 +219,13 @@ class JsonLines(Format):
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
-        parse = decoder(as_written)
+        parse = value_parser(as_written)
         with self._explained():
             for lines in _batches(line for _, line in self._numbered()):
                 # All at once is quick; a line that is no value of its own changes their number.
                 try:
-                    records = _parsed(b"[" + b",".join(lines) + b"]", parse)
-                except ValueError:
+                    records = parse(b"[" + b",".join(lines) + b"]", "", 0)
+                except FileError:
                     records = []
                 if len(records) != len(lines):
                     raise self._first_fault(parse)
@@ -247,19 +245,10 @@ class JsonLines(Format):
     def _first_fault(self, parse: Callable) -> FileError:
         for number, line in self._numbered():
             try:
-                _parsed(line, parse)
-            except ValueError as error:
-                return self._fault(f"{self.path}, line {number}", error)
+                parse(line, str(self.path), number)
+            except FileError as error:
+                return error
         return FileError(f"{self.path}: not JSON, a value a line; correct it")
-
-    def _fault(self, where: str, error: ValueError) -> FileError:
-        if isinstance(error, UnicodeDecodeError):
-            return FileError(f"{where}: not UTF-8 ({error.reason}); convert the file")
-        reason = str(error)[:150]
-        if isinstance(error, json.JSONDecodeError):
-            line = f"line {error.lineno}, " if self.row_is == "record" else ""
-            reason = f"{error.msg}, {line}column {error.colno}"
-        return FileError(f"{where}: not JSON ({reason}); correct it")
 
     def _columns(self, records: list[Any]) -> Block:
         """Turn records into columns; a key that a record lacks is None there."""
@@ -297,13 +286,10 @@ class Json(JsonLines):
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
         with self._explained(), self._bytes() as file:
-            content = file.read().removeprefix(_BOM).rstrip()
-        if not content.strip():
+            content = file.read()
+        if not content.removeprefix(_BOM).strip():
             raise FileError(f"{self.path}: the file is empty; give a JSON list")
-        try:
-            records = _parsed(content, decoder(as_written))
-        except ValueError as error:
-            raise self._fault(f"{self.path}", error) from None
+        records = value_parser(as_written)(content, str(self.path), 1)
         if not isinstance(records, list) or not records:
             raise FileError(f"{self.path}: a list of values or of objects is needed")
         yield self._columns(records)
@@ -367,40 +353,6 @@ def _cells_of(column: Any) -> list[Any]:
     column = column.dictionary_encode()
     known = column.dictionary.to_pylist()
     return [None if code is None else known[code] for code in column.indices.to_pylist()]
-
-
-def decoder(as_written: bool) -> Callable:
-    """Return a parser of one JSON value, `(text, 0) -> (value, end)`."""
-    numbers = {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}
-    return json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats).scan_once
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r:.60} stands twice in one object")
-    return found
-
-
-def _parsed(line: bytes, parse: Callable) -> Any:
-    text = line.decode("utf-8")
-    start = len(text) - len(text.lstrip())
-    try:
-        value, end = parse(text, start)
-    except StopIteration as error:
-        raise json.JSONDecodeError("a value is missing", text, error.value) from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    if end != len(text):
-        raise json.JSONDecodeError("more than one value", text, end)
-    if _SURROGATE.search(line):
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise ValueError("half of a surrogate pair, which is no text") from None
-    return value
 
 
 def _batches(items: Iterator) -> Iterator[list]:

@@ -166,7 +166,7 @@ FAULTS = {
     "none.json": (b"[]", "a list of values or of objects is needed"),
     "object.json": (b'{"a": 1}', "a list of values or of objects is needed"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
-    "cut.json": (b'[1,\n{"a": 2', "not JSON .*line 2, column"),
+    "cut.json": (b'[1,\n{"a": 2', "line 2: not JSON .*column"),
     "surplus.jsonl": (b'{"a": 1}\n\n{"a": 2} 3\n', "line 3: not JSON .more than one value, col"),
     "comma.jsonl": (b'{"a": 1},{"a": 3}\n{"a": 2}\n', "line 1: not JSON .more than one value"),
     "cut.jsonl": (b'{"a": 1}\n{"a": \n', "line 2: not JSON"),
