@@ -79,7 +79,7 @@ def place_of(folder: Path, name: str) -> Path:
 
 def measure(folder: Path, name: str) -> dict:
     """Return a trained model's number of weights and its figures on the test scenes."""
-    from pqpp_feedback.rahf.bench.evaluation import evaluate, predict_split, truth_of
+    from pqpp_feedback.rahf.bench.evaluation import feedback_figures, predict_split, truth_of
     from pqpp_feedback.rahf.examples import Examples, load_split
     from pqpp_feedback.rahf.feedback import FeedbackModel
 
@@ -88,7 +88,7 @@ def measure(folder: Path, name: str) -> dict:
     model = FeedbackModel.from_pretrained(place_of(folder, name) / "model", device="cpu")
     size = model.model.config.heatmap_size
     examples = Examples(table, model.processor, size, blind=RUNS[name])
-    figures = evaluate(predict_split(model, examples), truth_of(examples))
+    figures = feedback_figures(predict_split(model, examples), truth_of(examples))
     images = [examples.decoded(row)[0] for row in range(len(examples))]
     judged = model.judge(images, examples.prompts)
     figures["keywords"]["best_f1"] = best_f1(judged, examples.labels)

@@ -40,13 +40,12 @@ def run(options: argparse.Namespace) -> None:
     import datasets
     import transformers.utils.logging
 
-    from pqpp_cli.bench import FORMATS
     from pqpp_cli.errors import CommandError
     from pqpp_cli.options import names_of
     from pqpp_cli.output import emit, format_of
     from pqpp_datasets.richhf.richhf import SPLITS
     from pqpp_feedback.rahf.bench.experiments import bench_richhf
-    from pqpp_feedback.rahf.bench.tables import format_tables, published
+    from pqpp_feedback.rahf.bench.tables import STYLES, format_tables, published
     from pqpp_files.check_output import check_output
 
     if options.split not in SPLITS:
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
             f"--split {options.split}: richhf has {', '.join(SPLITS)}; use one of them"
         )
     # Before hours of work, not behind them.
-    style = format_of(options, FORMATS)
+    style = format_of(options, STYLES)
     if options.output is not None:
         check_output(options.output)
     if not sys.stderr.isatty():

@@ -3,7 +3,7 @@
 Called as `pqpp_models.registration` is; importing this module imports no model.
 """
 
-from pqpp_models.registration import Registration
+from pqpp_models.registration import Registration, deferred
 
 TASK = "rich-human-feedback"
 
@@ -30,13 +30,6 @@ def register() -> None:
 def patch(module) -> None:
     """Register what belongs to an imported module; idempotent."""
     if module.__name__ == "pqpp_models.hub":
-        module.register_kind("rahf", _check_rahf)
+        module.register_kind("rahf", deferred("pqpp_feedback.rahf.feedback:checked_files"))
     else:
         _ours.patch(module)
-
-
-def _check_rahf(folder):
-    from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
-
-    FeedbackModel.from_pretrained(folder, device="cpu")
-    return FILES

@@ -112,6 +112,11 @@ class _Deferred(type):
         return _load(cls._pqpp_path)(*args, **kwargs)
 
 
+def deferred(path):
+    """Return what stands for "module:Class" until it is called."""
+    return _Deferred.of(path)
+
+
 def _load(path):
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)

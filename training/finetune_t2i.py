@@ -5,6 +5,7 @@ The set is a folder with images and metadata.jsonl, as `pqpp_feedback.rahf.uses.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,31 +19,34 @@ with script_imports("finetune_t2i"):
         FILES,
         DenoisingModel,
         Images,
-        fingerprint,
         held_out_loss,
         load_pipeline,
     )
     from pqpp_files.check_output import check_output_folder
+    from pqpp_hub.card import render_card
     from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.card import describe_run
     from pqpp_models.training.loop import Task, make_accelerator, train
     from pqpp_models.training.options import OptimisationOptions, RecipeError, option
     from pqpp_models.training.publish import refuse_finished
 
 EXAMPLES = """\
-  accelerate launch training/finetune_t2i.py --data_dir chosen \\
+  accelerate launch training/finetune_t2i.py --image-dir chosen \\
       --model stable-diffusion-v1-5/stable-diffusion-v1-5
-  python training/finetune_t2i.py --data_dir chosen --model my_pipeline --lora_rank 16"""
+  python training/finetune_t2i.py --image-dir chosen --model my_pipeline --lora-rank 16"""
 
 
 @dataclass(kw_only=True)
 class LoraRecipe(OptimisationOptions):
     """What a text-to-image model is fine-tuned by."""
 
+    RETIRED: ClassVar = {"data_dir": "image_dir"}
+
     model: str = option(
         "stable-diffusion-v1-5/stable-diffusion-v1-5", "pipeline, Stable Diffusion or XL"
     )
     output_dir: str = option("runs/t2i")
-    data_dir: str | None = option(None, "folder of chosen images", required=True, decides=False)
+    image_dir: str | None = option(None, "folder of chosen images", required=True, decides=False)
     max_train_rows: int | None = option(None, "use only the first images", above=0)
     resolution: int = option(512, "pixels along a side, a multiple of 8", above=0)
     lora_rank: int = option(4, "rank of the adapters", above=0)
@@ -67,7 +71,7 @@ class LoraRecipe(OptimisationOptions):
 def held_out_count(recipe: LoraRecipe, images: int) -> int:
     """Return how many images choose the epoch: the recipe's share, one at least, never all."""
     if images < 2:
-        raise RecipeError(f"{recipe.data_dir} holds {images} image(s); 2 or more are needed")
+        raise RecipeError(f"{recipe.image_dir} holds {images} image(s); 2 or more are needed")
     return min(max(1, round(recipe.held_out * images)), images - 1)
 
 
@@ -76,7 +80,7 @@ def finetune(recipe: LoraRecipe):
     folder = Path(recipe.output_dir) / "lora"
     check_output_folder(folder, FILES)
     refuse_finished(folder, recipe)
-    pictures = read_folder(recipe.data_dir)[: recipe.max_train_rows]
+    pictures = read_folder(recipe.image_dir)[: recipe.max_train_rows]
     n = held_out_count(recipe, len(pictures))
     accelerator = make_accelerator(recipe)
     pipe = load_pipeline(recipe.model)
@@ -96,13 +100,15 @@ def finetune(recipe: LoraRecipe):
         collate=images.collate,
         evaluate=evaluate,
         head="none",
-        identity={"images": fingerprint(images)},
+        identity={"images": images.fingerprint()},
         primary="negative_loss",
         shown=("negative_loss",),
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:
-        task.model.save_adapters(folder)
+        data = {"training": len(images) - n, "held out": n, "SHA-256": images.fingerprint()}
+        told = describe_run(recipe, data, progress, accelerator.num_processes)
+        task.model.save_adapters(folder, render_card("feedback/lora", details=told))
         print(f"saved in {folder}; use it by pipe.load_lora_weights({str(folder)!r})")
     accelerator.wait_for_everyone()
     return progress

@@ -9,7 +9,13 @@ with script_imports("train_rahf"):
     from accelerate.utils import gather_object
     from transformers import AutoImageProcessor, AutoTokenizer, ViTImageProcessor
 
-    from pqpp_feedback.rahf.bench.evaluation import evaluate, join, predict_rows, summary, truth_of
+    from pqpp_feedback.rahf.bench.evaluation import (
+        feedback_figures,
+        join,
+        predict_rows,
+        summary,
+        truth_of,
+    )
     from pqpp_feedback.rahf.configuration_rahf import RahfConfig
     from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
     from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
@@ -119,7 +125,7 @@ def evaluation_on(examples: Examples):
         rank, world = accelerator.process_index, accelerator.num_processes
         rows = list(range(rank, len(examples), world))
         parts = gather_object([(rows, predict_rows(feedback, examples, rows))])
-        return summary(evaluate(join(parts), truth))
+        return summary(feedback_figures(join(parts), truth))
 
     return evaluate_model
 

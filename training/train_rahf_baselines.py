@@ -10,7 +10,7 @@ from pqpp_models.training.script import run_script, script_imports
 
 with script_imports("train_rahf_baselines"):
     from pqpp_feedback.rahf.bench.baselines import BASELINES, TrainedBaseline
-    from pqpp_feedback.rahf.bench.evaluation import evaluate, truth_of
+    from pqpp_feedback.rahf.bench.evaluation import feedback_figures, truth_of
     from pqpp_feedback.rahf.bench.tables import format_tables, tables
     from pqpp_feedback.rahf.examples import describe_data, load_split
     from pqpp_files.write_beside import write_whole
@@ -65,7 +65,7 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
     truth = truth_of(held_out)
 
     def evaluate_model(model, accelerator):
-        figures = evaluate(baseline.predict(held_out, recipe.batch_size), truth)
+        figures = feedback_figures(baseline.predict(held_out, recipe.batch_size), truth)
         known = {k: v for k, v in figures["scores"].items() if k.endswith("plcc")}
         if "implausibility_heatmap" in figures:
             known["implausibility_cc"] = figures["implausibility_heatmap"]["cc"]
@@ -90,7 +90,7 @@ def train_baseline(recipe: BaselineRecipe, training, validation):
         run = describe_run(recipe, told["data"], progress, accelerator.num_processes)
         card = render_card("feedback/baseline", kind=recipe.baseline, details={**told, **run})
         baseline.save_pretrained(folder, card)
-        figures = evaluate(baseline.predict(held_out, recipe.batch_size), truth)
+        figures = feedback_figures(baseline.predict(held_out, recipe.batch_size), truth)
         path = Path(recipe.output_dir) / "figures.json"
         write_whole(path, json.dumps(figures, indent=1))
         print(f"saved in {folder}")

@@ -97,7 +97,7 @@ def convert(
 
     # A model saved from several devices puts `module.` before each name.
     weights = {name.removeprefix("module."): value for name, value in weights.items()}
-    config = read_config(weights, vision_heads, text_fields, vision_fields)
+    config = config_of(weights, vision_heads, text_fields, vision_fields)
     model = RahfForRichFeedback(config).eval()
     _load(model, renamed(weights))
     return model
@@ -140,7 +140,7 @@ def _load(model: RahfForRichFeedback, found: Mapping[str, torch.Tensor]) -> None
     model.load_state_dict(full)
 
 
-def read_config(
+def config_of(
     weights: Mapping[str, torch.Tensor],
     vision_heads: int | None,
     text_fields: Mapping[str, Any] | None,

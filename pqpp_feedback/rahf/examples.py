@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.augmentation import augment
 from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES, check_choice
-from pqpp_feedback.rahf.words import split_words
+from pqpp_feedback.rahf.words import prompt_words
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 from pqpp_models.pretrained import why_not_loaded
@@ -203,7 +203,7 @@ class Examples:
         self.prompt_dropout = prompt_dropout
         self.prompts = [shown_prompt(prompt, blind, processor) for prompt in table["prompt"][:]]
         self.labels = [
-            labels if len(labels) == len(split_words(prompt)) else None
+            labels if len(labels) == len(prompt_words(prompt)) else None
             for labels, prompt in zip(table["token_labels"][:], table["prompt"][:], strict=True)
         ]
         columns = [table[name][:] for name in SCORES]
@@ -220,7 +220,7 @@ class Examples:
 
     def lengths(self) -> list[int]:
         """Return the number of words of each prompt."""
-        return [len(split_words(prompt)) for prompt in self.prompts]
+        return [len(prompt_words(prompt)) for prompt in self.prompts]
 
     def decoded(self, index: int) -> tuple[Any, ...]:
         """Return the image and the two maps of a row as PIL images."""
@@ -287,7 +287,7 @@ def shown_prompt(prompt: str, blind: str, processor: Any) -> str:
     if blind != "prompt":
         return prompt
     unknown = processor.tokenizer.unk_token or processor.tokenizer.pad_token
-    return " ".join([unknown] * len(split_words(prompt)))
+    return " ".join([unknown] * len(prompt_words(prompt)))
 
 
 def map_array(image: Any, size: int) -> NDArray[np.float32]:

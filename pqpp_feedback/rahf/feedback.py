@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_feedback.rahf.words import Word, split_words
+from pqpp_feedback.rahf.words import Word, prompt_words
 from pqpp_files.extras import needing
 from pqpp_files.write_beside import whole_folder
 from pqpp_models.checkpoint import CARD
@@ -208,7 +208,7 @@ class FeedbackModel:
         heatmaps = found.heatmaps.float().cpu().numpy()
         scores = found.scores.double().cpu().numpy()
         for row, prompt in enumerate(prompts):
-            words = split_words(prompt)
+            words = prompt_words(prompt)
             unseen = [float("nan")] * (len(words) - len(marked[row]))
             yield Feedback(
                 prompt=prompt,
@@ -218,6 +218,12 @@ class FeedbackModel:
                 probabilities=[*marked[row], *unseen],
                 threshold=self.threshold,
             )
+
+
+def checked_files(folder: Path) -> tuple[str, ...]:
+    """Load a folder's model, to be sure that it can be, and return what may be pushed of it."""
+    FeedbackModel.from_pretrained(folder, device="cpu")
+    return FILES
 
 
 def check_threshold(threshold: float) -> None:

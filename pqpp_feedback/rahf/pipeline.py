@@ -80,7 +80,9 @@ class RichHumanFeedbackPipeline(Pipeline):
         self.feedback.threshold = {**self._forward_params, **forward}.get("threshold", 0.5)
         judged = self.feedback.judge(images, [row["prompt"] for row in rows], size)
         tinted = {**self._postprocess_params, **after}.get("overlays", False)
-        found = [described(one, image, tinted) for one, image in zip(judged, images, strict=True)]
+        found = [
+            plain_values(one, image, tinted) for one, image in zip(judged, images, strict=True)
+        ]
         return found[0] if single else found
 
     # The three steps of transformers' own loop, for those who call them one by one.
@@ -110,7 +112,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         self, model_outputs: dict[str, Any], overlays: bool = False, **_: Any
     ) -> dict[str, Any]:
         """Return what the pipeline returns for an image."""
-        return described(model_outputs["judged"], model_outputs["image"], overlays)
+        return plain_values(model_outputs["judged"], model_outputs["image"], overlays)
 
 
 def _checked(inputs: Any) -> list[Mapping[str, Any]]:
@@ -130,7 +132,7 @@ def _checked(inputs: Any) -> list[Mapping[str, Any]]:
     return rows
 
 
-def described(judged: Feedback, image: Any, overlays: bool) -> dict[str, Any]:
+def plain_values(judged: Feedback, image: Any, overlays: bool) -> dict[str, Any]:
     """Return a judgment as plain values and pictures."""
     pairs = zip(judged.words, judged.probabilities, judged.misaligned, strict=True)
     found: dict[str, Any] = {

@@ -11,7 +11,7 @@ import numpy as np
 from transformers import BatchFeature, ProcessorMixin
 
 from pqpp_feedback.rahf.outputs import TASKS, VARIANTS, check_choice
-from pqpp_feedback.rahf.words import SUFFIX, split_words
+from pqpp_feedback.rahf.words import SUFFIX, prompt_words
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 
@@ -72,7 +72,7 @@ class RahfProcessor(ProcessorMixin):
     def word_ids(self, prompt: str) -> list[list[int]]:
         """Return the tokens of each word; no word is without one."""
         found = []
-        for word in split_words(prompt):
+        for word in prompt_words(prompt):
             if word.text not in self._known:
                 if len(self._known) > 100_000:
                     self._known.clear()
@@ -101,7 +101,7 @@ class RahfProcessor(ProcessorMixin):
         Raises:
             PredictorError: There are not as many labels as words.
         """
-        words = split_words(prompt)
+        words = prompt_words(prompt)
         if len(labels) != len(words):
             raise PredictorError(
                 f"{len(labels)} labels for the {len(words)} words of {prompt!r:.80}; give one each"

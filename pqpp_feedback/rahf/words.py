@@ -28,11 +28,11 @@ class Word:
     end: int
 
 
-def split_words(prompt: str) -> list[Word]:
+def prompt_words(prompt: str) -> list[Word]:
     """Return the words of a prompt; `prompt[word.start : word.end] == word.text`.
 
     Example:
-        >>> [word.text for word in split_words('A cat, a "red" cat.')]
+        >>> [word.text for word in prompt_words('A cat, a "red" cat.')]
         ['A', 'cat', 'a', 'red', 'cat']
     """
     return [Word(m.group(), m.start(), m.end()) for m in TOKEN.finditer(prompt)]
@@ -45,7 +45,7 @@ def rewrite(prompt: str, labels: Sequence[int]) -> str:
         >>> rewrite("a yellow cat", [1, 0, 1])
         'a yellow_0 cat'
     """
-    words = split_words(prompt)
+    words = prompt_words(prompt)
     return " ".join(
         word.text + SUFFIX * (not label) for word, label in zip(words, labels, strict=True)
     )
@@ -64,10 +64,10 @@ def read_rewritten(text: str, prompt: str) -> list[bool]:
         >>> read_rewritten("red_0 cat and a red cat", "a red cat and a red cat")
         [False, True, False, False, False, False, False]
     """
-    written = [word.text for word in split_words(text)]
+    written = [word.text for word in prompt_words(text)]
     marks = [len(one) > len(SUFFIX) and one.endswith(SUFFIX) for one in written]
     plain = [one.removesuffix(SUFFIX).casefold() for one in written]
-    words = [word.text.casefold() for word in split_words(prompt)]
+    words = [word.text.casefold() for word in prompt_words(prompt)]
     found = [False] * len(words)
     matcher = difflib.SequenceMatcher(None, words, plain, autojunk=False)
     for kind, first, last, begin, end in matcher.get_opcodes():

@@ -90,8 +90,9 @@ def _name_of(kind: type, key: Any, word: str | None = None) -> str:
     if name in names:
         return name
     said = shown(word or name).strip("'")
-    if name in _RETIRED:
-        raise RecipeError(f"`{said}` is now `{_RETIRED[name]}`")
+    retired = _RETIRED | getattr(kind, "RETIRED", {})
+    if name in retired:
+        raise RecipeError(f"`{said}` is now `{retired[name]}`")
     close = difflib.get_close_matches(name[:80], names, n=1)
     hint = f"did you mean `{close[0]}`?" if close else "see --help"
     raise RecipeError(f"a recipe has no `{said}`; {hint}")

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoProcessor
 
-from pqpp_feedback.rahf.bench.evaluation import Predictions
+from pqpp_feedback.rahf.bench.evaluation import PredictedSplit
 from pqpp_feedback.rahf.examples import Examples
 from pqpp_feedback.rahf.modeling_rahf import RahfOutput, squared_error
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
@@ -317,7 +317,7 @@ class TrainedBaseline:
         return Examples(table, self.inputs, self.heatmap_size, **options)
 
     @torch.inference_mode()
-    def predict(self, examples: Examples, batch_size: int) -> Predictions:
+    def predict(self, examples: Examples, batch_size: int) -> PredictedSplit:
         """Return what the baseline says about a split, whatever mode its model is in."""
         was_training = self.model.training
         self.model.eval()
@@ -330,9 +330,9 @@ class TrainedBaseline:
             self.model.train(was_training)
         scores, maps = zip(*found, strict=True)
         if maps[0] is None:
-            return Predictions(scores=np.concatenate(scores))
+            return PredictedSplit(scores=np.concatenate(scores))
         named = zip(HEATMAPS, np.concatenate(maps).swapaxes(0, 1), strict=True)
-        return Predictions(scores=np.concatenate(scores), **dict(named))
+        return PredictedSplit(scores=np.concatenate(scores), **dict(named))
 
     def _predict_batch(self, examples: Examples, rows: range) -> tuple[Any, Any]:
         device = next(self.model.parameters()).device

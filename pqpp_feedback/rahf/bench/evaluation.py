@@ -17,7 +17,7 @@ KEYWORD_COLUMNS = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True)
-class Predictions:
+class PredictedSplit:
     """What some model says about a split; a part that it does not predict is None.
 
     Attributes:
@@ -51,7 +51,7 @@ class Truth:
     labels: Sequence[Sequence[int] | None]
 
 
-def evaluate(predictions: Predictions, truth: Truth) -> dict[str, dict[str, float]]:
+def feedback_figures(predictions: PredictedSplit, truth: Truth) -> dict[str, dict[str, float]]:
     """Return the figures of the four tables that the predictions allow.
 
     Heatmaps follow the authors' conventions (`richhf`); keywords are counted over the words of all
@@ -122,7 +122,7 @@ def predict_rows(
         batch_size: Images at once.
 
     Returns:
-        One mapping a row with the fields of `Predictions`, for `join`.
+        One mapping a row with the fields of `PredictedSplit`, for `join`.
     """
     found = []
     for start in range(0, len(rows), batch_size):
@@ -136,18 +136,18 @@ def predict_rows(
     return found
 
 
-def join(parts: Sequence[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]) -> Predictions:
+def join(parts: Sequence[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]) -> PredictedSplit:
     """Put rows that were judged in parts in order: their numbers, and what `predict_rows` gave."""
     by_row = {row: one for rows, found in parts for row, one in zip(rows, found, strict=True)}
     ordered = [by_row[row] for row in sorted(by_row)]
-    return Predictions(
+    return PredictedSplit(
         scores=np.array([one["scores"] for one in ordered]),
         **{name: np.stack([one[name] for one in ordered]) for name in HEATMAPS},
         misaligned=[one["misaligned"] for one in ordered],
     )
 
 
-def predict_split(model: Any, examples: Any, batch_size: int = 32) -> Predictions:
+def predict_split(model: Any, examples: Any, batch_size: int = 32) -> PredictedSplit:
     """Judge the rows of a split; see `predict_rows`."""
     rows = range(len(examples))
     return join([(rows, predict_rows(model, examples, rows, batch_size))])

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pqpp_feedback.rahf.bench.evaluation import (
-    Predictions,
+    PredictedSplit,
     Truth,
-    evaluate,
+    feedback_figures,
     predict_split,
     score_figures,
     truth_of,
@@ -70,17 +70,17 @@ def bench_richhf(
 
 
 def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:
-    """Evaluate a RAHF model or a trained baseline on the rows of a split; see `evaluate`."""
+    """Evaluate a RAHF model or a trained baseline on the rows of a split."""
     from pqpp_feedback.rahf.bench.baselines import TrainedBaseline
 
     if TrainedBaseline.is_saved_in(name):
         baseline = TrainedBaseline.from_pretrained(name)
         baseline.model.to(_device())
         examples = baseline.examples(table)
-        return evaluate(baseline.predict(examples, batch_size), truth_of(examples))
+        return feedback_figures(baseline.predict(examples, batch_size), truth_of(examples))
     model = FeedbackModel.from_pretrained(name)
     examples = Examples(table, model.processor, model.model.config.heatmap_size)
-    return evaluate(predict_split(model, examples, batch_size), truth_of(examples))
+    return feedback_figures(predict_split(model, examples, batch_size), truth_of(examples))
 
 
 def _device() -> str:
@@ -116,10 +116,10 @@ def clip_baselines(
     people = np.array([table[column][:] for column in SCORES], dtype=np.float64).T
     # Only the misalignment heatmap is judged: the other map and the words are never looked at.
     truth = Truth(people, np.stack(true), np.stack(true), [None] * len(true))
-    gradient = Predictions(misalignment=np.concatenate(predicted))
+    gradient = PredictedSplit(misalignment=np.concatenate(predicted))
     return {
         f"CLIP similarity ({name})": {"scores": score_figures(scores, people)},
-        f"CLIP gradient ({name})": evaluate(gradient, truth),
+        f"CLIP gradient ({name})": feedback_figures(gradient, truth),
     }
 
 

@@ -39,7 +39,7 @@ def tables(
     """Put measured figures beside the published ones.
 
     Args:
-        found: Name of a model to what `evaluation.evaluate` returned for it.
+        found: Name of a model to what `evaluation.feedback_figures` returned for it.
         with_published: Whether the published rows are wanted.
         data: What the figures were measured on.
 

@@ -14,12 +14,14 @@ from torch.nn import functional
 from transformers.utils import ModelOutput
 
 from pqpp_feedback.rahf.gallery import Picture
+from pqpp_files.extras import needing
 from pqpp_files.write_beside import whole_folder
-from pqpp_models.errors import CheckpointError, MissingResourceError
+from pqpp_models.checkpoint import CARD
+from pqpp_models.errors import CheckpointError
 from pqpp_models.images.pairs import open_image
 from pqpp_models.pretrained import loading
 
-FILES = ("pytorch_lora_weights.safetensors",)
+FILES = ("pytorch_lora_weights.safetensors", CARD)
 """What a folder of adapters holds."""
 
 _ATTENTION = ["to_q", "to_k", "to_v", "to_out.0"]
@@ -35,16 +37,16 @@ def load_pipeline(name_or_path: str) -> Any:
             Stable Diffusion XL there are a second encoder and tokenizer.
 
     Raises:
-        MissingResourceError: diffusers is not installed.
+        MissingExtraError: diffusers is not installed.
         CheckpointError: There is no such pipeline, or it is of another kind.
     """
-    try:
+    with needing("fine-tuning", "apps"):
         from diffusers import DiffusionPipeline
-    except ImportError:
-        raise MissingResourceError("fine-tuning needs diffusers; install pqpp[apps]") from None
     remedy = "give a folder or OWNER/REPOSITORY of a diffusers pipeline"
     with loading(f"{name_or_path} holds no usable pipeline", remedy, name_or_path):
-        pipe = DiffusionPipeline.from_pretrained(name_or_path, use_safetensors=True)
+        pipe = DiffusionPipeline.from_pretrained(
+            name_or_path, use_safetensors=True, trust_remote_code=False
+        )
     second = getattr(pipe, "text_encoder_2", None) is not None
     for part in (*_PARTS, *(("tokenizer_2",) if second else ())):
         if getattr(pipe, part, None) is None:
@@ -63,12 +65,9 @@ def load_pipeline(name_or_path: str) -> Any:
 
 
 class DenoisingModel(nn.Module):
-    """A pipeline's denoising network with adapters that learn; all else is frozen.
+    """A pipeline's denoising network with adapters of a rank and a scale (alpha) that learn.
 
-    Args:
-        pipe: From `load_pipeline`.
-        rank: Rank of the adapters.
-        alpha: Their scale.
+    All else of the pipeline, which comes from `load_pipeline`, is frozen.
     """
 
     def __init__(self, pipe: Any, rank: int, alpha: int) -> None:
@@ -97,7 +96,7 @@ class DenoisingModel(nn.Module):
             pixel_values: `(batch, 3, height, width)` in -1 .. 1.
             input_ids: `(batch, length)`, the prompts.
             input_ids_2: The same by the second tokenizer, where there is one.
-            time_ids: What `encode_prompts` takes, where there is one.
+            time_ids: `(batch, 6)`, as `time_ids_of` gives them, for XL.
         """
         with torch.no_grad():
             latents = self.vae.encode(pixel_values).latent_dist.sample()
@@ -120,11 +119,7 @@ class DenoisingModel(nn.Module):
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Return what the denoising network is told: the states, and what XL is told beside.
 
-        Args:
-            input_ids: `(batch, length)`.
-            input_ids_2: The same by the second tokenizer.
-            time_ids: `(batch, 6)`: height and width of an image as it was, the upper and left
-                edge of what was cut out of it once scaled, and its height and width now.
+        Arguments as of `forward`; `time_ids` has the six numbers of `time_ids_of` an image.
         """
         if self.text_encoder_2 is None:
             return self.text_encoder(input_ids)[0], {}
@@ -143,14 +138,13 @@ class DenoisingModel(nn.Module):
             return self.noising.get_velocity(latents, noise, times)
         return latents if kind == "sample" else noise
 
-    def save_adapters(self, folder: Path) -> Path:
-        """Write the adapters as `load_lora_weights` of the pipeline reads them.
+    def save_adapters(self, folder: Path, card: str) -> Path:
+        """Write the adapters as `load_lora_weights` of the pipeline reads them, and their card.
 
-        Args:
-            folder: Where to; older adapters there are replaced, whole or not at all.
+        Older adapters in the folder are replaced, whole or not at all.
 
         Raises:
-            CheckpointError: The folder holds other things.
+            FileError: The folder holds other things.
         """
         from peft.utils import get_peft_model_state_dict
 
@@ -159,6 +153,7 @@ class DenoisingModel(nn.Module):
             self.pipe_class.save_lora_weights(
                 beside, unet_lora_layers=layers, safe_serialization=True
             )
+            (beside / CARD).write_text(card, encoding="utf-8")
         return folder
 
 
@@ -178,6 +173,13 @@ class Images:
 
     def __len__(self) -> int:
         return len(self.pictures)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the files and prompts, in order."""
+        digest = hashlib.sha256()
+        for one in self.pictures:
+            digest.update(one.prompt.encode() + b"\0" + one.path.read_bytes())
+        return digest.hexdigest()
 
     def collate(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         """Return some images and prompts as what the model takes; images are cut to squares."""
@@ -222,14 +224,6 @@ def time_ids_of(size: tuple[int, int], resolution: int) -> list[int]:
     scale = resolution / min(size)
     edges = (round((high * scale - resolution) / 2), round((wide * scale - resolution) / 2))
     return [high, wide, *edges, resolution, resolution]
-
-
-def fingerprint(images: Images) -> str:
-    """Return the SHA-256 of the files and prompts, in order."""
-    digest = hashlib.sha256()
-    for one in images.pictures:
-        digest.update(one.prompt.encode() + b"\0" + one.path.read_bytes())
-    return digest.hexdigest()
 
 
 @torch.no_grad()

@@ -94,7 +94,7 @@ class ScoreGradient:
         """Return the score of each sample; gradients flow through."""
         images = self.decode(samples).to(self.model.device, self.model.dtype)
         size = self.model.config.image_size
-        pixels = prepared(images, self.processor.image_processor, size)
+        pixels = as_pixel_values(images, self.processor.image_processor, size)
         tokens = {k: v.expand(len(pixels), *v.shape[1:]) for k, v in self.tokens.items()}
         return self.model(pixel_values=pixels, **tokens).scores[:, self.column]
 
@@ -126,7 +126,7 @@ def decoded(pipe: Any, samples: torch.Tensor) -> torch.Tensor:
     return ((samples.float() + 1) / 2).clamp(0, 1)
 
 
-def prepared(images: torch.Tensor, image_processor: Any, size: int) -> torch.Tensor:
+def as_pixel_values(images: torch.Tensor, image_processor: Any, size: int) -> torch.Tensor:
     """Return images in 0 .. 1 as `pixel_values`, as the image processor would; gradients flow."""
     if images.shape[1] == 1:
         images = images.expand(-1, 3, -1, -1)

@@ -61,8 +61,13 @@ def test_baselines_are_trained_saved_and_benched(baseline, scenes, tmp_path):
     assert progress.step == 4 and "plausibility_plcc" in figures["scores"]
     assert ("implausibility_heatmap" in figures) == (baseline == "resnet")
     folder = tmp_path / "run" / "model"
-    assert not {one.suffix for one in folder.iterdir()} - {".json", ".safetensors"}
+    assert not {one.suffix for one in folder.iterdir()} - {".json", ".safetensors", ".md"}
     assert str(tmp_path) not in (folder / "baseline.json").read_text()
+    card = (folder / "README.md").read_text()
+    assert "`baseline`: " + baseline in card and "plausibility_plcc" in card
+    assert str(tmp_path) not in card
+    with pytest.raises(PredictorError, match="holds a finished model; add --overwrite"):
+        script.train_baseline(recipe, *splits)
     # What was saved says on the same split what the trained one said.
     found = bench_richhf([str(folder)], "validation", *data)
     heatmaps = [f"{name}_heatmap" for name in ("implausibility", "misalignment")]

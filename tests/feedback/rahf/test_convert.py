@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers", reason="RAHF needs transforme
 from torch.nn import functional  # noqa: E402
 
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
-from pqpp_feedback.rahf.convert_rahf import convert, read_config, read_weights  # noqa: E402
+from pqpp_feedback.rahf.convert_rahf import config_of, convert, read_weights  # noqa: E402
 from pqpp_models import CheckpointError  # noqa: E402
 
 C, GRID, PATCH, HEADS = 16, 8, 4, 2
@@ -197,7 +197,7 @@ def test_the_published_sizes_are_recognised():
     shapes |= layout(768, 1024, 24, (768, 384), deconvs, score_sizes, (512, 128))
     # One number in each place: shapes without the memory.
     weights = {name: torch.zeros(1).expand(*shape) for name, shape in shapes.items()}
-    config = read_config(weights, None, None, None)
+    config = config_of(weights, None, None, None)
     assert (config.grid_size, config.heatmap_size, config.score_map_size) == (24, 384, 24)
     vision, text = config.vision_config, config.text_config
     sizes = vision.num_hidden_layers, vision.num_attention_heads, vision.image_size

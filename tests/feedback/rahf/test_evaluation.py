@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pqpp_feedback.rahf.bench.evaluation import (
-    Predictions,
+    PredictedSplit,
     Truth,
-    evaluate,
+    feedback_figures,
     keyword_figures,
     summary,
 )
@@ -28,8 +28,8 @@ def truth():
 
 def test_perfect_predictions_have_perfect_figures(truth):
     marks = [[False, True], [True], [True, False, False]]
-    same = Predictions(truth.scores, truth.implausibility, truth.misalignment, marks)
-    found = evaluate(same, truth)
+    same = PredictedSplit(truth.scores, truth.implausibility, truth.misalignment, marks)
+    found = feedback_figures(same, truth)
     assert list(found) == ["scores", "implausibility_heatmap", "misalignment_heatmap", "keywords"]
     assert list(found["scores"].values()) == pytest.approx([1.0] * 8)
     figures = found["implausibility_heatmap"]
@@ -46,7 +46,7 @@ def test_keywords_are_counted_over_all_words_without_those_that_do_not_fit():
 def test_scores_that_are_not_predicted_are_left_out(truth):
     only = np.full_like(truth.scores, np.nan)
     only[:, 1] = [0.3, 0.2, 0.9]
-    found = evaluate(Predictions(scores=only), truth)
+    found = feedback_figures(PredictedSplit(scores=only), truth)
     assert set(found["scores"]) == {"alignment_plcc", "alignment_srcc"}
     x, y = only[:, 1], truth.scores[:, 1]
     assert found["scores"]["alignment_plcc"] == pytest.approx(np.corrcoef(x, y)[0, 1])
@@ -54,7 +54,7 @@ def test_scores_that_are_not_predicted_are_left_out(truth):
 
 
 def test_published_figures_stand_beside_ours(truth):
-    found = evaluate(Predictions(scores=truth.scores), truth)
+    found = feedback_figures(PredictedSplit(scores=truth.scores), truth)
     result = tables({"mine": found})
     assert list(result) == list(published()["tables"])
     names = [row["name"] for row in result["scores"]["rows"]]
@@ -72,7 +72,7 @@ def test_published_figures_stand_beside_ours(truth):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_each_format_has_the_four_tables(style, truth):
-    own = {"own_model": evaluate(Predictions(scores=truth.scores), truth)}
+    own = {"own_model": feedback_figures(PredictedSplit(scores=truth.scores), truth)}
     text = format_tables(style, tables(own))
     assert "0.739" in text and text.endswith("\n")
     if style == "json":
@@ -103,7 +103,7 @@ def test_the_published_rows_can_be_left_out_and_styles_are_checked():
 def test_a_constant_prediction_has_no_correlation(constant):
     # The mean of a hundred times .1 is not .1 in floating point.
     true = np.random.default_rng(0).random((100, 4))
-    found = evaluate(Predictions(scores=np.full((100, 4), constant)), Truth(true, None, None, []))[
-        "scores"
-    ]
+    found = feedback_figures(
+        PredictedSplit(scores=np.full((100, 4), constant)), Truth(true, None, None, [])
+    )["scores"]
     assert len(found) == 8 and all(np.isnan(value) for value in found.values())

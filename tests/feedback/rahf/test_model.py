@@ -11,7 +11,7 @@ from support.tiny_rahf import PROMPTS, tiny_feedback, tiny_processor  # noqa: E4
 from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback  # noqa: E402
 from pqpp_feedback.rahf.outputs import KEYWORD_TASK, TASKS, VARIANTS  # noqa: E402
-from pqpp_feedback.rahf.words import read_rewritten, split_words  # noqa: E402
+from pqpp_feedback.rahf.words import prompt_words, read_rewritten  # noqa: E402
 from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_models import CheckpointError, PredictorError  # noqa: E402
 
@@ -276,7 +276,7 @@ def test_the_free_rewriting_is_read_too(variant):
     texts = feedback.rewrite([IMAGE] * 3, PROMPTS, batch_size=2)
     assert len(texts) == 3
     for text, prompt in zip(texts, PROMPTS, strict=True):
-        assert len(read_rewritten(text, prompt)) == len(split_words(prompt))
+        assert len(read_rewritten(text, prompt)) == len(prompt_words(prompt))
     with pytest.raises(PredictorError, match=r"1 image\(s\) and 0 prompt\(s\)"):
         feedback.rewrite([IMAGE], [])
 

@@ -40,8 +40,14 @@ def test_options_without_a_use_are_refused(kind, option, value):
         build_recipe(kind, {option: value})
 
 
+def test_the_folder_of_images_has_another_name_now():
+    kind = load_script("finetune_t2i").LoraRecipe
+    with pytest.raises(RecipeError, match="`data_dir` is now `image_dir`"):
+        build_recipe(kind, {"data_dir": "chosen"})
+
+
 def test_the_defaults_are_taken(kind):
-    needed = {"data_dir": "chosen"} if kind.__name__ == "LoraRecipe" else {}
+    needed = {"image_dir": "chosen"} if kind.__name__ == "LoraRecipe" else {}
     assert build_recipe(kind, needed) == kind(**needed)
 
 
@@ -133,7 +139,7 @@ def test_what_is_not_pushed_has_no_repository(option):
 )
 def test_some_images_are_left_to_learn_from(images, share, held_out):
     script = load_script("finetune_t2i")
-    recipe = script.LoraRecipe(data_dir="set", held_out=share)
+    recipe = script.LoraRecipe(image_dir="set", held_out=share)
     assert script.held_out_count(recipe, images) == held_out
 
 
@@ -141,7 +147,7 @@ def test_some_images_are_left_to_learn_from(images, share, held_out):
 def test_one_image_is_too_few(images):
     script = load_script("finetune_t2i")
     with pytest.raises(RecipeError, match=rf"holds {images} image\(s\); 2 or more are needed"):
-        script.held_out_count(script.LoraRecipe(data_dir="set"), images)
+        script.held_out_count(script.LoraRecipe(image_dir="set"), images)
 
 
 def test_damaged_images_are_told_before_the_pipeline_is_loaded(tmp_path):
@@ -151,7 +157,7 @@ def test_damaged_images_are_told_before_the_pipeline_is_loaded(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.png").write_text("no image")
         (tmp_path / f"{name}.txt").write_text("a cat")
-    recipe = script.LoraRecipe(data_dir=str(tmp_path), model=str(tmp_path / "none"))
+    recipe = script.LoraRecipe(image_dir=str(tmp_path), model=str(tmp_path / "none"))
     with pytest.raises(PredictorError, match=r"the image .*a\.png could not be read"):
         script.finetune(recipe)
 
@@ -165,7 +171,7 @@ def test_foreign_files_are_refused_before_the_training(tmp_path):
         module, folder = load_script(script), tmp_path / script / place
         folder.mkdir(parents=True)
         (folder / "notes.txt").write_text("mine")
-        more = {"data_dir": str(tmp_path)} if script == "finetune_t2i" else {}
+        more = {"image_dir": str(tmp_path)} if script == "finetune_t2i" else {}
         if more:
             pytest.importorskip("peft", reason="fine-tuning needs peft")
         recipe = getattr(module, KINDS[script])(output_dir=str(folder.parent), **more)

@@ -1,5 +1,6 @@
 """What is done with feedback: pipeline, pictures, gallery, inpainting, selection, guidance."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -19,6 +20,7 @@ from pqpp_feedback.rahf.gallery import (  # noqa: E402
     render_gallery,
 )
 from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
+from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_models import PredictorError  # noqa: E402
 
 
@@ -317,7 +319,7 @@ def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
     chosen = write_finetuning_set(select_best(feedback, candidates, threshold=0), tmp_path / "set")
     script = load_script("finetune_t2i")
     recipe = script.LoraRecipe(
-        data_dir=str(chosen),
+        image_dir=str(chosen),
         model=str(saved),
         output_dir=str(tmp_path / "run"),
         resolution=32,
@@ -327,13 +329,18 @@ def test_selection_and_fine_tuning_run_end_to_end(feedback, kind, tmp_path):
     )
     progress = script.finetune(recipe)
     assert progress.step == 3 and len(progress.history) == 3
-    written = list((tmp_path / "run" / "lora").iterdir())
-    assert [one.suffix for one in written] == [".safetensors"]
+    written = {one.suffix: one for one in (tmp_path / "run" / "lora").iterdir()}
+    assert set(written) == {".safetensors", ".md"}
+    card = written[".md"].read_text()
+    assert 'base_model: "pipe"' in card and "rank 4" in card and str(tmp_path) not in card
+    with pytest.raises(PredictorError, match="holds a finished model; add --overwrite"):
+        script.finetune(recipe)
+    assert script.finetune(dataclasses.replace(recipe, overwrite=True)).step == 3
     before = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
     pipe.load_lora_weights(tmp_path / "run" / "lora")
     after = pipe(PROMPTS[0], generator=torch.Generator().manual_seed(0), **options).images[0]
     (tmp_path / "run" / "lora" / "notes.txt").write_text("mine")
-    with pytest.raises(PredictorError, match=r"holds other things \(notes.txt\)"):
+    with pytest.raises(FileError, match=r"holds other things \(notes.txt\)"):
         script.finetune(recipe)
     assert (tmp_path / "run" / "lora" / "notes.txt").read_text() == "mine"
     assert np.abs(np.asarray(before, float) - np.asarray(after, float)).max() > 0

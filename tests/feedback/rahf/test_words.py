@@ -2,7 +2,7 @@
 
 import pytest
 
-from pqpp_feedback.rahf.words import MarkedPath, read_rewritten, rewrite, split_words
+from pqpp_feedback.rahf.words import MarkedPath, prompt_words, read_rewritten, rewrite
 from pqpp_metrics.functional.keywords import prompt_tokens
 
 QUIRKS = [
@@ -20,13 +20,13 @@ QUIRKS = [
 
 @pytest.mark.parametrize("prompt", QUIRKS)
 def test_words_are_those_of_the_dataset(prompt):
-    words = split_words(prompt)
+    words = prompt_words(prompt)
     assert [word.text for word in words] == prompt_tokens(prompt)
     assert all(prompt[word.start : word.end] == word.text for word in words)
 
 
 def test_only_the_plain_space_parts_words():
-    words = split_words("a cat\nsitting on a mat")
+    words = prompt_words("a cat\nsitting on a mat")
     assert [word.text for word in words] == ["a", "cat\nsitting", "on", "a", "mat"]
 
 
@@ -94,7 +94,7 @@ def processor(request):
 class TestProcessor:
     @pytest.mark.parametrize("prompt", QUIRKS)
     def test_every_word_has_tokens_of_its_own(self, processor, prompt):
-        ids, words = processor.word_ids(prompt), split_words(prompt)
+        ids, words = processor.word_ids(prompt), prompt_words(prompt)
         assert len(ids) == len(words) and all(ids)
         assert processor.kept_word_ids(prompt) == ids
         assert processor.input_ids(prompt)[:-1] == [token for word in ids for token in word]
