@@ -14,15 +14,9 @@ class DataFileError(BenchmarkError):
 class MissingFileError(BenchmarkError, FileNotFoundError):
     """A file or folder that a benchmark or one of its splits needs is not there."""
 
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
-
 
 class DownloadError(BenchmarkError, OSError):
     """A file could not be downloaded, or what came is not the published file."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
 
 class OptionError(BenchmarkError):

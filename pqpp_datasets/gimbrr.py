@@ -15,7 +15,7 @@ Kept as published, and to be known when rates are computed:
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,55 +44,46 @@ _BOOLEAN = Column("string", values=("True", "False"))
 _ANY_BOOLEAN = Column("string", values=("True", "False"), optional=True)
 _NUMBER = Column("float64", 0, 1000, optional=True)
 _ID = Column("int64", 1, 10**6)
-_LABELS = {
-    "ID": _ID,
-    "Prompt": _TEXT,
-    "Representations": _TEXT,
-    "Auto_assessment": _BOOLEAN,
-    "Task": _TEXT,
-    "Task_specific_label": _ANY_TEXT,
-    "Linked_prompts": _ANY_TEXT,
-    "img2img_instructions": _ANY_TEXT,
+
+# Our column -> theirs, what its cells must hold there, and its type here.
+_PROMPT = {
+    "prompt_id": ("ID", _ID, pa.int64()),
+    "prompt": ("Prompt", _TEXT, pa.string()),
+    "task": ("Task", _TEXT, pa.string()),
+    "representations": ("Representations", _TEXT, pa.list_(pa.string())),
+    "task_specific_label": ("Task_specific_label", _ANY_TEXT, pa.string()),
+    "auto_assessment": ("Auto_assessment", _BOOLEAN, pa.bool_()),
+    "linked_prompts": ("Linked_prompts", _ANY_TEXT, pa.list_(pa.int64())),
 }
-_EXTRA_COLUMNS = {
-    "Object_num": _NUMBER,
-    "Extra_characteristic": _ANY_BOOLEAN,
-    "Num_features": _NUMBER,
-    "Common": _ANY_BOOLEAN,
-    "Num_objects": _NUMBER,
+_DIRECTORY_COLUMNS = {
+    **_PROMPT,
+    "img2img_instructions": ("img2img_instructions", _ANY_TEXT, pa.string()),
 }
-_PROMPT_FIELDS = {
-    "prompt_id": pa.int64(),
-    "prompt": pa.string(),
-    "task": pa.string(),
-    "representations": pa.list_(pa.string()),
-    "task_specific_label": pa.string(),
-    "auto_assessment": pa.bool_(),
-    "linked_prompts": pa.list_(pa.int64()),
+_VARIABLES = {
+    "object_num": ("Object_num", _NUMBER, pa.int64()),
+    "extra_characteristic": ("Extra_characteristic", _ANY_BOOLEAN, pa.bool_()),
+    "num_features": ("Num_features", _NUMBER, pa.int64()),
+    "common": ("Common", _ANY_BOOLEAN, pa.bool_()),
+    "num_objects": ("Num_objects", _NUMBER, pa.int64()),
 }
-_PROMPT_SCHEMA = pa.schema(
-    {
-        **_PROMPT_FIELDS,
-        "img2img_instructions": pa.string(),
-        "object_num": pa.int64(),
-        "extra_characteristic": pa.bool_(),
-        "num_features": pa.int64(),
-        "common": pa.bool_(),
-        "num_objects": pa.int64(),
-    }
-)
-_ANNOTATION_SCHEMA = pa.schema(
-    {
-        "file_name": pa.string(),
-        "model": pa.string(),
-        "matched": pa.bool_(),
-        "duplicated": pa.bool_(),
-        "annotated_prompt": pa.string(),
-        "dashboard_version": pa.string(),
-        "prompt_no": pa.int64(),
-        "task_backup": pa.string(),
-        **_PROMPT_FIELDS,
-    }
+_ANNOTATION = {
+    "file_name": ("File_name", _TEXT, pa.string()),
+    "model": ("Algorithm", Column("string", values=tuple(MODELS.values())), pa.string()),
+    "matched": ("annotation", _BOOLEAN, pa.bool_()),
+    "annotated_prompt": ("Prompt", _TEXT, pa.string()),
+    "dashboard_version": ("Dashboard_version", _TEXT, pa.string()),
+    "prompt_no": ("Prompt_no", _ID, pa.int64()),
+    "task_backup": ("Task_backup", _TEXT, pa.string()),
+}
+
+
+def _schema_of(fields: Mapping[str, tuple]) -> pa.Schema:
+    return pa.schema({name: kind for name, (_, _, kind) in fields.items()})
+
+
+_PROMPT_SCHEMA = _schema_of({**_DIRECTORY_COLUMNS, **_VARIABLES})
+_ANNOTATION_SCHEMA = _schema_of({**_ANNOTATION, **_PROMPT}).insert(
+    3, pa.field("duplicated", pa.bool_())
 )
 
 
@@ -115,64 +106,31 @@ def _below_annotations(folder: Path | None, name: str) -> str:
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of their directory."""
-    directory, extra_path = (folder / path for path in files(folder, split))
+    directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
-    table = read_csv(extra_path, {"ID": _ID, **_EXTRA_COLUMNS})
-    extras = {row["ID"]: row for row in table.to_pylist()}
+    extras = {
+        row.pop("prompt_id"): row
+        for row in _rows_of(variables, {"prompt_id": _PROMPT["prompt_id"], **_VARIABLES})
+    }
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
-            raise DataFileError(f"{extra_path}: no row of the prompt {prompt_id}; {REMEDY}")
-        for name in _EXTRA_COLUMNS:
-            where = f"{extra_path}, prompt {prompt_id}"
-            row[name.lower()] = _as_value(where, extras[prompt_id][name])
+            raise DataFileError(f"{variables}: no row of the prompt {prompt_id}; {REMEDY}")
+        row |= extras[prompt_id]
     return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
-
-
-def _as_value(where: str, cell):
-    """Read a cell of the analyses' variables: whole numbers stand there as `2.0`."""
-    if isinstance(cell, str):
-        return cell == "True"
-    if cell is not None and cell != int(cell):
-        raise DataFileError(f"{where}: {cell} came, a whole number is allowed; {REMEDY}")
-    return None if cell is None else int(cell)
 
 
 def read_annotations(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the annotated images of one model, in the order of the published file."""
     path, directory = (folder / name for name in annotation_files(folder, split))
     prompts = _read_directory(directory)
-    table = read_csv(
-        path,
-        {
-            "File_name": _TEXT,
-            "annotation": _BOOLEAN,
-            "Dashboard_version": _TEXT,
-            "Algorithm": Column("string", values=tuple(MODELS.values())),
-            "ID": _ID,
-            "Prompt": _TEXT,
-            "Prompt_no": _ID,
-            "Task_backup": _TEXT,
-        },
-    )
-    found = [row for row in table.to_pylist() if row["Algorithm"] == MODELS[split]]
-    times = Counter(row["ID"] for row in found)
-    rows = []
-    for row in found:
-        if row["ID"] not in prompts:
-            raise DataFileError(f"{path}: the prompt {row['ID']} is not in {directory}; {REMEDY}")
-        rows.append(
-            {
-                "file_name": row["File_name"],
-                "model": split,
-                "matched": row["annotation"] == "True",
-                "duplicated": times[row["ID"]] > 1,
-                "annotated_prompt": row["Prompt"],
-                "dashboard_version": row["Dashboard_version"],
-                "prompt_no": row["Prompt_no"],
-                "task_backup": row["Task_backup"],
-                **{name: prompts[row["ID"]][name] for name in _PROMPT_FIELDS},
-            }
-        )
+    found = _rows_of(path, {"prompt_id": _PROMPT["prompt_id"], **_ANNOTATION})
+    rows = [row for row in found if row["model"] == MODELS[split]]
+    times = Counter(row["prompt_id"] for row in rows)
+    for row in rows:
+        number = row["prompt_id"]
+        if number not in prompts:
+            raise DataFileError(f"{path}: the prompt {number} is not in {directory}; {REMEDY}")
+        row |= {"model": split, "duplicated": times[number] > 1, **prompts[number]}
     if not rows:
         raise DataFileError(f"{path}: no image of {MODELS[split]} is annotated; {REMEDY}")
     return pa.Table.from_pylist(rows, schema=_ANNOTATION_SCHEMA)
@@ -180,21 +138,10 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
 
 def _read_directory(path: Path) -> dict[int, dict]:
     """Map prompt ids to the columns that the directory has."""
-    table = read_csv(path, _LABELS)
     rows: dict[int, dict] = {}
-    for row in table.to_pylist():
-        if row["ID"] in rows:
-            raise DataFileError(f"{path}: the prompt {row['ID']} stands twice; {REMEDY}")
-        rows[row["ID"]] = {
-            "prompt_id": row["ID"],
-            "prompt": row["Prompt"],
-            "task": row["Task"],
-            "representations": [name.strip() for name in row["Representations"].split(",")],
-            "task_specific_label": row["Task_specific_label"],
-            "auto_assessment": row["Auto_assessment"] == "True",
-            "linked_prompts": _links_of(path, row),
-            "img2img_instructions": row["img2img_instructions"],
-        }
+    for row in _rows_of(path, _DIRECTORY_COLUMNS):
+        if rows.setdefault(row["prompt_id"], row) is not row:
+            raise DataFileError(f"{path}: the prompt {row['prompt_id']} stands twice; {REMEDY}")
     for prompt_id, row in rows.items():
         unknown = [link for link in row["linked_prompts"] if link not in rows]
         if unknown:
@@ -205,14 +152,38 @@ def _read_directory(path: Path) -> dict[int, dict]:
     return rows
 
 
-def _links_of(path: Path, row: Mapping[str, object]) -> list[int]:
-    try:
-        return [int(link) for link in str(row["Linked_prompts"] or "").split(",") if link.strip()]
-    except ValueError:
-        raise DataFileError(
-            f"{path}: Linked_prompts of the prompt {row['ID']} is {row['Linked_prompts']!r:.60}, "
-            f"numbers with commas between are allowed; {REMEDY}"
-        ) from None
+def _rows_of(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
+    """Give the rows of a file under our names, each cell as its type says."""
+    table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
+    for cells in table.to_pylist():
+        row = {}
+        for name, (theirs, _, kind) in fields.items():
+            try:
+                row[name] = _as_type(cells[theirs], kind)
+            except ValueError as error:
+                raise DataFileError(
+                    f"{path}, {theirs} of the prompt {cells['ID']}: {cells[theirs]!r:.60} came, "
+                    f"{error} allowed; {REMEDY}"
+                ) from None
+        yield row
+
+
+def _as_type(cell, kind: pa.DataType):
+    """Return what a cell means: a list has commas between, a whole number may stand as `2.0`."""
+    if pa.types.is_list(kind):
+        parts = [part.strip() for part in (cell or "").split(",")]
+        if kind.value_type == pa.string():
+            return parts
+        if not all(part.isdecimal() for part in parts if part):
+            raise ValueError("numbers with commas between are")
+        return [int(part) for part in parts if part]
+    if pa.types.is_boolean(kind):
+        return None if cell is None else cell == "True"
+    if isinstance(cell, float):
+        if not cell.is_integer():
+            raise ValueError("a whole number is")
+        return int(cell)
+    return cell
 
 
 _COMMON = {

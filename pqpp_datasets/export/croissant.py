@@ -3,6 +3,7 @@
 Format: Croissant 1.0, docs.mlcommons.org/croissant/docs/croissant-spec.html.
 """
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,48 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_files.hashes import sha256_of
-
-_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataBiases": "cr:dataBiases",
-    "dataCollection": "cr:dataCollection",
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "personalSensitiveInformation": "cr:personalSensitiveInformation",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
 
 
 def croissant_of(
@@ -65,6 +24,7 @@ def croissant_of(
         about: `name`, `description`, `license` (an address), `url`, `citeAs`, `version` and
             `datePublished`.
     """
+    context = Path(__file__).with_name("croissant_context.json")
     distribution, record_sets = [], []
     for (config, split), paths in files.items():
         objects = [_file_object(folder, path) for path in paths]
@@ -77,7 +37,7 @@ def croissant_of(
                 {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
             )
     return {
-        "@context": _CONTEXT,
+        "@context": json.loads(context.read_text("utf-8")),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         **about,
