@@ -1,4 +1,4 @@
-"""`pqpp collection`: a collection of captions of one's own, for the predictors that use one."""
+"""`pqpp collection`: let a text ensemble measure prompts against your own captions."""
 
 import argparse
 import sys
@@ -9,8 +9,8 @@ _EPILOG = """examples:
   pqpp predict "a red cat" --predictor my_predictor
 
 How well a query is answered depends on the collection that it is run against. A text ensemble
-(training/train_text_ensemble.py) measures how densely captions lie around a prompt; here they
-become yours instead of MS COCO's. Its training prompts stay.
+(training/train_text_ensemble.py) measures how densely captions lie around a prompt. With these two
+commands it looks at your captions instead of MS COCO's. It keeps its training prompts.
 """
 
 
@@ -18,8 +18,8 @@ def add_parser(subparsers) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "collection",
-        help="make a collection of your own captions, and let a predictor use it",
-        description="Make a collection of captions and let a predictor use it.",
+        help="replace the captions that a text ensemble compares prompts with",
+        description="Encode your own captions, and let a text ensemble use them.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -32,8 +32,8 @@ def _add_build(actions) -> None:
     build = actions.add_parser(
         "build",
         help="encode captions and save their vectors and word counts",
-        description="Encode captions and save their vectors and hashed word counts, never their "
-        "text. Captions that say the same words count once.",
+        description="Encode captions and save their vectors and hashed word counts, but not their "
+        "text. Captions with the same words count once.",
     )
     build.add_argument(
         "captions",
@@ -61,9 +61,9 @@ def _add_build(actions) -> None:
 def _add_attach(actions) -> None:
     attach = actions.add_parser(
         "attach",
-        help="let a text ensemble use a collection",
-        description="Save a text ensemble whose collection is another one. Its labelled captions, "
-        "those of its training prompts, stay; the others are replaced.",
+        help="save a text ensemble that uses a collection",
+        description="Save a copy of a text ensemble that uses this collection. The copy keeps the "
+        "captions that it was trained on; all others are replaced.",
     )
     attach.add_argument("collection", metavar="COLLECTION", help="what `build` saved")
     attach.add_argument("--predictor", metavar="FOLDER", required=True, help="the text ensemble")
@@ -75,7 +75,7 @@ def run_build(options: argparse.Namespace) -> None:
     """Encode the captions and save them."""
     from pqpp_cli.texts import read_texts
     from pqpp_models.checkpoint import check_place
-    from pqpp_models.text.encoded_captions import KIND, EncodedCaptions
+    from pqpp_models.text.collection.encoded import KIND, EncodedCaptions
 
     check_place(options.output, KIND)  # before the encoding
     captions = read_texts(options.captions, options.column)
@@ -91,7 +91,7 @@ def run_attach(options: argparse.Namespace) -> None:
     """Put a collection into a predictor and save that."""
     from pqpp_models import Predictor
     from pqpp_models.checkpoint import check_place
-    from pqpp_models.text.encoded_captions import EncodedCaptions, encoder_of, with_collection
+    from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
 
     predictor = Predictor.from_pretrained(options.predictor)
     encoder_of(predictor)  # refuses those without a collection before much is read
@@ -102,8 +102,8 @@ def run_attach(options: argparse.Namespace) -> None:
     folder = made.save_pretrained(options.output)
     if not 0.5 <= after / before <= 2:
         print(
-            f"pqpp: note: {after:,} captions take the place of {before:,}; densities change with "
-            "the number, so compare predictions with each other, not with the old ones",
+            f"pqpp: note: the collection now has {after:,} captions instead of {before:,}; scores "
+            "depend on that number, so don't compare them with those of the old predictor",
             file=sys.stderr,
         )
     print(f"{after:,} captions, {made.model.collection.labelled:,} of them labelled: {folder}")
@@ -114,7 +114,7 @@ def _encoder(options: argparse.Namespace):
     from pqpp_cli.errors import CommandError
     from pqpp_files.extras import needing
     from pqpp_models import Predictor
-    from pqpp_models.text.encoded_captions import encoder_of
+    from pqpp_models.text.collection.encoded import encoder_of
 
     try:
         layers = [int(part) for part in (options.layers or "").split(",") if part.strip()]

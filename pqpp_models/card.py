@@ -17,29 +17,9 @@ tags:
 ---
 """
 
-ABOUT_UNCERTAIN = """\
-Predicts from a prompt alone how well it will do in text-to-image generation and in text-to-image
-retrieval, how sure that is, and whether the prompt is far from what the predictor knows. HBPP is in
--1 .. 2, P@10 and RR are in 0 .. 1; higher is better. Targets: {targets}.
-"""
-
-ABOUT_OUTSIDE = """\
-For prompts that give instructions, not captions, a gate adds a linear model of what makes an
-instruction hard: numbers, negation, places, text to draw, many things, unknown words, pairs of
-words that no caption holds together. The gate opens for what is short and not written as a
-sentence, a little for all that doesn't end with a full stop, and is closed for other captions.
-"""
-
 PQPP = """\
 Trained on PQPP (Poesina, Costache, Chifu, Mothe and Ionescu, "PQPP: A Joint Benchmark for
 Text-to-Image Prompt and Query Performance Prediction", CVPR 2025)"""
-
-PQPP_AND_COCO = f"""\
-## Sources and licences
-
-{PQPP}, CC BY 4.0,
-https://github.com/Eduard6421/PQPP, and on captions of MS COCO (Lin et al., 2014), CC BY 4.0. The
-weights hold vectors and hashed counts of these captions, not their text"""
 
 
 def head(name: str, about: str, targets: Sequence[str]) -> str:

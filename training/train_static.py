@@ -1,70 +1,72 @@
-r"""Train the static predictor: label captions by a teacher, distil it, calibrate, score, save.
+"""Train the static predictor: label captions by a teacher, distil it, calibrate, score, save.
 
-    python training/train_static.py --recipe training/recipes/static.yaml \
-        --captions captions.txt --geneval evaluation_metadata.jsonl --parti PartiPrompts.tsv
-
-The teacher sees the train split of PQPP and a file of MS COCO captions, one a line. GenEval's
-prompts, with the published rates of its six categories, teach what is hard in an instruction;
-PartiPrompts' have no scores and only widen what the student reads. The validation split, DrawBench
-and GIMBRR are scored at the end. Deterministic for a number of threads; a quarter of an hour
-on two cores.
+The teacher sees the train split and a file of captions of the collection. GenEval's prompts, with
+the published rates of their six categories, teach what is hard in an instruction; PartiPrompts'
+have no scores and only widen what the student reads. The validation split, DrawBench and GIMBRR are
+scored at the end. Deterministic for a number of threads; a quarter of an hour on two cores.
 """
 
-from __future__ import annotations
-
-import argparse
-import csv
 import json
-import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
-from pqpp_models import TARGETS, PredictorError
-from pqpp_models.checkpoint import check_place
-from pqpp_models.text.calibrated import NEAREST
-from pqpp_models.text.collection import Collection, Floats, similarities
-from pqpp_models.text.collection_data import (
-    Benchmark,
-    cached_layer_means,
-    load_benchmark,
-    made_up_prompts,
-    read_captions,
-    read_geneval,
-    read_lines,
-    spaced,
-)
-from pqpp_models.text.encoder.pretrained import check_layers, load_encoder
-from pqpp_models.text.static.evaluation import evaluate
-from pqpp_models.text.static.fitting import (
-    DistilSettings,
-    OutsideSettings,
-    StaticModule,
-    describe_outside,
-    distil,
-    first_points,
-    first_vectors,
-    fit_calibration,
-    outside_of,
-)
-from pqpp_models.text.static.network import SCALE
-from pqpp_models.text.static.predictor import StaticPredictor
-from pqpp_models.text.static.tokens import WordPieces
-from pqpp_models.text.text_ensemble.fitting import FitSettings, Fitted, fit_collection_model
-from pqpp_models.text.words import WordTables
-from pqpp_models.training.arguments import read_yaml, require_names
-from pqpp_models.training.data import reading
-from pqpp_models.training.publish import or_exit
+from pqpp_models.training.script import or_exit, script_imports
 
+with script_imports("train_static"):
+    import torch
+
+    from pqpp_models.bench.calibrated import drawbench_and_gimbrr, evaluate_calibrated
+    from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
+    from pqpp_models.text.collection.collection import Collection
+    from pqpp_models.text.encoder.pretrained import check_layers, load_encoder
+    from pqpp_models.text.static.distillation import (
+        DistilSettings,
+        StaticModule,
+        distil,
+        first_points,
+        first_vectors,
+    )
+    from pqpp_models.text.static.network import SCALE
+    from pqpp_models.text.static.predictor import StaticPredictor
+    from pqpp_models.text.static.word_pieces import WordPieces
+    from pqpp_models.text.training.collection_model import (
+        FitSettings,
+        Fitted,
+        fit_collection_model,
+    )
+    from pqpp_models.text.training.instructions import fit_instruction_model
+    from pqpp_models.text.training.recipe import TextRecipe
+    from pqpp_models.text.training.texts import (
+        cached_layer_means,
+        made_up_prompts,
+        read_captions,
+        read_geneval,
+        read_parti,
+        spaced,
+    )
+    from pqpp_models.text.words import WordTables
+    from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.data import Rows
+    from pqpp_models.training.options import option
+
+EXAMPLES = """\
+  python training/train_static.py --config training/recipes/static.yaml \\
+      --captions captions.txt --geneval evaluation_metadata.jsonl --parti PartiPrompts.tsv"""
 MAX_PIECES = 96
-NEEDED = (
-    *("model", "config", "output", "layers", "collection_captions", "made_up", "seed"),
-    *("teacher", "student", "outside"),
-)
+
+
+@dataclass(kw_only=True)
+class StaticRecipe(TextRecipe):
+    """What the static predictor is trained by."""
+
+    output_dir: str = option("runs/static", "folder to write the predictor to")
+    geneval: str | None = option(None, required=True)
+    parti: str | None = option(None, "PartiPrompts.tsv, for the student to read")
+    made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
+    teacher: FitSettings = option(FitSettings(), "how the teacher is fitted")
+    student: DistilSettings = option(DistilSettings(), "how the network is trained")
 
 
 @dataclass
@@ -72,7 +74,7 @@ class Texts:
     """What is read.
 
     Attributes:
-        train: PQPP's training prompts, the collection's labelled part.
+        train: the training prompts, the collection's labelled part.
         captions: further captions of the collection.
         instructions: GenEval's prompts.
         rates: how often images follow each of them.
@@ -82,7 +84,7 @@ class Texts:
     train: list[str]
     captions: list[str]
     instructions: list[str]
-    rates: NDArray[np.float64]
+    rates: np.ndarray
     others: list[str]
 
     @property
@@ -91,187 +93,111 @@ class Texts:
         return [*self.train, *self.captions, *self.instructions, *self.others]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the training that the command line asks for."""
-    options = parse(arguments)
-    recipe = read_yaml(options.recipe)
-    require_names(recipe, ["model"], options.recipe)
-    recipe["encoder"] = recipe["model"]
-    recipe |= {name: value for name, value in vars(options).items() if value is not None}
-    require_names(recipe, NEEDED, options.recipe)
-    check_place(recipe["output"], StaticPredictor.name)
-    torch.use_deterministic_algorithms(True)
-    with reading("pqpp", "check --config and --data-dir"):
-        benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
-    texts = read_texts(recipe, benchmark)
-    print(f"{len(texts.train)} training prompts, {len(texts.captions)} further captions")
-
-    encoder, tokenizer = load_encoder(recipe["model"])
-    check_layers(encoder, recipe["layers"])
-    names = [piece for piece in tokenizer.get_vocab() if piece.isalpha() and len(piece) > 3]
-    texts.others += made_up_prompts(
-        texts.captions, sorted(names), recipe["made_up"], recipe["seed"]
-    )
-    encoded = cached_layer_means(
-        encoder, tokenizer, texts.all, recipe["layers"], recipe.get("cache")
-    )
-    fitted = fit_teacher(recipe, texts, encoded, benchmark)
-    student = fit_student(recipe, texts, encoded, fitted, encoder, tokenizer)
-    predictor = assemble(recipe, texts, fitted, student, tokenizer, benchmark)
-    predictor.details |= describe(recipe, texts, predictor)
-    predictor.save_pretrained(recipe["output"])
-    saved = StaticPredictor.from_pretrained(recipe["output"])
-    predictor.details["evaluation"] = evaluate(saved, benchmark, recipe)
-    predictor.save_pretrained(recipe["output"])
-    print(json.dumps(predictor.details["evaluation"], indent=1))
-    print(f"saved to {recipe['output']}")
-    return 0
-
-
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line; a flag wins over the recipe."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--recipe", required=True, help="YAML file with the settings")
-    parser.add_argument("--captions", required=True, help="captions of the collection, one a line")
-    parser.add_argument("--geneval", required=True, help="GenEval's evaluation_metadata.jsonl")
-    parser.add_argument("--parti", help="PartiPrompts.tsv, for the student to read")
-    parser.add_argument("--config", help="configuration of the benchmark")
-    parser.add_argument("--data-dir", help="folder of its files, instead of a download")
-    parser.add_argument("--drawbench-dir", help="folder of PQPP v1.1, to score DrawBench")
-    parser.add_argument("--gimbrr-dir", help="folder of GIMBRR, to score it")
-    parser.add_argument("--model", help="the pretrained encoder: name or folder")
-    parser.add_argument("--cache", help="folder that keeps the encoder's states for the next run")
-    parser.add_argument("--output", help="folder to write the predictor to")
-    parser.add_argument("--seed", type=int, help="of everything random")
-    return parser.parse_args(arguments)
-
-
-def read_texts(recipe: dict[str, Any], benchmark: Benchmark) -> Texts:
-    """Read all texts, and make up prompts that are no captions."""
-    known = [*benchmark.train, *benchmark.validation]
-    captions = read_captions(recipe["captions"], known)
-    instructions, rates = read_geneval(recipe["geneval"])
-    others = read_parti(recipe["parti"]) if recipe.get("parti") else []
-    return Texts(benchmark.train, captions, instructions, rates, others)
-
-
-def read_parti(path: str) -> list[str]:
-    """Read PartiPrompts' prompts."""
-    rows = csv.DictReader(read_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
-    if "Prompt" not in (rows.fieldnames or ()):
-        raise PredictorError(f"{path} has no column 'Prompt'; give PartiPrompts.tsv")
-    return [row["Prompt"] for row in rows if row["Prompt"]]
-
-
-def fit_teacher(
-    recipe: dict[str, Any], texts: Texts, encoded: dict[int, Floats], benchmark: Benchmark
-) -> Fitted:
-    """Fit the teacher to the nine targets and to the log number of relevant images."""
+def fit_teacher(recipe: StaticRecipe, texts: Texts, encoded: dict, goals: np.ndarray) -> Fitted:
+    """Fit the teacher to the training prompts and their collection."""
     n, size = len(texts.train), len(texts.train) + len(texts.captions)
     # Evenly spaced captions: the whole collection says little more, and costs as much more time.
-    members = np.r_[np.arange(n), spaced(n, size, recipe["collection_captions"])]
+    members = np.r_[np.arange(n), spaced(n, size, recipe.collection_captions)]
     known = {layer: array[members] for layer, array in encoded.items()}
-    centred = sorted(recipe["layers"])[:-1]
-    collection = Collection.build(known, labelled=n, centred=centred)
-    tables = WordTables.build(texts.all[:size])
-    settings = teacher_settings(recipe)
+    collection = Collection.build(known, n, WordTables.build(texts.all[:size]))
     training = {layer: array[:n] for layer, array in encoded.items()}
     return fit_collection_model(
-        collection, tables, texts.train, training, benchmark.goals, settings, recipe["seed"]
+        collection, texts.train, training, goals, recipe.teacher, recipe.seed
     )
-
-
-def teacher_settings(recipe: dict[str, Any]) -> FitSettings:
-    """Return the teacher's part of the recipe."""
-    given = recipe["teacher"]
-    return FitSettings(**{**given, "kernel_layers": tuple(given["kernel_layers"])})
 
 
 def fit_student(
-    recipe: dict[str, Any],
-    texts: Texts,
-    encoded: dict[int, Floats],
-    fitted: Fitted,
-    encoder: Any,
-    tokenizer: Any,
+    recipe: StaticRecipe, texts: Texts, encoded: dict, fitted: Fitted, encoder, tokens: WordPieces
 ) -> StaticModule:
     """Let the teacher label every text and train the network on them."""
-    n, settings = len(texts.train), DistilSettings(**recipe["student"])
+    n, settings = len(texts.train), recipe.student
     rest = {layer: array[n:] for layer, array in encoded.items()}
     honest = (1 - settings.true_share) * fitted.left_out + settings.true_share * fitted.goals
     goals = np.concatenate([honest, fitted.model.predict(texts.all[n:], rest)])
-    sentence = encoded[max(recipe["layers"])]
+    sentence = encoded[max(recipe.layers)]
     points = first_points(sentence / np.linalg.norm(sentence, axis=1)[:, None], settings.point_size)
     embeddings = encoder.get_input_embeddings().weight.detach().numpy()
     pieces = first_vectors(embeddings, settings.piece_size)
-    tokens = word_pieces(tokenizer)
     numbers = [tokens.encode(text) for text in texts.all]
-    return distil(numbers, goals, points, pieces, settings, recipe["seed"])
-
-
-def word_pieces(tokenizer: Any) -> WordPieces:
-    """Return the tokenizer's vocabulary in our own splitter."""
-    numbers = tokenizer.get_vocab()
-    return WordPieces(sorted(numbers, key=numbers.__getitem__), MAX_PIECES)
+    return distil(numbers, goals, points, pieces, settings, recipe.seed)
 
 
 def assemble(
-    recipe: dict[str, Any],
+    recipe: StaticRecipe,
     texts: Texts,
     fitted: Fitted,
     student: StaticModule,
-    tokenizer: Any,
-    benchmark: Benchmark,
+    tokens: WordPieces,
+    train: Rows,
 ) -> StaticPredictor:
-    """Put network, references, outside model and calibration together."""
-    tokens, tables = word_pieces(tokenizer), fitted.model.tables
-    network = student.to_static(len(TARGETS))
+    """Put network, references, instruction model and calibration together."""
+    n_targets, tables = len(recipe.targets), fitted.model.collection.tables
+    network = student.to_static(n_targets)
     points = network([tokens.encode(text) for text in texts.train])[1]
     references = np.round(points * SCALE).astype(np.int8)
-    known = references.astype(np.float32) / SCALE
-    distance = distances(points, known)
-    settings = OutsideSettings(**recipe["outside"])
-    outside = outside_of(texts.train, texts.instructions, texts.rates, tables, settings)
-    generation = [target.endswith("hbpp") for target in TARGETS]
-    left_out = fitted.left_out[:, : len(TARGETS)]
-    calibration = fit_calibration(
-        left_out, benchmark.train_targets, distance, texts.rates, generation
+    distance = distance_to_nearest(points, references.astype(np.float32).T / SCALE, own=True)
+    instructions = fit_instruction_model(
+        texts.train, texts.instructions, texts.rates, tables, recipe.instruction_model
     )
-    return StaticPredictor(tokens, network, references, tables, outside, calibration)
+    generation = [target.endswith("hbpp") for target in recipe.targets]
+    calibration = fit_calibration(
+        fitted.left_out[:, :n_targets], train.targets, distance, texts.rates, generation
+    )
+    return StaticPredictor(
+        tokens, network, references, tables, instructions, calibration, recipe.targets
+    )
 
 
-def distances(points: Floats, known: Floats) -> Floats:
-    """Return how far points are from the nearest known ones, themselves left out."""
-    near = np.partition(similarities(points, known), -NEAREST, axis=1)[:, -NEAREST:]
-    return 1 - near.mean(axis=1)
-
-
-def describe(recipe: dict[str, Any], texts: Texts, predictor: StaticPredictor) -> dict[str, Any]:
+def describe(
+    recipe: StaticRecipe, texts: Texts, train: Rows, predictor: StaticPredictor
+) -> dict[str, Any]:
     """Return what the configuration and the card tell of the training."""
-    import transformers
-
-    return {
-        "data": f"{recipe['config']}, split train",
-        "training": {
-            "prompts": len(texts.train),
-            "captions": len(texts.captions),
-            "instructions": len(texts.instructions),
-            "unscored_prompts": len(texts.others),
-            "seed": recipe["seed"],
-            "encoder": recipe["encoder"],
-            "teacher": asdict(teacher_settings(recipe)),
-            "student": asdict(DistilSettings(**recipe["student"])),
-            "outside": {**recipe["outside"], **describe_outside(predictor.outside)},
-            "versions": {
-                "numpy": np.__version__,
-                "torch": torch.__version__.split("+")[0],
-                "transformers": transformers.__version__,
-            },
-        },
+    told = recipe.describe(train, len(texts.captions))
+    weights = predictor.instruction_model.describe()
+    told["training"] |= {
+        "instructions": len(texts.instructions),
+        "unscored_prompts": len(texts.others),
+        "teacher": asdict(recipe.teacher),
+        "student": asdict(recipe.student),
+        "instruction_model": {**asdict(recipe.instruction_model), **weights},
     }
+    return told
+
+
+def train_static(recipe: StaticRecipe) -> dict[str, Any]:
+    """Train the predictor of a recipe, save it, and return its scores."""
+    recipe.check_output(StaticPredictor.name)
+    torch.use_deterministic_algorithms(True)
+    train, validation = recipe.read(recipe.train_split), recipe.read(recipe.validation_split)
+    captions = read_captions(recipe.captions, [*train.prompts, *validation.prompts])
+    others = read_parti(recipe.parti) if recipe.parti else []
+    texts = Texts(train.prompts, captions, *read_geneval(recipe.geneval), others)
+    print(f"{len(texts.train)} training prompts, {len(captions)} further captions")
+    encoder, tokenizer = load_encoder(recipe.model)
+    check_layers(encoder, recipe.layers)
+    numbers = tokenizer.get_vocab()
+    names = sorted(piece for piece in numbers if piece.isalpha() and len(piece) > 3)
+    texts.others += made_up_prompts(captions, names, recipe.made_up, recipe.seed)
+    encoded = cached_layer_means(encoder, tokenizer, texts.all, recipe.layers, recipe.cache)
+    tokens = WordPieces(sorted(numbers, key=numbers.__getitem__), MAX_PIECES)
+    fitted = fit_teacher(recipe, texts, encoded, recipe.goals(train))
+    student = fit_student(recipe, texts, encoded, fitted, encoder, tokens)
+    predictor = assemble(recipe, texts, fitted, student, tokens, train)
+    predictor.details |= describe(recipe, texts, train, predictor)
+    saved = StaticPredictor.from_pretrained(predictor.save_pretrained(recipe.output_dir))
+    others = drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir)
+    scores = evaluate_calibrated(saved, validation.prompts, validation.targets, others)
+    predictor.details["evaluation"] = scores
+    predictor.save_pretrained(recipe.output_dir)
+    return scores
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Train what the flags and the recipe ask for."""
+    recipe = parse_recipe(StaticRecipe, __doc__, EXAMPLES, arguments)
+    print(json.dumps(train_static(recipe), indent=1))
+    print(f"saved to {recipe.output_dir}")
 
 
 if __name__ == "__main__":
-    sys.exit(or_exit(main))
+    or_exit(main)

@@ -1,201 +1,179 @@
-r"""Train the text ensemble: the best predictor that sees prompts only.
-
-    python training/train_text_ensemble.py --recipe training/recipes/text_ensemble.yaml \
-        --captions captions.txt
+"""Train the text ensemble: the best predictor that sees prompts only.
 
 Kernel ridge regression and small networks on a frozen encoder and on a file of captions of the
-collection, one a line; for generation also the same encoder, fine-tuned. Trained on the train split
-of PQPP; the validation split is scored at the end. With --folds 5 the whole recipe is
-cross-validated inside the train split instead, and nothing is saved.
+collection; for generation also the same encoder, fine-tuned. The validation split is scored at the
+end. With --folds 5 the whole recipe is cross-validated inside the train split instead, and nothing
+is saved.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
-import sys
-import time
-from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
-import transformers
-from numpy.typing import NDArray
 
-from pqpp_models import TARGETS
-from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-from pqpp_models.checkpoint import check_place
-from pqpp_models.targets import scale_targets
-from pqpp_models.text.calibrated import NEAREST
-from pqpp_models.text.collection import Collection, Floats, similarities
-from pqpp_models.text.collection_data import (
-    Benchmark,
-    cached_layer_means,
-    load_benchmark,
-    read_captions,
-    read_geneval,
-    spaced,
-)
-from pqpp_models.text.collection_scope import Postings
-from pqpp_models.text.encoder.encoding import pad
-from pqpp_models.text.encoder.pretrained import allowed_length, check_layers, load_encoder
-from pqpp_models.text.encoder.tokens import encode
-from pqpp_models.text.static.evaluation import correlations, evaluate
-from pqpp_models.text.static.fitting import OutsideSettings, fit_calibration, outside_of
-from pqpp_models.text.text_ensemble.fitting import (
-    FitSettings,
-    Fitted,
-    fit_collection_model,
-    warm_up_and_decay,
-)
-from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
-from pqpp_models.text.words import WordTables
-from pqpp_models.training.arguments import read_yaml, require_names
-from pqpp_models.training.data import reading
-from pqpp_models.training.publish import or_exit
+from pqpp_models.training.script import or_exit, script_imports
 
+with script_imports("train_text_ensemble"):
+    import torch
+
+    from pqpp_models.bench.calibrated import (
+        drawbench_and_gimbrr,
+        evaluate_calibrated,
+        score_table,
+    )
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.targets import scale_targets
+    from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
+    from pqpp_models.text.collection.collection import Collection
+    from pqpp_models.text.collection.postings import Postings
+    from pqpp_models.text.encoder.encoding import pad
+    from pqpp_models.text.encoder.pretrained import allowed_length, check_layers, load_encoder
+    from pqpp_models.text.encoder.tokens import encode
+    from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
+    from pqpp_models.text.training.collection_model import (
+        FitSettings,
+        Fitted,
+        batches_of_like_length,
+        fit_collection_model,
+        warm_up_and_decay,
+    )
+    from pqpp_models.text.training.instructions import fit_instruction_model
+    from pqpp_models.text.training.recipe import TextRecipe
+    from pqpp_models.text.training.texts import (
+        cached_layer_means,
+        read_captions,
+        read_geneval,
+        spaced,
+    )
+    from pqpp_models.text.words import WordTables
+    from pqpp_models.training.arguments import parse_recipe
+    from pqpp_models.training.data import Rows
+    from pqpp_models.training.options import RecipeError, option
+
+EXAMPLES = """\
+  python training/train_text_ensemble.py --config training/recipes/text_ensemble.yaml \\
+      --captions captions.txt"""
 UNLABELLED = 2000
-NEEDED = ("model", "config", "output", "layers", "collection_captions", "seed", "fit", "tuned")
+POOL = 20
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the training that the command line asks for."""
-    options = parse(arguments)
-    recipe = read_yaml(options.recipe)
-    require_names(recipe, ["model"], options.recipe)
-    recipe["encoder"] = recipe["model"]
-    recipe |= {name: value for name, value in vars(options).items() if value is not None}
-    require_names(recipe, NEEDED, options.recipe)
-    if not recipe["folds"]:
-        check_place(recipe["output"], TextEnsemblePredictor.name)
-    with reading("pqpp", "check --config and --data-dir"):
-        benchmark = load_benchmark(recipe["config"], recipe.get("data_dir"))
-    captions = read_captions(recipe["captions"], [*benchmark.train, *benchmark.validation])
-    captions = [captions[i] for i in spaced(0, len(captions), recipe["collection_captions"])]
-    print(f"{len(benchmark.train)} training prompts, {len(captions)} further captions")
-    encoder, tokenizer = load_encoder(recipe["model"])
-    check_layers(encoder, recipe["layers"])
-    allowed_length(encoder, recipe["tuned"]["max_length"])  # before what takes long
-    texts = [*benchmark.train, *captions]
-    encoded = cached_layer_means(encoder, tokenizer, texts, recipe["layers"], recipe.get("cache"))
-    if recipe["folds"]:
-        cross_validate(recipe, benchmark, captions, encoded, encoder, tokenizer)
-        return 0
-    start = time.perf_counter()
-    rows = np.arange(len(benchmark.train))
-    predictor = train(recipe, benchmark, rows, captions, encoded, encoder, tokenizer)
-    minutes = (time.perf_counter() - start) / 60
-    predictor.details |= describe(recipe, benchmark, captions)
-    scores = evaluate(predictor, benchmark, recipe)
-    predictor.details["evaluation"] = scores
-    predictor.save_pretrained(recipe["output"])
-    print(json.dumps({"seed": recipe["seed"], "minutes": round(minutes, 1), **scores}))
-    print(f"saved to {recipe['output']}")
-    return 0
+@dataclass(frozen=True)
+class TunedSettings:
+    """How the encoder is fine-tuned.
+
+    Attributes:
+        targets: the targets that it has a share in.
+        share: its share in them.
+        head_learning_rate: of the new layers; the encoder's is ``learning_rate``.
+        max_length: tokens after which a prompt is cut.
+    """
+
+    targets: list[str] = field(default_factory=lambda: ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"])
+    share: float = 0.35
+    epochs: int = 4
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    head_learning_rate: float = 1e-3
+    weight_decay: float = 0.01
+    max_length: int = 96
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line; a flag wins over the recipe."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--recipe", required=True, help="YAML file with the settings")
-    parser.add_argument("--captions", required=True, help="captions of the collection, one a line")
-    parser.add_argument(
-        "--geneval",
-        help="GenEval's evaluation_metadata.jsonl: teaches what is hard in prompts that give "
-        "instructions; without it, all are taken for captions",
-    )
-    parser.add_argument("--config", help="configuration of the benchmark")
-    parser.add_argument("--data-dir", help="folder of its files, instead of a download")
-    parser.add_argument("--drawbench-dir", help="folder of PQPP v1.1, to score DrawBench")
-    parser.add_argument("--gimbrr-dir", help="folder of GIMBRR, to score it")
-    parser.add_argument("--model", help="the pretrained encoder: name or folder")
-    parser.add_argument("--cache", help="folder that keeps the encoder's states for the next run")
-    parser.add_argument("--folds", type=int, default=0, help="cross-validate in so many parts")
-    parser.add_argument("--output", help="folder to write the predictor to")
-    parser.add_argument("--seed", type=int, help="of everything random")
-    options = parser.parse_args(arguments)
-    if options.folds < 0 or options.folds == 1:
-        parser.error(f"--folds is {options.folds}; give 0, or 2 and more")
-    return options
+@dataclass(kw_only=True)
+class EnsembleRecipe(TextRecipe):
+    """What the text ensemble is trained by."""
+
+    output_dir: str = option("runs/text_ensemble", "folder to write the predictor to")
+    collection_captions: int = option(42000)
+    folds: int = option(0, "cross-validate in so many parts", least=0, decides=False)
+    fit: FitSettings = option(FitSettings(networks=8), "how kernel ridge and networks are fitted")
+    tuned: TunedSettings = option(TunedSettings(), "how the encoder is fine-tuned")
+
+    def __post_init__(self) -> None:
+        """Check the number of parts, and that the fine-tuned targets are among the others."""
+        super().__post_init__()
+        if self.folds == 1:
+            raise RecipeError("`folds` is 1; give 0, or 2 and more")
+        other = [target for target in self.tuned.targets if target not in self.targets]
+        if other:
+            raise RecipeError(f"`tuned.targets` has {other[0]}, which is not in `targets`")
 
 
-def train(
-    recipe: dict[str, Any],
-    benchmark: Benchmark,
-    rows: NDArray[np.int64],
-    captions: list[str],
-    encoded: dict[int, Floats],
-    encoder: Any,
-    tokenizer: Any,
-) -> TextEnsemblePredictor:
+@dataclass
+class Read:
+    """What is read: the training prompts, the captions, and the encoder with both's states."""
+
+    train: Rows
+    captions: list[str]
+    encoder: Any
+    tokenizer: Any
+    encoded: dict[int, np.ndarray]
+
+
+def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> TextEnsemblePredictor:
     """Train everything on some rows of the train split and put it together."""
-    prompts = [benchmark.train[i] for i in rows]
-    targets = benchmark.train_targets[rows]
-    n, size = len(benchmark.train), len(benchmark.train) + len(captions)
+    prompts = [read.train.prompts[i] for i in rows]
+    targets = read.train.targets[rows]
+    n, size = len(read.train), len(read.train) + len(read.captions)
     members = np.r_[rows, np.arange(n, size)]
-    known = {layer: array[members] for layer, array in encoded.items()}
-    centred = sorted(recipe["layers"])[:-1]
-    collection = Collection.build(known, labelled=len(rows), centred=centred)
-    tables = WordTables.build([*prompts, *captions])
-    postings = Postings.build([*prompts, *captions])
-    settings = FitSettings(
-        **{**recipe["fit"], "kernel_layers": tuple(recipe["fit"]["kernel_layers"])}
-    )
-    training = {layer: array[rows] for layer, array in encoded.items()}
-    goals, seed = benchmark.goals[rows], recipe["seed"]
-    fitted = fit_collection_model(
-        collection, tables, prompts, training, goals, settings, seed, postings
-    )
+    known = {layer: array[members] for layer, array in read.encoded.items()}
+    texts = [*prompts, *read.captions]
+    tables = WordTables.build(texts)
+    collection = Collection.build(known, len(rows), tables, Postings.build(texts))
+    training = {layer: array[rows] for layer, array in read.encoded.items()}
+    goals = recipe.goals(read.train)[rows]
+    fitted = fit_collection_model(collection, prompts, training, goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
-    tuned = fine_tune(recipe, prompts, targets, tokenizer)
-    unlabelled = spaced(n, size, UNLABELLED)
-    some = {layer: array[unlabelled] for layer, array in encoded.items()}
-    texts = [captions[i - n] for i in unlabelled]
-    outside, rates = None, np.array([0.5])
-    if recipe.get("geneval"):
-        instructions, rates = read_geneval(recipe["geneval"])
-        outside_settings = OutsideSettings(**recipe["outside"])
-        outside = outside_of(prompts, instructions, rates, tables, outside_settings)
-    calibration = calibrate(recipe, fitted, targets, tuned, tokenizer, texts, some, rates)
+    tuned = fine_tune(recipe, prompts, targets, read.tokenizer)
+    instruction_model, rates = None, None
+    if recipe.geneval:
+        instructions, rates = read_geneval(recipe.geneval)
+        instruction_model = fit_instruction_model(
+            prompts, instructions, rates, tables, recipe.instruction_model
+        )
+    calibration = calibrate(recipe, read, fitted, targets, tuned, rates)
     return TextEnsemblePredictor(
-        tokenizer, encoder, tuned, fitted.model, calibration, outside=outside
+        read.tokenizer,
+        read.encoder,
+        tuned,
+        fitted.model,
+        calibration,
+        recipe.targets,
+        instruction_model=instruction_model,
     )
 
 
 def fine_tune(
-    recipe: dict[str, Any], prompts: list[str], targets: NDArray[np.float64], tokenizer: Any
+    recipe: EnsembleRecipe, prompts: list[str], targets: np.ndarray, tokenizer: Any
 ) -> BertForPerformancePrediction:
     """Fine-tune the encoder on the targets that it will have a share in."""
-    settings = recipe["tuned"]
-    torch.manual_seed(recipe["seed"])
-    columns = [TARGETS.index(target) for target in settings["targets"]]
-    labels = scale_targets(targets[:, columns], settings["targets"]).astype(np.float32)
+    settings = recipe.tuned
+    torch.manual_seed(recipe.seed)
+    columns = [recipe.targets.index(target) for target in settings.targets]
+    labels = scale_targets(targets[:, columns], settings.targets).astype(np.float32)
     variance = labels.var(axis=0)
     model = BertForPerformancePrediction.from_backbone(
-        recipe["model"],
-        targets=settings["targets"],
+        recipe.model,
+        targets=settings.targets,
         target_weights=(variance.mean() / variance).tolist(),
         pooling="mean",
-        max_length=settings["max_length"],
+        max_length=settings.max_length,
     ).train()
     optimizer = torch.optim.AdamW(
         [
-            {"params": model.backbone.parameters(), "lr": settings["learning_rate"]},
-            {"params": model.head.parameters(), "lr": settings["head_learning_rate"]},
+            {"params": model.backbone.parameters(), "lr": settings.learning_rate},
+            {"params": model.head.parameters(), "lr": settings.head_learning_rate},
         ],
-        weight_decay=settings["weight_decay"],
+        weight_decay=settings.weight_decay,
     )
-    numbers = encode(tokenizer, prompts, settings["max_length"])
+    numbers = encode(tokenizer, prompts, settings.max_length)
     lengths = np.array([len(row) for row in numbers])
-    random = np.random.default_rng(recipe["seed"])
-    steps = settings["epochs"] * -(-len(prompts) // settings["batch_size"])
+    random = np.random.default_rng(recipe.seed)
+    steps = settings.epochs * -(-len(prompts) // settings.batch_size)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warm_up_and_decay(steps))
-    for epoch in range(settings["epochs"]):
+    for epoch in range(settings.epochs):
         total = 0.0
-        batches = like_length(lengths, settings["batch_size"], random)
+        batches = batches_of_like_length(lengths, settings.batch_size, POOL, random)
         for batch in batches:
             inputs = pad([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
             loss = model(**inputs, labels=torch.from_numpy(labels[batch])).loss
@@ -209,85 +187,83 @@ def fine_tune(
     return model.eval()
 
 
-def like_length(
-    lengths: NDArray[np.int64], size: int, random: np.random.Generator
-) -> list[NDArray[np.int64]]:
-    """Cut shuffled rows into batches of like length, in random order."""
-    shuffled = random.permutation(len(lengths))
-    batches = []
-    for start in range(0, len(shuffled), size * 20):
-        part = shuffled[start : start + size * 20]
-        part = part[np.argsort(lengths[part], kind="stable")]
-        batches += [part[i : i + size] for i in range(0, len(part), size)]
-    return [batches[i] for i in random.permutation(len(batches))]
-
-
 def calibrate(
-    recipe: dict[str, Any],
+    recipe: EnsembleRecipe,
+    read: Read,
     fitted: Fitted,
-    targets: NDArray[np.float64],
+    targets: np.ndarray,
     tuned: BertForPerformancePrediction,
-    tokenizer: Any,
-    captions: list[str],
-    encoded: dict[int, Floats],
-    rates: NDArray[np.float64],
-) -> dict[str, NDArray[np.float32]]:
+    rates: np.ndarray | None,
+) -> dict[str, np.ndarray]:
     """Fit the shares' scales on unlabelled captions, and units and deviations on left-out rows."""
-    columns = [TARGETS.index(target) for target in recipe["tuned"]["targets"]]
+    some = spaced(0, len(read.captions), UNLABELLED)
+    captions = [read.captions[i] for i in some]
+    encoded = {layer: array[some + len(read.train)] for layer, array in read.encoded.items()}
+    columns = [recipe.targets.index(target) for target in recipe.tuned.targets]
     base = fitted.model.predict(captions, encoded)[:, columns]
-    logits = tuned_logits(tuned, tokenizer, captions)
+    logits = tuned_logits(tuned, read.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     mean = logits.mean(axis=0) - base.mean(axis=0) / scale
-    known = fitted.model.collection.vectors[max(recipe["layers"])][: len(targets)]
-    near = np.partition(similarities(known, known), -NEAREST, axis=1)[:, -NEAREST:]
-    left_out = fitted.left_out[:, : len(TARGETS)]
-    generation = [bool(recipe.get("geneval")) and one.endswith("hbpp") for one in TARGETS]
-    distance = 1 - near.mean(axis=1)
+    known = fitted.model.collection.references
+    distance = distance_to_nearest(known.T, known, own=True)
+    left_out = fitted.left_out[:, : len(recipe.targets)]
+    generation = [rates is not None and one.endswith("hbpp") for one in recipe.targets]
+    usual = np.array([0.5]) if rates is None else rates
     return {
-        **fit_calibration(left_out, targets, distance, rates, generation),
-        "share": np.array([recipe["tuned"]["share"]], np.float32),
+        **fit_calibration(left_out, targets, distance, usual, generation),
+        "share": np.array([recipe.tuned.share], np.float32),
         "tuned_mean": mean.astype(np.float32),
         "tuned_scale": scale.astype(np.float32),
     }
 
 
-def cross_validate(
-    recipe: dict[str, Any],
-    benchmark: Benchmark,
-    captions: list[str],
-    encoded: dict[int, Floats],
-    encoder: Any,
-    tokenizer: Any,
-) -> None:
+def cross_validate(recipe: EnsembleRecipe, read: Read) -> None:
     """Train without each part of the train split and print what that predicts of the part."""
-    rows = np.random.default_rng(recipe["seed"]).permutation(len(benchmark.train))
-    for part in np.array_split(rows, recipe["folds"]):
-        others = np.setdiff1d(rows, part)
-        predictor = train(recipe, benchmark, others, captions, encoded, encoder, tokenizer)
-        predicted = predictor.predict([benchmark.train[i] for i in part])
-        print(json.dumps(correlations(predicted, benchmark.train_targets[part])), flush=True)
+    rows = np.random.default_rng(recipe.seed).permutation(len(read.train))
+    for part in np.array_split(rows, recipe.folds):
+        predictor = train_ensemble(recipe, read, np.setdiff1d(rows, part))
+        predicted = predictor.predict([read.train.prompts[i] for i in part])
+        scores = score_table(predicted, read.train.targets[part], recipe.targets)
+        print(json.dumps(scores), flush=True)
 
 
-def describe(recipe: dict[str, Any], benchmark: Benchmark, captions: list[str]) -> dict[str, Any]:
+def describe(recipe: EnsembleRecipe, read: Read) -> dict[str, Any]:
     """Return what the configuration and the card tell of the training."""
-    return {
-        "data": f"{recipe['config']}, split train",
-        "training": {
-            "prompts": len(benchmark.train),
-            "captions": len(captions),
-            "seed": recipe["seed"],
-            "encoder_name": recipe["encoder"],
-            "fit": recipe["fit"],
-            "tuned": recipe["tuned"],
-            "outside": recipe["outside"] if recipe.get("geneval") else None,
-            "versions": {
-                "numpy": np.__version__,
-                "torch": torch.__version__.split("+")[0],
-                "transformers": transformers.__version__,
-            },
-        },
+    told = recipe.describe(read.train, len(read.captions))
+    told["training"] |= {
+        "fit": asdict(recipe.fit),
+        "tuned": asdict(recipe.tuned),
+        "instruction_model": asdict(recipe.instruction_model) if recipe.geneval else None,
     }
+    return told
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Train, or cross-validate, what the flags and the recipe ask for."""
+    recipe = parse_recipe(EnsembleRecipe, __doc__, EXAMPLES, arguments)
+    if not recipe.folds:
+        recipe.check_output(TextEnsemblePredictor.name)
+    train, validation = recipe.read(recipe.train_split), recipe.read(recipe.validation_split)
+    captions = read_captions(recipe.captions, [*train.prompts, *validation.prompts])
+    captions = [captions[i] for i in spaced(0, len(captions), recipe.collection_captions)]
+    print(f"{len(train)} training prompts, {len(captions)} further captions")
+    encoder, tokenizer = load_encoder(recipe.model)
+    check_layers(encoder, recipe.layers)
+    allowed_length(encoder, recipe.tuned.max_length)  # before what takes long
+    texts = [*train.prompts, *captions]
+    encoded = cached_layer_means(encoder, tokenizer, texts, recipe.layers, recipe.cache)
+    read = Read(train, captions, encoder, tokenizer, encoded)
+    if recipe.folds:
+        return cross_validate(recipe, read)
+    predictor = train_ensemble(recipe, read, np.arange(len(train)))
+    predictor.details |= describe(recipe, read)
+    others = drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir)
+    scores = evaluate_calibrated(predictor, validation.prompts, validation.targets, others)
+    predictor.details["evaluation"] = scores
+    predictor.save_pretrained(recipe.output_dir)
+    print(json.dumps({"seed": recipe.seed, **scores}))
+    print(f"saved to {recipe.output_dir}")
 
 
 if __name__ == "__main__":
-    sys.exit(or_exit(main))
+    or_exit(main)

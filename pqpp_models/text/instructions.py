@@ -1,21 +1,24 @@
-"""What the static predictor does with prompts unlike the captions that it was trained on.
+"""What is done with prompts that give instructions, unlike the captions that were trained on.
 
-Human scores of other prompt sets are about other things: whether an image follows an instruction to
-the letter, not how much of a caption it shows. Two linear maps of the cues of difficulty handle
-them: one tells such prompts from captions by how they are written, one says how well they do. The
-first stays closed on nearly every caption, so that predictions for captions are what they were.
+People's scores of such prompts are about other things: whether an image follows the instruction to
+the letter, not how much of a caption it shows. Two linear maps of the features of difficulty handle
+them: a gate tells instructions from captions by how they are written, and a regression says how
+well they do. The gate stays closed on nearly every caption, so that predictions for captions are
+what they were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.collection import Floats
-from pqpp_models.text.words import CUES, WordTables, cue_features
+from pqpp_models.text.words import DIFFICULTY_FEATURES, WordTables, difficulty_features
+
+Floats = NDArray[np.float32]
 
 STYLE = ("full_stop", "log_words", "capitals")
 DIFFICULTY = (
@@ -23,49 +26,60 @@ DIFFICULTY = (
     *("content_words", "unseen_pairs", "unseen_share", "unknown_words", "max_rarity"),
     *("mean_rarity", "commas", "colours", "log_words", "long", "and", "of", "ing", "single"),
 )
-OUTSIDE_TENSORS = ("gate.weight", "gate.bias", "strict.weight", "strict.bias")
+TENSORS = {
+    "gate.weight": (len(STYLE) + 1,),
+    "gate.bias": (3,),
+    "strict.weight": (len(DIFFICULTY),),
+    "strict.bias": (1,),
+}
+"""The names and shapes of the float32 arrays that a checkpoint holds of an `InstructionModel`."""
+
 _MIDDLE, _HALF = 0.5, 1.5
-_GENERATION = "hbpp"
-_FULL_STOP = CUES.index("full_stop")
-_STYLE_COLUMNS = [CUES.index(name) for name in STYLE]
-_DIFFICULTY_COLUMNS = [CUES.index(name) for name in DIFFICULTY]
+_FULL_STOP = DIFFICULTY_FEATURES.index("full_stop")
+_STYLE_COLUMNS = [DIFFICULTY_FEATURES.index(name) for name in STYLE]
+_DIFFICULTY_COLUMNS = [DIFFICULTY_FEATURES.index(name) for name in DIFFICULTY]
 
 
 @dataclass
-class OutsideModel:
-    """The two maps.
+class InstructionModel:
+    """The gate and the regression.
 
     Attributes:
         gate_weight: for the columns of `style_inputs`.
-        gate_bias: such that the gate is 0 and closed for nearly all captions.
-        strict_weight: for the columns of `difficulty_inputs`.
-        strict_bias: what is added.
+        gate_bias: such that the gate is closed, 0, for nearly all captions.
+        weight: of the regression, for the columns of `difficulty_inputs`.
+        bias: of the regression.
         shortest: the log of the words, plus one, below which a prompt is no shorter for the gate.
-        ajar: how open the gate is at least, where a prompt doesn't end like a sentence.
+        floor: how open the gate is at least, where a prompt doesn't end like a sentence.
     """
 
     gate_weight: Floats
     gate_bias: float
-    strict_weight: Floats
-    strict_bias: float
+    weight: Floats
+    bias: float
     shortest: float
-    ajar: float
+    floor: float
 
-    def gate(self, cues: Floats, lower: NDArray[np.bool_]) -> Floats:
-        """Return, from 0 (a caption) to 1, how much of the second map a prompt gets."""
-        rows = style_inputs(cues, lower, self.shortest)
+    def gate(self, features: Floats, lower: NDArray[np.bool_]) -> Floats:
+        """Return, from 0 (a caption) to 1, how much the regression counts.
+
+        Args:
+            features: from `difficulty_features`.
+            lower: from `begins_lower`.
+        """
+        rows = style_inputs(features, lower, self.shortest)
         gate = np.clip(rows @ self.gate_weight + self.gate_bias, 0, 1)
-        return np.maximum(gate, self.ajar * (1 - cues[:, _FULL_STOP]))
+        return np.maximum(gate, self.floor * (1 - features[:, _FULL_STOP]))
 
-    def strict(self, cues: Floats) -> Floats:
-        """Return the mean HBPP that a prompt would get if instructions were read strictly."""
-        linear = difficulty_inputs(cues) @ self.strict_weight + self.strict_bias
+    def hbpp(self, features: Floats) -> Floats:
+        """Return the mean HBPP that prompts get if their instructions are read to the letter."""
+        linear = difficulty_inputs(features) @ self.weight + self.bias
         # Bends towards the limits of HBPP, so that no two prompts become the same.
         return _MIDDLE + _HALF * np.tanh((linear - _MIDDLE) / _HALF)
 
-    def steps(
+    def corrections(
         self,
-        prompts: list[str],
+        prompts: Sequence[str],
         values: NDArray[np.float64],
         targets: Sequence[str],
         tables: WordTables,
@@ -75,59 +89,83 @@ class OutsideModel:
         Args:
             prompts: the texts.
             values: predictions in the targets' own units, shape ``(prompts, targets)``.
-            targets: their names; only generation is added to.
+            targets: their names; only HBPP is added to.
             tables: the counts of the collection's words.
         """
-        cues = cue_features(prompts, tables)
-        gate = self.gate(cues, begins_lower(prompts))
-        generation = np.array([target.endswith(_GENERATION) for target in targets], dtype=bool)
+        features = difficulty_features(prompts, tables)
+        gate = self.gate(features, begins_lower(prompts))
+        generation = np.array([target.endswith("hbpp") for target in targets], dtype=bool)
         if not generation.any():
             return np.zeros_like(gate), np.zeros_like(values)
-        step = gate * (self.strict(cues) - values[:, generation].mean(axis=1))
+        step = gate * (self.hbpp(features) - values[:, generation].mean(axis=1))
         return gate, np.where(generation, step[:, None], 0.0)
 
-    def tensors(self) -> dict[str, NDArray[np.float32]]:
-        """Return the maps as arrays, by the names of `OUTSIDE_TENSORS`."""
-        biases = [self.gate_bias, self.shortest, self.ajar]
-        arrays = (self.gate_weight, biases, self.strict_weight, [self.strict_bias])
+    def tensors(self) -> dict[str, Floats]:
+        """Return the model as arrays, by the names of `TENSORS`."""
+        biases = [self.gate_bias, self.shortest, self.floor]
+        arrays = (self.gate_weight, biases, self.weight, [self.bias])
         return {
-            name: np.asarray(array, np.float32)
-            for name, array in zip(OUTSIDE_TENSORS, arrays, strict=True)
+            name: np.asarray(array, np.float32) for name, array in zip(TENSORS, arrays, strict=True)
         }
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, NDArray[np.float32]]) -> OutsideModel:
-        """Return the maps that `tensors` gave.
+    def from_tensors(cls, tensors: Mapping[str, Floats]) -> InstructionModel:
+        """Return the model that `tensors` gave.
 
         Raises:
             KeyError: an array is missing.
-            ValueError: one has another shape than the cues ask for.
+            ValueError: one has another shape than those of `TENSORS`.
         """
-        gate, gate_bias, strict, strict_bias = (tensors[name] for name in OUTSIDE_TENSORS)
-        shapes = gate.shape, gate_bias.shape, strict.shape, strict_bias.shape
-        if shapes != ((len(STYLE) + 1,), (3,), (len(DIFFICULTY),), (1,)):
-            raise ValueError("the outside model's arrays do not fit its cues")
-        bias, shortest, ajar = map(float, gate_bias)
-        return cls(gate, bias, strict, float(strict_bias[0]), shortest, ajar)
+        if any(tensors[name].shape != shape for name, shape in TENSORS.items()):
+            raise ValueError("the instruction model's arrays do not fit its features")
+        gate, gate_bias, weight, bias = (tensors[name] for name in TENSORS)
+        first, shortest, floor = map(float, gate_bias)
+        return cls(gate, first, weight, float(bias[0]), shortest, floor)
+
+    def describe(self) -> dict[str, dict[str, float]]:
+        """Return the weights by name, to be read by people."""
+        parts = {
+            "gate": zip((*STYLE, "small_letter"), self.gate_weight, strict=True),
+            "hbpp": zip(DIFFICULTY, self.weight, strict=True),
+        }
+        return {
+            part: {name: round(float(value), 3) for name, value in weights}
+            for part, weights in parts.items()
+        }
 
 
-def style_inputs(cues: Floats, lower: NDArray[np.bool_], shortest: float) -> Floats:
+def style_inputs(features: Floats, lower: NDArray[np.bool_], shortest: float) -> Floats:
     """Return what tells instructions from captions: how a prompt is written, not what it says."""
-    rows = np.column_stack([cues[:, _STYLE_COLUMNS], lower])
+    rows = np.column_stack([features[:, _STYLE_COLUMNS], lower])
     column = STYLE.index("log_words")
     rows[:, column] = np.maximum(rows[:, column], shortest)
     return rows
 
 
-def difficulty_inputs(cues: Floats) -> Floats:
-    """Return the cues that make an instruction hard to follow."""
-    return cues[:, _DIFFICULTY_COLUMNS]
+def difficulty_inputs(features: Floats) -> Floats:
+    """Return the columns that make an instruction hard to follow."""
+    return features[:, _DIFFICULTY_COLUMNS]
 
 
-def begins_lower(prompts: list[str]) -> NDArray[np.bool_]:
+def begins_lower(prompts: Sequence[str]) -> NDArray[np.bool_]:
     """Tell which prompts begin with a small letter.
 
     >>> begins_lower(["a cat", "A cat", ""]).tolist()
     [True, False, False]
     """
     return np.array([prompt.lstrip()[:1].islower() for prompt in prompts], dtype=bool)
+
+
+def renamed_details(details: dict[str, Any]) -> dict[str, Any]:
+    """Return what a configuration tells of its training, with today's names in an older one.
+
+    >>> renamed_details({"training": {"seed": 0, "outside": {"ajar": 0.1}}})
+    {'training': {'seed': 0, 'instruction_model': {'floor': 0.1}}}
+    """
+    training = details.get("training")
+    if not isinstance(training, dict) or "outside" not in training:
+        return details
+    names = {"ajar": "floor", "strict": "hbpp"}
+    told = {names.get(name, name): one for name, one in (training["outside"] or {}).items()}
+    rest = {name: value for name, value in training.items() if name != "outside"}
+    return {**details, "training": {**rest, "instruction_model": told or None}}

@@ -62,18 +62,18 @@ _TABLE_BITS, _PAIR_BITS = 17, 21
 _STEPS_A_DOUBLING = 12
 _MAX_CONTENT = 24
 
-CUES = (
+DIFFICULTY_FEATURES = (
     *("number", "log_number", "numbers", "negation", "places", "lettering", "comparisons"),
     *("content_words", "unseen_pairs", "unseen_share", "unknown_words", "max_rarity"),
     *("mean_rarity", "top_rarity", "std_rarity", "commas", "colours", "log_words", "long"),
     *("and", "with", "of", "on", "in", "articles", "ing", "plural", "people", "auxiliaries"),
     *("digits", "capitals", "mean_length", "max_length", "distinct", "single", "full_stop"),
 )
-"""The columns of `cue_features`."""
+"""The columns of `difficulty_features`."""
 
 
 def words_of(prompt: str) -> list[str]:
-    """Split a prompt into lower-case words and numbers.
+    """Split a prompt into lower-case English words and numbers.
 
     >>> words_of("Two dogs: the BIG one's brown!")
     ['two', 'dogs', 'the', 'big', "one's", 'brown']
@@ -148,10 +148,10 @@ class WordTables:
         return int((self._bits[_pair_keys(content)] == 0).sum())
 
 
-def cue_features(
+def difficulty_features(
     prompts: Sequence[str], tables: WordTables, own: bool = False
 ) -> NDArray[np.float32]:
-    """Return one row of `CUES` a prompt.
+    """Return one row of `DIFFICULTY_FEATURES` a prompt.
 
     Args:
         prompts: the texts.
@@ -159,22 +159,22 @@ def cue_features(
         own: whether each prompt is a caption of the collection, whose counts leave it out.
 
     >>> tables = WordTables.build(["a cat on a mat"])
-    >>> row = cue_features(["Two cats, no dog"], tables)[0]
-    >>> row[[CUES.index("numbers"), CUES.index("negation"), CUES.index("commas")]].tolist()
-    [1.0, 1.0, 1.0]
+    >>> row = difficulty_features(["Two cats, no dog"], tables)[0]
+    >>> dict(zip(DIFFICULTY_FEATURES, row.tolist()))["negation"]
+    1.0
     """
-    rows = [_cues(prompt, tables, own) for prompt in prompts]
-    return np.array(rows, dtype=np.float32).reshape(len(prompts), len(CUES))
+    rows = [_features(prompt, tables, own) for prompt in prompts]
+    return np.array(rows, dtype=np.float32).reshape(len(prompts), len(DIFFICULTY_FEATURES))
 
 
-def _cues(prompt: str, tables: WordTables, own: bool) -> list[float]:
+def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     words = words_of(prompt)
     content = content_words(words)
     n, distinct = len(words), set(words)
     numbers = _numbers(words)
     rarity = tables.rarity(content, own) if content else np.zeros(1)
     n_pairs = len(content) * (len(content) - 1) // 2
-    # A prompt's own caption makes its pairs seen, so a member of the collection has no such cue.
+    # A prompt's own caption makes its pairs seen, so a member of the collection has none unseen.
     unseen = 0 if own else tables.unseen(content)
     lengths = [len(word) for word in words] or [0]
     return [

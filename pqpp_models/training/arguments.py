@@ -18,7 +18,11 @@ from pqpp_models.training.recipe_file import read_yaml, require_names  # noqa: F
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _OTHER_NAMES = {"output": "output_dir", "benchmark": "dataset"}
-_RETIRED = {"dataset_config": "subset", "recipe": "config", "out": "output"}
+_RETIRED = {
+    **{"dataset_config": "subset", "recipe": "config", "out": "output"},
+    # Of older recipe files.
+    **{"config": "subset", "outside": "instruction_model", "ajar": "floor"},
+}
 
 
 def parse_recipe(

@@ -59,33 +59,34 @@ def ensemble(tmp_path_factory):
     from support.tiny_models import load_script, save_text_encoder
     from transformers import AutoModel, AutoTokenizer
 
-    from pqpp_models.text.collection_data import Benchmark
     from pqpp_models.text.encoder.encoding import layer_means
+    from pqpp_models.text.training.collection_model import FitSettings
+    from pqpp_models.training.data import Rows
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
     script = load_script("train_text_ensemble")
     prompts, scores = made_up(60)
     prompts = [f"{prompt} {number}" for number, prompt in enumerate(prompts)]
     captions = [f"{prompt} and more {i}" for i, prompt in enumerate(made_up(50, seed=1)[0])]
-    recipe = {
-        "model": str(folder),
-        "layers": [0, 1, 2],
-        "seed": 0,
-        "config": "made up",
-        "encoder": "tiny",
-        "fit": {"kernel_layers": [2, 1], "networks": 2, "hidden_size": 8, "epochs": 2},
-        "tuned": {
-            **{"targets": ["mean_hbpp", "glide_hbpp"], "share": 0.3, "epochs": 1},
-            **{"batch_size": 16, "learning_rate": 1e-3, "head_learning_rate": 1e-3},
-            **{"weight_decay": 0.01, "max_length": 48},
-        },
-    }
+    recipe = script.EnsembleRecipe(
+        model=str(folder),
+        dataset="made up",
+        captions="made up",
+        layers=[0, 1, 2],
+        fit=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=2),
+        tuned=script.TunedSettings(
+            targets=["mean_hbpp", "glide_hbpp"],
+            share=0.3,
+            epochs=1,
+            batch_size=16,
+            learning_rate=1e-3,
+            max_length=48,
+        ),
+    )
     tokenizer = AutoTokenizer.from_pretrained(folder)
     encoder = AutoModel.from_pretrained(folder).eval()
-    benchmark = Benchmark(prompts, scores, prompts[:5], scores[:5], np.arange(1, 61))
-    encoded = layer_means(encoder, tokenizer, [*prompts, *captions], recipe["layers"])
-    predictor = script.train(
-        recipe, benchmark, np.arange(60), captions, encoded, encoder, tokenizer
-    )
-    predictor.details |= script.describe(recipe, benchmark, captions)
+    encoded = layer_means(encoder, tokenizer, [*prompts, *captions], recipe.layers)
+    read = script.Read(Rows(prompts, scores, None), captions, encoder, tokenizer, encoded)
+    predictor = script.train_ensemble(recipe, read, np.arange(60))
+    predictor.details |= script.describe(recipe, read)
     return predictor

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.text.lexical.index import KEPT_ONCE, Encoded, Ints, NgramIndex, Occurrences
-from pqpp_models.text.ngrams import KINDS
+from pqpp_models.text.lexical.ngrams import KINDS
 
 Floats = NDArray[np.float64]
 

@@ -20,9 +20,9 @@ from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets, target_limits
 from pqpp_models.text.lexical.features import dense_features, standardise, weighted_entries
 from pqpp_models.text.lexical.index import NgramIndex, build_index
+from pqpp_models.text.lexical.ngrams import KINDS
 from pqpp_models.text.lexical.predictor import LexicalPredictor
 from pqpp_models.text.lexical.state import LinearWeights
-from pqpp_models.text.ngrams import KINDS
 
 Floats = NDArray[np.float64]
 

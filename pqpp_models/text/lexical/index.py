@@ -16,7 +16,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.ngrams import KINDS, MOST_PAIRED, char_ngrams, is_content, split_words
+from pqpp_models.text.lexical.ngrams import KINDS, MOST_PAIRED, char_ngrams, is_content, split_words
 
 Ints = NDArray[np.int64]
 

@@ -15,8 +15,8 @@ from pqpp_models.predictor import Predictor
 from pqpp_models.targets import TARGETS, resolve_targets, target_limits
 from pqpp_models.text.lexical.features import dense_features, standardise, weighted_entries
 from pqpp_models.text.lexical.index import NgramIndex
+from pqpp_models.text.lexical.ngrams import KINDS
 from pqpp_models.text.lexical.state import LinearWeights, pack, unpack
-from pqpp_models.text.ngrams import KINDS
 
 SHIPPED = Path(__file__).parents[2] / "weights" / "lexical"
 

@@ -14,7 +14,7 @@ from pqpp_models.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
 from pqpp_models.errors import CheckpointError
 from pqpp_models.text.lexical.features import DENSE
 from pqpp_models.text.lexical.index import NgramIndex
-from pqpp_models.text.ngrams import KINDS
+from pqpp_models.text.lexical.ngrams import KINDS
 
 _REMEDY = "save or download the predictor again"
 

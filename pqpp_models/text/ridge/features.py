@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.ridge.names import WordTables, difficulty_features
+from pqpp_models.text.words import WordTables, difficulty_features
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

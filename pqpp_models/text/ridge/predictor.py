@@ -13,6 +13,7 @@ from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.predictor import Uncertain
+from pqpp_models.text.calibration import CalibratedPredictor, distance_to_nearest
 from pqpp_models.text.ridge.features import (
     BUCKETS,
     Floats,
@@ -21,11 +22,7 @@ from pqpp_models.text.ridge.features import (
     measure,
     normalise,
 )
-from pqpp_models.text.ridge.names import (
-    DIFFICULTY_FEATURES,
-    CalibratedPredictor,
-    distance_to_nearest,
-)
+from pqpp_models.text.words import DIFFICULTY_FEATURES
 
 ENCODER = "static"
 """The predictor on whose network the head stands."""
@@ -57,7 +54,6 @@ class RidgePredictor(CalibratedPredictor):
     supervised = True
     chunk_size = 1024
     instruction_model = None
-    outside = None
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.collection import Floats, unit
+from pqpp_models.text.collection.neighbours import Floats, unit
 
 LINEAR = ("first", "second", "hidden", "scores", "point")
 """Layers with a ``.weight`` and a ``.bias``; the two convolutions come first."""

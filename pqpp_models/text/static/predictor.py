@@ -1,7 +1,7 @@
 """The static predictor: word vectors and two small convolutions, on numpy alone.
 
 It is distilled from a transformer and a collection of captions (see `training/train_static.py`),
-and it says how sure it is and how far a prompt is from what it was trained on.
+and it says how sure it is and how far a prompt is from its training.
 """
 
 from __future__ import annotations
@@ -13,19 +13,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.checkpoint import (
-    CONFIG,
-    Tensors,
-    check_tensors,
-    read_config,
-    read_tensors,
-)
+from pqpp_models.checkpoint import CONFIG, Tensors, check_tensors, read_config, read_tensors
 from pqpp_models.errors import CheckpointError, UnknownTargetError
 from pqpp_models.targets import TARGETS, resolve_targets
-from pqpp_models.text.calibrated import CalibratedPredictor, distance_to_nearest
-from pqpp_models.text.instructions import DIFFICULTY, STYLE, OutsideModel
+from pqpp_models.text import instructions
+from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
+from pqpp_models.text.instructions import InstructionModel, renamed_details
 from pqpp_models.text.static.network import LINEAR, SCALE, StaticNetwork
-from pqpp_models.text.static.tokens import WordPieces, pack_vocabulary, unpack_vocabulary
+from pqpp_models.text.static.word_pieces import WordPieces, pack_vocabulary, unpack_vocabulary
 from pqpp_models.text.words import WordTables
 
 SHIPPED = Path(__file__).parents[2] / "weights" / "static"
@@ -41,11 +36,9 @@ class StaticPredictor(CalibratedPredictor):
         tokens: splits prompts into word pieces.
         network: the network.
         references: int8 points of the training prompts, for the distance.
-        tables: counts of the words of the collection, for the cues.
-        outside: what is done with prompts unlike captions.
-        calibration: as in `CalibratedPredictor`.
+        tables, instruction_model, calibration: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
-        details: what the configuration tells beside: how it was trained and what it scores.
+        details: as in `CalibratedPredictor`.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -62,13 +55,13 @@ class StaticPredictor(CalibratedPredictor):
         network: StaticNetwork,
         references: NDArray[np.int8],
         tables: WordTables,
-        outside: OutsideModel,
+        instruction_model: InstructionModel,
         calibration: Mapping[str, NDArray[np.float32]],
         targets: Sequence[str] = TARGETS,
         details: Mapping[str, Any] | None = None,
     ) -> None:
         self.tokens, self.network, self.references = tokens, network, references
-        self.tables, self.outside = tables, outside
+        self.tables, self.instruction_model = tables, instruction_model
         self.calibration = dict(calibration)
         self.targets = tuple(targets)
         self.details = dict(details or {})
@@ -114,16 +107,11 @@ class StaticPredictor(CalibratedPredictor):
             "word_counts": self.tables.counts,
             "word_pairs": self.tables.pairs,
             **network,
-            **self.outside.tensors(),
+            **self.instruction_model.tensors(),
             **{f"calibration.{name}": value for name, value in self.calibration.items()},
         }
         config = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
         return {**config, **self.details}, tensors
-
-    def _card(self) -> str:
-        from pqpp_models.text.static.card import render_card
-
-        return render_card(self.targets, self.details)
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -146,19 +134,17 @@ class StaticPredictor(CalibratedPredictor):
             for layer in LINEAR
             for part in ("weight", "bias")
         }
-        calibration = {
-            name: tensors[f"calibration.{name}"] for name in ("slope", "offset", "spread", "far")
-        }
+        calibration = {name: tensors[f"calibration.{name}"] for name in CALIBRATION}
         known = {"predictor_type", "format_version", "targets", "weights_sha256", *settings}
         return cls(
             WordPieces(vocabulary, settings["max_pieces"]),
             StaticNetwork(tensors["pieces"], tensors["scales"], weights),
             tensors["references"],
             WordTables(tensors["word_counts"], tensors["word_pairs"], settings["captions"]),
-            OutsideModel.from_tensors(tensors),
+            InstructionModel.from_tensors(tensors),
             calibration,
             targets,
-            {key: value for key, value in config.items() if key not in known},
+            renamed_details({key: value for key, value in config.items() if key not in known}),
         )
 
 
@@ -222,10 +208,7 @@ def _expected(folder: Path, tensors: Tensors, targets: int) -> dict[str, tuple[s
         "word_counts": ("uint8", (1 << 17,)),
         "word_pairs": ("uint8", (1 << 18,)),
         **network,
-        "gate.weight": ("float32", (len(STYLE) + 1,)),
-        "gate.bias": ("float32", (3,)),
-        "strict.weight": ("float32", (len(DIFFICULTY),)),
-        "strict.bias": ("float32", (1,)),
+        **{name: ("float32", shape) for name, shape in instructions.TENSORS.items()},
         "calibration.slope": ("float32", (targets,)),
         "calibration.offset": ("float32", (targets,)),
         "calibration.spread": ("float32", (targets, 5)),

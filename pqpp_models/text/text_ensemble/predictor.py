@@ -10,22 +10,27 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.extras import needing
+from pqpp_models import registration
 from pqpp_models.checkpoint import EXTRA_FILES, Tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
+from pqpp_models.errors import CheckpointError, UnknownPredictorError
 from pqpp_models.targets import TARGETS, resolve_targets
-from pqpp_models.text.calibrated import CalibratedPredictor, distance_to_nearest
-from pqpp_models.text.collection_state import pack_model, unpack_model
-from pqpp_models.text.instructions import OutsideModel
-from pqpp_models.text.text_ensemble.model import CollectionModel
+from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
+from pqpp_models.text.collection.collection import Collection
+from pqpp_models.text.collection.model import CollectionModel
+from pqpp_models.text.instructions import InstructionModel, renamed_details
 
-_COLLECTION, _ENCODER, _TUNED, _OUTSIDE = "collection.", "encoder.", "tuned.", "outside."
-_CALIBRATION = ("slope", "offset", "spread", "far", "share", "tuned_mean", "tuned_scale")
+# The prefixes of the arrays in a checkpoint; "outside." is the instruction model.
+_PREFIXES = ("collection.", "encoder.", "tuned.", "outside.", "calibration.")
+_OWN = {"predictor_type", "format_version", "targets", "weights_sha256"}
+_OWN |= {"collection", "encoder", "tuned"}
 
 
 class TextEnsemblePredictor(CalibratedPredictor):
@@ -39,10 +44,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
         calibration: ``share`` is the fine-tuned encoder's part in the targets that it has; from
             its outputs ``tuned_mean`` is taken, and they are multiplied by ``tuned_scale``. The
             rest is as in `CalibratedPredictor`.
-        outside: what is done with prompts unlike captions, as in `StaticPredictor`; without it
-            nothing is done.
         targets: the targets, in the order of the model's first outputs.
         details: what the configuration tells beside.
+        instruction_model: as in `CalibratedPredictor`.
     """
 
     name = "text_ensemble"
@@ -58,72 +62,79 @@ class TextEnsemblePredictor(CalibratedPredictor):
         calibration: Mapping[str, NDArray[np.float32]],
         targets: Sequence[str] = TARGETS,
         details: Mapping[str, Any] | None = None,
-        outside: OutsideModel | None = None,
+        instruction_model: InstructionModel | None = None,
     ) -> None:
         self.tokenizer, self.encoder, self.tuned = tokenizer, encoder.eval(), tuned.eval()
-        self.model, self.outside, self.tables = model, outside, model.tables
+        self.model, self.instruction_model = model, instruction_model
+        self.tables = model.collection.tables
         self.calibration = dict(calibration)
         self.targets = tuple(targets)
         self.details = dict(details or {})
-        self._last = max(model.collection.vectors)
-        known = model.collection.vectors[self._last][: model.collection.labelled]
-        self._points = np.ascontiguousarray(known.T)
+        self._references = model.collection.references
+
+    def with_collection(self, collection: Collection, told: Mapping[str, Any]) -> Self:
+        """Return the same predictor with another collection, and with what the card tells of it."""
+        return type(self)(
+            self.tokenizer,
+            self.encoder,
+            self.tuned,
+            replace(self.model, collection=collection),
+            self.calibration,
+            self.targets,
+            {**self.details, "own_collection": dict(told)},
+            self.instruction_model,
+        )
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
-        """Return the last layer's unit vectors, in which distances are measured.
-
-        Args:
-            rows: as in ``predict``.
-        """
-        from pqpp_models.text.encoder.encoding import layer_means
-
-        encoded = layer_means(self.encoder, self.tokenizer, self._read_rows(rows), [self._last])
-        return self.model.collection.project(encoded)[self._last]
+        """Return the last layer's unit vectors, in which distances are measured."""
+        return self._last_vectors(self._encode(self._read_rows(rows), [self.model.collection.last]))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the standardised scores of all targets, and the distances."""
-        from pqpp_models.text.encoder.encoding import layer_means
-
-        layers = list(self.model.collection.vectors)
-        encoded = layer_means(self.encoder, self.tokenizer, prompts, layers)
+        encoded = self._encode(prompts, list(self.model.collection.vectors))
         scores = self.model.predict(prompts, encoded)[:, : len(self.targets)]
         shift, scale = self.calibration["tuned_mean"], self.calibration["tuned_scale"]
         tuned = (tuned_logits(self.tuned, self.tokenizer, prompts) - shift) * scale
         places = [self.targets.index(target) for target in self.tuned.config.targets]
         share = float(self.calibration["share"][0])
         scores[:, places] = (1 - share) * scores[:, places] + share * tuned
-        vectors = self.model.collection.project({self._last: encoded[self._last]})[self._last]
-        return scores, distance_to_nearest(vectors, self._points)
+        return scores, distance_to_nearest(self._last_vectors(encoded), self._references)
+
+    def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
+        from pqpp_models.text.encoder.encoding import layer_means
+
+        return layer_means(self.encoder, self.tokenizer, prompts, layers)
+
+    def _last_vectors(self, encoded: Mapping[int, Any]) -> NDArray[np.float32]:
+        collection = self.model.collection
+        return collection.project({collection.last: encoded[collection.last]})[collection.last]
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
-        description, arrays = pack_model(self.model)
-        tensors: Tensors = {f"{_COLLECTION}{name}": array for name, array in arrays.items()}
-        for prefix, module in ((_ENCODER, self.encoder), (_TUNED, self.tuned)):
-            for name, tensor in module.state_dict().items():
-                tensors[f"{prefix}{name}"] = tensor.detach().float().cpu().numpy()
-        tensors |= {f"calibration.{name}": array for name, array in self.calibration.items()}
-        if self.outside is not None:
-            tensors |= {f"{_OUTSIDE}{k}": array for k, array in self.outside.tensors().items()}
+        description, collection = self.model.tensors()
+        weights = {
+            prefix: {k: v.detach().float().cpu().numpy() for k, v in module.state_dict().items()}
+            for prefix, module in (("encoder.", self.encoder), ("tuned.", self.tuned))
+        }
+        instructions = self.instruction_model.tensors() if self.instruction_model else {}
+        parts = {
+            "collection.": collection,
+            **weights,
+            "outside.": instructions,
+            "calibration.": self.calibration,
+        }
         config = {
             "collection": description,
             "encoder": json.loads(self.encoder.config.to_json_string(use_diff=False)),
             "tuned": json.loads(self.tuned.config.to_json_string()),
         }
-        return {**config, **self.details}, tensors
+        return {**config, **self.details}, {
+            f"{prefix}{name}": array
+            for prefix, part in parts.items()
+            for name, array in part.items()
+        }
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write both encoders, the collection, the tokenizer and the card to a folder.
-
-        Args:
-            folder: a new folder, an empty one, or one with an older checkpoint of the
-                same type, which is replaced whole or not at all.
-
-        Returns:
-            The folder.
-
-        Raises:
-            CheckpointError: the folder holds other things than a checkpoint.
-        """
+        """Write both encoders, the collection, the tokenizer and the card; see `Predictor`."""
         config, tensors = self._state()
         with tempfile.TemporaryDirectory() as beside:
             self.tokenizer.save_pretrained(beside)
@@ -131,11 +142,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
         files = {name: content for name, content in found.items() if name in EXTRA_FILES}
         full = {"predictor_type": self.name, "targets": list(self.targets), **config}
         return write_checkpoint(folder, full, tensors, self._card(), files)
-
-    def _card(self) -> str:
-        from pqpp_models.text.text_ensemble.card import render_card
-
-        return render_card(self.targets, self.details)
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -151,39 +157,39 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
         Raises:
             CheckpointError: the weights or the configuration do not fit each other.
-            MissingResourceError: torch or transformers is not installed.
+            MissingExtraError: torch or transformers is not installed.
         """
-        try:
+        with needing(f"the predictor {cls.name!r}", "models"):
+            import torch  # noqa: F401
             from transformers import AutoTokenizer
-        except ImportError as error:
-            raise MissingResourceError(
-                f"the predictor {cls.name!r} needs {error.name}; install pqpp[models]"
-            ) from None
         parts = {
             prefix: {
                 name.removeprefix(prefix): array
                 for name, array in tensors.items()
                 if name.startswith(prefix)
             }
-            for prefix in (_COLLECTION, _ENCODER, _TUNED, _OUTSIDE, "calibration.")
+            for prefix in _PREFIXES
         }
         try:
             targets = resolve_targets(config["targets"])
             encoder, tuned = _load_encoders(config, parts)
-            tokenizer = AutoTokenizer.from_pretrained(str(folder))
-            calibration = {name: parts["calibration."][name] for name in _CALIBRATION}
-            outside = OutsideModel.from_tensors(parts[_OUTSIDE]) if parts[_OUTSIDE] else None
+            tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
+            names = (*CALIBRATION, "share", "tuned_mean", "tuned_scale")
+            calibration = {name: parts["calibration."][name] for name in names}
+            given = parts["outside."]
+            instruction_model = InstructionModel.from_tensors(given) if given else None
         except (AttributeError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
             reason = str(error).splitlines()[0][:200] if str(error) else ""
             raise CheckpointError(
                 f"{folder} is no usable {cls.name} ({type(error).__name__}: {reason}); save or "
                 "download the predictor again"
             ) from None
-        model = unpack_model(str(folder), config.get("collection", {}), parts[_COLLECTION])
-        own = {"predictor_type", "format_version", "targets", "weights_sha256"}
-        own |= {"collection", "encoder", "tuned"}
-        details = {name: value for name, value in config.items() if name not in own}
-        return cls(tokenizer, encoder, tuned, model, calibration, targets, details, outside)
+        description = config.get("collection", {})
+        model = CollectionModel.from_tensors(str(folder), description, parts["collection."])
+        details = renamed_details({k: v for k, v in config.items() if k not in _OWN})
+        return cls(
+            tokenizer, encoder, tuned, model, calibration, targets, details, instruction_model
+        )
 
 
 def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> NDArray[np.float64]:
@@ -208,14 +214,12 @@ def _load_encoders(config: Mapping[str, Any], parts: Mapping[str, Tensors]) -> t
     import torch
     from transformers import AutoConfig, AutoModel
 
-    from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig
-    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-
-    fields = dict(config["encoder"])
-    encoder = AutoModel.from_config(AutoConfig.for_model(fields.pop("model_type"), **fields))
-    tuned_fields = {key: value for key, value in config["tuned"].items() if key != "model_type"}
-    tuned = BertForPerformancePrediction(BertPredictorConfig(**tuned_fields))
-    for module, prefix in ((encoder, _ENCODER), (tuned, _TUNED)):
-        state = {name: torch.from_numpy(array) for name, array in parts[prefix].items()}
+    registration.register()  # the fine-tuned one is a model of this package
+    modules = []
+    for name in ("encoder", "tuned"):
+        fields = dict(config[name])
+        module = AutoModel.from_config(AutoConfig.for_model(fields.pop("model_type"), **fields))
+        state = {key: torch.from_numpy(array) for key, array in parts[f"{name}."].items()}
         module.load_state_dict(state)
-    return encoder, tuned
+        modules.append(module)
+    return tuple(modules)

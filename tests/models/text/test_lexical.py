@@ -10,8 +10,8 @@ from models.text.reference_lexical import Reference
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.text.lexical.features import DENSE, dense_features, weighted_entries
 from pqpp_models.text.lexical.index import build_index
+from pqpp_models.text.lexical.ngrams import KINDS, MOST_PAIRED, char_ngrams, split_words
 from pqpp_models.text.lexical.predictor import SHIPPED, LexicalPredictor
-from pqpp_models.text.ngrams import KINDS, MOST_PAIRED, char_ngrams, split_words
 
 ODD = [
     "?",

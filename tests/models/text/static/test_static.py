@@ -14,8 +14,14 @@ from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.targets import target_limits
 from pqpp_models.text.static.network import quantise
 from pqpp_models.text.static.predictor import SHIPPED, StaticPredictor
-from pqpp_models.text.static.tokens import WordPieces, split_words
-from pqpp_models.text.words import CUES, WordTables, content_words, cue_features, words_of
+from pqpp_models.text.static.word_pieces import WordPieces, split_words
+from pqpp_models.text.words import (
+    DIFFICULTY_FEATURES,
+    WordTables,
+    content_words,
+    difficulty_features,
+    words_of,
+)
 
 PROMPTS = [
     "A man riding a wave on a surfboard.",
@@ -81,6 +87,7 @@ def test_shipped_size_and_card():
     size = sum(path.stat().st_size for path in SHIPPED.iterdir())
     assert size <= 5_000_000
     card = (SHIPPED / "README.md").read_text("utf-8")
+    assert card == Predictor.from_pretrained("static").card()
     for text in ("CC BY 4.0", "PQPP", "MS COCO", "all-MiniLM-L6-v2", "Apache-2.0", "DrawBench"):
         assert text in card
 
@@ -172,7 +179,7 @@ def test_rounded_vectors_are_close():
     assert np.abs(back - vectors).max() <= np.abs(vectors).max() / 127
 
 
-def test_cues_read_what_they_are_called():
+def test_features_read_what_they_are_called():
     tables = WordTables.build(["a red cat on a mat", "two cats", "a dog"])
     prompts = [
         'A sign that says "no dogs"',
@@ -180,12 +187,12 @@ def test_cues_read_what_they_are_called():
         "a cat without a hat",
         "",
     ]
-    rows = cue_features(prompts, tables)
-    cue = {name: rows[:, column].tolist() for column, name in enumerate(CUES)}
-    assert cue["lettering"] == [1, 0, 0, 0]
-    assert cue["numbers"] == [0, 2, 0, 0]
-    assert cue["negation"] == [1, 0, 1, 0]
-    assert cue["places"] == [0, 1, 0, 0]
+    rows = difficulty_features(prompts, tables)
+    found = {name: rows[:, i].tolist() for i, name in enumerate(DIFFICULTY_FEATURES)}
+    assert found["lettering"] == [1, 0, 0, 0]
+    assert found["numbers"] == [0, 2, 0, 0]
+    assert found["negation"] == [1, 0, 1, 0]
+    assert found["places"] == [0, 1, 0, 0]
     assert np.isfinite(rows).all()
 
 
@@ -201,10 +208,10 @@ def test_an_own_caption_does_not_count():
 
 @pytest.mark.realdata
 def test_validation_scores_are_those_of_the_card(static, read_split):
-    from pqpp_models.text.static.evaluation import correlations
+    from pqpp_models.bench.calibrated import score_table
 
     prompts, true = read_split("validation")
-    pearson, kendall = correlations(static.predict(prompts), true)["mean"]
+    pearson, kendall = score_table(static.predict(prompts), true, TARGETS)["mean"]
     assert pearson >= 0.445 and kendall >= 0.305
     written = static.details["evaluation"]["validation"]["mean"]
     assert written == pytest.approx([pearson, kendall], abs=2e-4)

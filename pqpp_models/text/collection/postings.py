@@ -1,26 +1,23 @@
-"""How much of a collection speaks of what a prompt speaks of, and how much its parts agree.
+"""Which captions hold which words, and how much of a collection speaks of what a prompt says.
 
-Query scope counts the captions that hold a query's words (He and Ounis, 2004); coherence is how
-alike the captions nearest to the query are to each other (He et al., 2008). Words are hashed: no
+Query scope counts the captions that hold a query's words (He and Ounis, 2004). Words are hashed: no
 caption's text is kept.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.text.words import content_words, words_of
 
-Floats = NDArray[np.float32]
-
 SHARES = (0.8, 0.6, 0.4)
 SCOPE_RANKS = (1, 5, 10, 20, 50)
-COHERENCE_NEIGHBOURS = (5, 10, 20, 50, 100)
-_CENTRE_NEIGHBOURS = 20
+_ARRAYS = ("words", "starts", "captions", "keys")
 
 
 class Postings:
@@ -54,18 +51,33 @@ class Postings:
     def build(cls, captions: Sequence[str]) -> Postings:
         """Note the content words of some captions."""
         spoken = [words_of(caption) for caption in captions]
-        pairs = [
+        pairs = {
             (_hash(word), number)
             for number, words in enumerate(spoken)
             for word in content_words(words)
-        ]
-        table = np.array(sorted(set(pairs)), dtype=np.uint32).reshape(-1, 2)
-        words, counts = np.unique(table[:, 0], return_counts=True)
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        }
         keys = np.array([_key(words) for words in spoken], dtype=np.uint32)
-        return cls(words, starts, table[:, 1].copy(), keys)
+        return cls._of_pairs(np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2), keys)
 
-    def scope(self, prompts: Sequence[str]) -> Floats:
+    @classmethod
+    def _of_pairs(cls, pairs: NDArray[np.uint32], keys: NDArray[np.uint32]) -> Postings:
+        """Return the postings of sorted pairs of a word and a caption."""
+        words, counts = np.unique(pairs[:, 0], return_counts=True)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(words, starts, pairs[:, 1].copy(), keys)
+
+    def replaced(self, kept: int, others: Postings) -> Postings:
+        """Return the postings of the first captions, with those of others behind them."""
+        first, second = self._pairs(), others._pairs()
+        second[:, 1] += np.uint32(kept)
+        pairs = np.concatenate([first[first[:, 1] < kept], second])
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        return self._of_pairs(pairs, np.concatenate([self.keys[:kept], others.keys]))
+
+    def _pairs(self) -> NDArray[np.uint32]:
+        return np.column_stack([np.repeat(self.words, np.diff(self.starts)), self.captions])
+
+    def scope(self, prompts: Sequence[str]) -> NDArray[np.float32]:
         """Return how many captions hold all, nearly all or most of each prompt's content words.
 
         Log counts of captions with all content words, with all but one and but two; with a share
@@ -73,9 +85,6 @@ class Postings:
         `SCOPE_RANKS` have; the sum and the mean of the words' inverse document frequencies. A
         caption that is the prompt itself is left out of all, a prompt without content words has
         nothing in common with any caption.
-
-        Args:
-            prompts: the texts.
 
         Returns:
             An array of shape ``(prompts, features)``.
@@ -117,57 +126,20 @@ class Postings:
             return self.captions[:0]
         return self.captions[self.starts[place] : self.starts[place + 1]]
 
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the postings as named arrays."""
+        return {f"postings.{name}": getattr(self, name) for name in _ARRAYS}
 
-def coherence(rows: Floats, known: Floats, same: float) -> Floats:
-    """Return how alike the captions nearest to some prompts are to each other.
+    @classmethod
+    def from_tensors(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings | None:
+        """Return the postings among named arrays, if they are there.
 
-    For each number of neighbours, the mean cosine between two of them and the deviation of their
-    cosines to the prompt; last, how far their mean is from the origin. Captions that are the
-    prompt itself are left out.
-
-    Args:
-        rows: unit vectors of the prompts, of shape ``(prompts, size)``.
-        known: unit vectors of the captions, of shape ``(captions, size)``.
-        same: the cosine from which on a caption is the prompt itself.
-
-    Returns:
-        An array of shape ``(prompts, features)``.
-
-    >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
-    >>> found = coherence(np.array([[0.6, 0.8, 0.0]], np.float32), known, 0.9999)
-    >>> round(3 * float(found[0, 0]), 4)
-    1.0
-    """
-    most = min(max(COHERENCE_NEIGHBOURS), len(known))
-    result = np.empty((len(rows), 2 * len(COHERENCE_NEIGHBOURS) + 1), dtype=np.float32)
-    for start in range(0, len(rows), 256):
-        similarity = rows[start : start + 256] @ known.T
-        similarity[similarity >= same] = -1
-        index = np.argpartition(-similarity, most - 1, axis=1)[:, :most]
-        values = np.take_along_axis(similarity, index, axis=1)
-        order = np.argsort(-values, axis=1, kind="stable")
-        values = np.take_along_axis(values, order, axis=1)
-        near = known[np.take_along_axis(index, order, axis=1)]
-        result[start : start + 256] = _agreement(near, values)
-    return result
-
-
-def _agreement(near: Floats, values: Floats) -> Floats:
-    # What was left out as the prompt itself has the least value, so it comes last.
-    present = np.maximum((values > -1).sum(axis=1), 1)
-    rows = np.arange(len(values))
-    # The sum over all pairs is the squared length of the sum of the vectors.
-    sums = np.cumsum(near, axis=1)
-    columns = []
-    for k in COHERENCE_NEIGHBOURS:
-        count = np.minimum(k, present)
-        total = sums[rows, count - 1]
-        pairs = np.einsum("nd,nd->n", total, total) - count
-        counted = np.arange(values.shape[1]) < count[:, None]
-        columns += [pairs / np.maximum(count * (count - 1), 1), values.std(axis=1, where=counted)]
-    centre = np.minimum(_CENTRE_NEIGHBOURS, present)
-    columns.append(np.linalg.norm(sums[rows, centre - 1] / centre[:, None], axis=1))
-    return np.stack(columns, axis=1)
+        Raises:
+            KeyError, ValueError: some are missing, or they do not fit each other.
+        """
+        if f"postings.{_ARRAYS[0]}" not in arrays:
+            return None
+        return cls(*(arrays[f"postings.{name}"] for name in _ARRAYS))
 
 
 def _hash(word: str) -> int:

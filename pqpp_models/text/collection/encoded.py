@@ -1,4 +1,4 @@
-"""A user's own collection: captions as an encoder sees them, made once, saved, and put to use.
+"""Your own collection: captions as an encoder sees them, made once, saved, and put to use.
 
 What is kept of a caption is the mean state of some of the encoder's layers, and hashes of its
 words; never its text.
@@ -13,36 +13,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from pqpp_hub.card import render_card
 from pqpp_models.checkpoint import Tensors, read_config, read_tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.text.collection import SAME, Collection, Floats
-from pqpp_models.text.collection_scope import Postings
-from pqpp_models.text.collection_state import pack_postings, unpack_postings
+from pqpp_models.text.collection.collection import Collection, word_tensors, words_from_tensors
+from pqpp_models.text.collection.neighbours import Floats
+from pqpp_models.text.collection.postings import Postings
 from pqpp_models.text.words import WordTables, words_of
 
 if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
-    from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor
 
 KIND = "collection"
-_CHUNK = 512
-_CARD = """\
----
-license: other
-library_name: pqpp
-tags:
-- prompt-performance-prediction
----
-# A collection of {size:,} captions
-
-For each caption the mean token states of layers {layers} of the text encoder `{encoder}`, as
-sixteen-bit numbers, and hashes of its words. It holds no caption's text. The captions' own licence
-applies.
-
-```
-pqpp collection attach THIS_FOLDER --predictor TEXT_ENSEMBLE --output NEW_PREDICTOR
-```
-"""
 
 
 class EncodedCaptions:
@@ -53,7 +35,7 @@ class EncodedCaptions:
         tables: the counts of the captions' words.
         postings: which captions hold which words.
         encoder: the name of the encoder.
-        fingerprint: the SHA-256 of its weights.
+        encoder_sha256: the SHA-256 of its weights.
     """
 
     def __init__(
@@ -62,11 +44,11 @@ class EncodedCaptions:
         tables: WordTables,
         postings: Postings,
         encoder: str,
-        fingerprint: str,
+        encoder_sha256: str,
     ) -> None:
         self.states = {layer: np.asarray(array, np.float32) for layer, array in states.items()}
         self.tables, self.postings = tables, postings
-        self.encoder, self.fingerprint = encoder, fingerprint
+        self.encoder, self.encoder_sha256 = encoder, encoder_sha256
 
     def __len__(self) -> int:
         return len(next(iter(self.states.values())))
@@ -105,13 +87,7 @@ class EncodedCaptions:
         return cls(states, tables, postings, name, weights_sha256(encoder))
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the collection to a folder, whole or not at all.
-
-        Args:
-            folder: a new folder, an empty one, or one with an older collection.
-
-        Returns:
-            The folder.
+        """Write the collection to a new or empty folder, or over an older collection.
 
         Raises:
             CheckpointError: the folder holds other things.
@@ -122,13 +98,12 @@ class EncodedCaptions:
             "captions": len(self),
             "layers": layers,
             "encoder": self.encoder,
-            "encoder_sha256": self.fingerprint,
+            "encoder_sha256": self.encoder_sha256,
         }
-        tensors: Tensors = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
+        tensors: Tensors = word_tensors(self.tables, self.postings)
         tensors |= {f"states.{k}": v.astype(np.float16) for k, v in self.states.items()}
-        tensors |= pack_postings(self.postings)
-        card = _CARD.format(
-            size=len(self), layers=", ".join(map(str, layers)), encoder=self.encoder
+        card = render_card(
+            "predictors/collection", size=f"{len(self):,}", layers=layers, encoder=self.encoder
         )
         return write_checkpoint(folder, config, tensors, card)
 
@@ -154,8 +129,7 @@ class EncodedCaptions:
                 raise ValueError("the numbers of captions differ")
             if not all(np.isfinite(array).all() for array in states.values()):
                 raise ValueError("some states are not finite")
-            tables = WordTables(tensors["words.counts"], tensors["words.pairs"], size)
-            postings = unpack_postings(tensors)
+            tables, postings = words_from_tensors(tensors, size)
             if postings is None or len(postings.keys) != size:
                 raise ValueError("the words' captions are missing")
             return cls(states, tables, postings, config["encoder"], config["encoder_sha256"])
@@ -166,33 +140,35 @@ class EncodedCaptions:
             ) from None
 
 
-def distinct(captions: Iterable[str]) -> list[str]:
-    """Return the captions with words, once each, in order.
+def distinct(captions: Iterable[str], known: Iterable[str] = ()) -> list[str]:
+    """Return the captions with words, once each, in order; none that says what a known text says.
 
     Raises:
         PredictorError: there is none.
 
-    >>> distinct(["A cat.", "", "a cat", "Two dogs"])
+    >>> distinct(["A cat.", "", "a cat", "Two dogs", "a bird"], known=["A bird!"])
     ['A cat.', 'Two dogs']
     """
+    said = {tuple(words_of(text)) for text in known}
     kept: dict[tuple[str, ...], str] = {}
     for caption in captions:
-        if words := tuple(words_of(caption)):
+        words = tuple(words_of(caption))
+        if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
         raise PredictorError("no caption with words came; give a file with one a line or a row")
     return list(kept.values())
 
 
-def with_collection(predictor: Predictor, captions: EncodedCaptions) -> TextEnsemblePredictor:
+def with_collection(predictor: Predictor, captions: EncodedCaptions) -> Predictor:
     """Return a text ensemble whose collection is another one.
 
     The labelled captions, those of its training prompts, stay; the others and the counts of words
     are replaced. Densities grow with a collection, so one about as large as the old one keeps
-    predictions comparable.
+    predictions comparable. The predictor that came stays as it is.
 
     Args:
-        predictor: the text ensemble, which stays as it is.
+        predictor: the text ensemble.
         captions: the new collection, of the same encoder.
 
     Raises:
@@ -202,40 +178,16 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> TextEnse
     from pqpp_models.text.encoder.pretrained import weights_sha256
 
     lacking = [layer for layer in layers if layer not in captions.states]
-    if lacking or captions.fingerprint != weights_sha256(encoder):
+    if lacking or captions.encoder_sha256 != weights_sha256(encoder):
         what = f"lacks layer {lacking[0]}" if lacking else "is of another encoder's weights"
         raise PredictorError(
             f"the collection ({captions.encoder}) {what}; build it with --predictor and this folder"
         )
-    from pqpp_models.text.text_ensemble.model import CollectionModel
-    from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor
-
-    old = predictor.model
-    collection = _beside_labelled(old.collection, captions.states)
-    postings = None
-    if old.postings is not None:
-        postings = _postings_beside_labelled(old.postings, captions.postings, collection.labelled)
-    model = CollectionModel(
-        collection,
-        captions.tables,
-        old.labels,
-        old.features,
-        old.inputs,
-        old.ridge,
-        old.networks,
-        postings,
+    collection = predictor.model.collection.replaced(
+        captions.states, captions.tables, captions.postings
     )
     own = {"captions": len(captions), "encoder": captions.encoder}
-    return TextEnsemblePredictor(
-        predictor.tokenizer,
-        predictor.encoder,
-        predictor.tuned,
-        model,
-        predictor.calibration,
-        predictor.targets,
-        {**predictor.details, "own_collection": own},
-        predictor.outside,
-    )
+    return predictor.with_collection(collection, own)
 
 
 def encoder_of(predictor: Predictor) -> tuple[Any, list[int]]:
@@ -250,42 +202,10 @@ def encoder_of(predictor: Predictor) -> tuple[Any, list[int]]:
         ...
     pqpp_models.errors.PredictorError: static has no collection that can be replaced: ...
     """
-    model = getattr(predictor, "model", None)
-    collection = getattr(model, "collection", None)
+    collection = getattr(getattr(predictor, "model", None), "collection", None)
     if not isinstance(collection, Collection):
         raise PredictorError(
             f"{predictor.name} has no collection that can be replaced: what it knows of one is "
             "part of its weights; use a text_ensemble (training/train_text_ensemble.py)"
         )
     return predictor.encoder, list(collection.vectors)
-
-
-def _beside_labelled(old: Collection, states: Mapping[int, Floats]) -> Collection:
-    """Put captions behind the labelled ones, without those that are a labelled one again."""
-    count = old.labelled
-    labelled = {layer: array[:count] for layer, array in old.vectors.items()}
-    added = old.project({layer: states[layer] for layer in labelled})
-    last = max(labelled)
-    known, rows = labelled[last], added[last]
-    starts = range(0, len(rows), _CHUNK)
-    new = [(rows[i : i + _CHUNK] @ known.T).max(axis=1, initial=-1) < SAME for i in starts]
-    kept = np.concatenate(new)
-    vectors = {k: np.concatenate([labelled[k], added[k][kept]]) for k in labelled}
-    return Collection(vectors, old.means, count, old.search)
-
-
-def _postings_beside_labelled(old: Postings, new: Postings, count: int) -> Postings:
-    """Put the words of captions behind those of the labelled ones."""
-    words = [np.repeat(one.words, np.diff(one.starts)) for one in (old, new)]
-    kept = old.captions < count
-    pairs = np.concatenate(
-        [
-            np.column_stack([words[0][kept], old.captions[kept]]),
-            np.column_stack([words[1], new.captions + np.uint32(count)]),
-        ]
-    )
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    distinct_words, sizes = np.unique(pairs[:, 0], return_counts=True)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    keys = np.concatenate([old.keys[:count], new.keys])
-    return Postings(distinct_words, starts, pairs[:, 1].copy(), keys)

@@ -7,17 +7,17 @@ import pytest
 from support.processes import run_pqpp
 
 from pqpp_models import CheckpointError, MissingResourceError, Predictor, PredictorError
-from pqpp_models.text import collection as collections
-from pqpp_models.text.collection import COUNTED, Collection, density, similarities, summarise, unit
-from pqpp_models.text.encoded_captions import (
-    EncodedCaptions,
-    encoder_of,
-    with_collection,
-)
+from pqpp_models.text.collection import neighbours
+from pqpp_models.text.collection.collection import Collection
+from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
+from pqpp_models.text.collection.neighbours import COUNTED, density, similarities, summarise, unit
+from pqpp_models.text.collection.postings import Postings
 from pqpp_models.text.encoder.pretrained import weights_sha256
+from pqpp_models.text.words import WordTables
 
 RANDOM = np.random.default_rng(5)
 PROMPTS = ["A cat near an old clock.", "zebra", "?", "two red birds on a mat"]
+NO_WORDS = WordTables.build([])
 CAPTIONS = [
     f"{who} {where} {i}"
     for i in range(7)
@@ -39,18 +39,19 @@ def test_faiss_finds_what_numpy_finds(size):
     means = {layer: np.zeros(12) for layer in vectors}
     prompts = {2: rows, 5: rows[:, ::-1].copy()}
     by = {
-        search: Collection(vectors, means, labelled, search).density_features(prompts)
+        search: Collection(vectors, means, labelled, NO_WORDS, search=search).density_features(
+            prompts
+        )
         for search in ("numpy", "faiss")
     }
     np.testing.assert_allclose(by["faiss"], by["numpy"], atol=2e-5)
 
 
 def test_captions_that_say_the_same_many_times_do_not_hide_others():
-    search = pytest.importorskip("pqpp_models.text.collection_search")
     pytest.importorskip("faiss")
     row, others = near_each_other(1), near_each_other(90)
     known = np.concatenate([np.repeat(row, 300, axis=0), others])
-    found = search.nearest(row, known, 60)[0]
+    found = neighbours.nearest_by_faiss(row, known, 60)[0]
     expected = -np.sort(-similarities(row, others)[0])[:60]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -62,20 +63,18 @@ def test_the_old_numbers_are_those_of_the_nearest_thousand():
 
 
 def test_a_large_collection_is_searched_by_faiss_where_it_is_there(monkeypatch):
-    from pqpp_models.text import collection_search
-
-    monkeypatch.setattr(collection_search, "LARGE", 10)
+    assert neighbours.LARGE > 10_000
+    monkeypatch.setattr(neighbours, "LARGE", 10)
     found = {True: object(), False: None}
     for installed in (True, False):
         monkeypatch.setattr("importlib.util.find_spec", lambda name, there=installed: found[there])
-        assert collection_search.uses_faiss("auto", 10) is installed
-        assert not collection_search.uses_faiss("auto", 9)
-        assert not collection_search.uses_faiss("numpy", 10**9)
-    with pytest.raises(MissingResourceError, match=r"install pqpp\[collection\]"):
-        collection_search.uses_faiss("faiss", 3)
+        assert neighbours.uses_faiss("auto", 10) is installed
+        assert not neighbours.uses_faiss("auto", 9)
+        assert not neighbours.uses_faiss("numpy", 10**9)
+    with pytest.raises(MissingResourceError, match=r"run: pip install .*collection"):
+        neighbours.uses_faiss("faiss", 3)
     with pytest.raises(PredictorError, match="use one of auto, numpy, faiss"):
-        Collection({}, {}, 0, "hnsw")
-    assert collections.LARGE > 10_000
+        Collection({}, {}, 0, NO_WORDS, search="hnsw")
 
 
 @pytest.fixture
@@ -86,14 +85,14 @@ def captions(ensemble):
 
 def rest_of(captions):
     """All but the states, as the class takes it."""
-    return captions.tables, captions.postings, captions.encoder, captions.fingerprint
+    return captions.tables, captions.postings, captions.encoder, captions.encoder_sha256
 
 
 def test_captions_come_back_from_their_folder(captions, tmp_path):
     folder = captions.save_pretrained(tmp_path / "mine")
     again = EncodedCaptions.from_pretrained(folder)
     assert len(again) == len(captions) == len(CAPTIONS)
-    assert again.fingerprint == captions.fingerprint and again.encoder == captions.encoder
+    assert again.encoder_sha256 == captions.encoder_sha256 and again.encoder == captions.encoder
     for layer, states in captions.states.items():
         np.testing.assert_array_equal(again.states[layer], states)
     np.testing.assert_array_equal(again.tables.counts, captions.tables.counts)
@@ -149,13 +148,10 @@ def test_the_labelled_captions_stay_and_the_others_go(ensemble, captions, tmp_pa
 
 
 def test_words_are_those_of_labelled_and_new_captions():
-    from pqpp_models.text.collection_scope import Postings
-    from pqpp_models.text.encoded_captions import _postings_beside_labelled
-
     labelled = ["a red cat on a mat", "two dogs"]
     new = ["a cat and a red dog", "birds in the sky"]
     old = Postings.build([*labelled, "what goes away: a cat, a sky"])
-    joined = _postings_beside_labelled(old, Postings.build(new), 2)
+    joined = old.replaced(2, Postings.build(new))
     expected = Postings.build([*labelled, *new])
     for name in ("words", "starts", "captions", "keys"):
         np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name))
@@ -180,7 +176,7 @@ def test_another_encoder_is_refused(ensemble, captions):
     with pytest.raises(PredictorError, match="lacks layer 0"):
         with_collection(ensemble, lacking)
     own = weights_sha256(ensemble.encoder)
-    assert own == captions.fingerprint != weights_sha256(ensemble.tuned)
+    assert own == captions.encoder_sha256 != weights_sha256(ensemble.tuned)
 
 
 @pytest.mark.parametrize("name", ["static", "n_words"])
@@ -244,7 +240,7 @@ def test_no_other_model_is_lost_to_an_output(ensemble, captions, tmp_path, monke
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     # None of the long work may be done for nothing.
     for work in ("EncodedCaptions.build", "EncodedCaptions.from_pretrained"):
-        monkeypatch.setattr(f"pqpp_models.text.encoded_captions.{work}", None)
+        monkeypatch.setattr(f"pqpp_models.text.collection.encoded.{work}", None)
     for arguments, held in (
         (("build", "c.txt", "--predictor", "te", "--output", "te"), "a 'text_ensemble'"),
         (("build", "c.txt", "--model", "te", "--output", "te"), "a 'text_ensemble'"),

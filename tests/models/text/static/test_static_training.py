@@ -1,21 +1,23 @@
-"""Distillation, calibration and the outside model on made-up prompts."""
+"""Distillation, calibration and the instruction model on made-up prompts."""
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from pqpp_models.text.instructions import OutsideModel, begins_lower  # noqa: E402
-from pqpp_models.text.static.fitting import (  # noqa: E402
+from pqpp_models.text.calibration import fit_calibration  # noqa: E402
+from pqpp_models.text.instructions import InstructionModel, begins_lower  # noqa: E402
+from pqpp_models.text.static.distillation import (  # noqa: E402
     DistilSettings,
-    OutsideSettings,
     StaticModule,
     distil,
     first_points,
-    fit_calibration,
-    fit_outside,
 )
-from pqpp_models.text.words import WordTables, cue_features  # noqa: E402
+from pqpp_models.text.training.instructions import (  # noqa: E402
+    InstructionSettings,
+    fit_instruction_model,
+)
+from pqpp_models.text.words import WordTables, difficulty_features  # noqa: E402
 
 SMALL = DistilSettings(
     piece_size=8,
@@ -93,18 +95,20 @@ def test_the_gate_stays_closed_for_captions():
     captions = [f"A man {verb} a wave on a board." for verb in ("riding", "catching")] * 100
     instructions = [f"{n} cats left of a box" for n in ("two", "three", "four")] * 20
     tables = WordTables.build(captions)
-    inside = cue_features(captions, tables, own=True), begins_lower(captions)
-    outside = cue_features(instructions, tables), begins_lower(instructions)
-    settings = OutsideSettings(closed_share=1.0, ridge=1.0, expected={"unknown_words": -1.0})
-    model = fit_outside(inside, outside, np.tile([0.9, 0.5, 0.1], 20), settings)
-    assert model.gate(*inside).max() < 1e-4
-    assert model.gate(*outside).min() > 0.5
-    strict = model.strict(outside[0][:3])
-    assert strict[0] > strict[1] > strict[2]
-    harder = cue_features(["two zyxq cats left of a box"], tables)
-    assert model.strict(harder)[0] < strict[0]
-    again = OutsideModel.from_tensors(model.tensors())
-    assert np.array_equal(again.gate(*outside), model.gate(*outside))
+    settings = InstructionSettings(closed_share=1.0, ridge=1.0, expected={"unknown_words": -1.0})
+    rates = np.tile([0.9, 0.5, 0.1], 20)
+    model = fit_instruction_model(captions, instructions, rates, tables, settings)
+    inside = difficulty_features(captions, tables, own=True)
+    outside = difficulty_features(instructions, tables)
+    assert model.gate(inside, begins_lower(captions)).max() < 1e-4
+    opened = model.gate(outside, begins_lower(instructions))
+    assert opened.min() > 0.5
+    hbpp = model.hbpp(outside[:3])
+    assert hbpp[0] > hbpp[1] > hbpp[2]
+    harder = difficulty_features(["two zyxq cats left of a box"], tables)
+    assert model.hbpp(harder)[0] < hbpp[0]
+    again = InstructionModel.from_tensors(model.tensors())
+    assert np.array_equal(again.gate(outside, begins_lower(instructions)), opened)
 
 
 def test_the_script_trains_a_predictor(tmp_path):
@@ -114,7 +118,10 @@ def test_the_script_trains_a_predictor(tmp_path):
     from transformers import AutoModel, AutoTokenizer
 
     from pqpp_models import Predictor
-    from pqpp_models.text.collection_data import Benchmark, cached_layer_means
+    from pqpp_models.text.static.word_pieces import WordPieces
+    from pqpp_models.text.training.collection_model import FitSettings
+    from pqpp_models.text.training.texts import cached_layer_means
+    from pqpp_models.training.data import Rows
 
     script = load_script("train_static")
     folder = save_text_encoder(tmp_path / "encoder")
@@ -123,33 +130,31 @@ def test_the_script_trains_a_predictor(tmp_path):
     captions = [f"{prompt} again {i}" for i, prompt in enumerate(made_up_prompts(40, seed=1)[0])]
     instructions = [f"a photo of {number} cats" for number in ("two", "three", "four")] * 4
     texts = script.Texts(prompts, captions, instructions, np.tile([0.9, 0.5, 0.2], 4), ["a robot"])
-    recipe = {
-        **{
-            "model": str(folder),
-            "layers": [0, 1, 2],
-            "seed": 0,
-            "config": "made up",
-            "encoder": "tiny",
-        },
-        **{"collection_captions": 20, "made_up": 0},
-        "teacher": {"kernel_layers": [2, 1], "networks": 2, "hidden_size": 8, "epochs": 1},
-        "student": {
-            **{"piece_size": 8, "filters": 8, "hidden_size": 8, "point_size": 4},
-            **{"epochs": 1, "batch_size": 16},
-        },
-        "outside": {"ridge": 1.0, "expected": {"unknown_words": -1.0}},
-    }
-    benchmark = Benchmark(prompts, scores, prompts[:5], scores[:5], np.arange(1, 51))
+    recipe = script.StaticRecipe(
+        model=str(folder),
+        dataset="made up",
+        captions="made up",
+        geneval="made up",
+        layers=[0, 1, 2],
+        collection_captions=20,
+        teacher=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=1),
+        student=DistilSettings(
+            piece_size=8, filters=8, hidden_size=8, point_size=4, epochs=1, batch_size=16
+        ),
+        instruction_model=InstructionSettings(ridge=1.0, expected={"unknown_words": -1.0}),
+    )
     tokenizer = AutoTokenizer.from_pretrained(folder)
     encoder = AutoModel.from_pretrained(folder).eval()
     cache = str(tmp_path / "cache")
-    encoded = cached_layer_means(encoder, tokenizer, texts.all, [0, 1, 2], cache)
-    again = cached_layer_means(encoder, tokenizer, texts.all, [0, 1, 2], cache)
+    encoded = cached_layer_means(encoder, tokenizer, texts.all, recipe.layers, cache)
+    again = cached_layer_means(encoder, tokenizer, texts.all, recipe.layers, cache)
     assert all(np.array_equal(encoded[layer], again[layer]) for layer in encoded)
-    fitted = script.fit_teacher(recipe, texts, encoded, benchmark)
-    student = script.fit_student(recipe, texts, encoded, fitted, encoder, tokenizer)
-    predictor = script.assemble(recipe, texts, fitted, student, tokenizer, benchmark)
-    predictor.details |= script.describe(recipe, texts, predictor)
+    numbers, train = tokenizer.get_vocab(), Rows(prompts, scores, None)
+    tokens = WordPieces(sorted(numbers, key=numbers.get), 96)
+    fitted = script.fit_teacher(recipe, texts, encoded, recipe.goals(train))
+    student = script.fit_student(recipe, texts, encoded, fitted, encoder, tokens)
+    predictor = script.assemble(recipe, texts, fitted, student, tokens, train)
+    predictor.details |= script.describe(recipe, texts, train, predictor)
     saved = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "static"))
     assert np.isfinite(saved.predict([*prompts, "?"])).all()
     assert "Not measured" in (tmp_path / "static" / "README.md").read_text("utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,16 +14,15 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from torch import nn
 
-from pqpp_models.text.collection import Collection, Floats
-from pqpp_models.text.collection_scope import Postings
-from pqpp_models.text.text_ensemble.model import (
+from pqpp_models.text.collection.collection import Collection
+from pqpp_models.text.collection.model import (
     CollectionModel,
     KernelRidge,
+    Layers,
     Scaling,
     model_rows,
-    raw_features,
 )
-from pqpp_models.text.words import WordTables
+from pqpp_models.text.collection.neighbours import Floats
 
 
 @dataclass(frozen=True)
@@ -81,39 +80,33 @@ class Fitted:
 
 def fit_collection_model(
     collection: Collection,
-    tables: WordTables,
     prompts: Sequence[str],
     encoded: dict[int, Floats],
     targets: NDArray[np.float64],
     settings: FitSettings,
     seed: int,
-    postings: Postings | None = None,
 ) -> Fitted:
     """Fit a model to the labelled captions of a collection.
 
     Args:
         collection: captions, the first of which are the training prompts.
-        tables: the counts of the collection's words.
         prompts: the training prompts.
         encoded: by layer, the encoder's mean states of the training prompts.
         targets: shape ``(prompts, targets)``.
         settings: how.
         seed: of the networks and of their parts of the rows.
-        postings: the words of the captions, for the features of scope and coherence.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
     goals = settings.rank_share * gaussian_ranks(targets) + (1 - settings.rank_share) * standard
     labels = standard.astype(np.float32)
     vectors = collection.project(encoded)
-    raw = raw_features(
-        collection, tables, labels, settings.kernel_layers, prompts, vectors, postings, own=True
-    )
+    raw = collection.features(prompts, vectors, labels, settings.kernel_layers, own=True)
     features = Scaling.fit(raw)
     inputs = {layer: Scaling.fit(vectors[layer]) for layer in settings.kernel_layers}
     rows = model_rows(vectors, features(raw), inputs)
     ridge, ridge_left_out = fit_ridge(rows, goals, settings)
     networks, left_out = fit_networks(rows["all"], goals, settings, seed)
-    model = CollectionModel(collection, tables, labels, features, inputs, ridge, networks, postings)
+    model = CollectionModel(collection, labels, features, inputs, ridge, networks)
     return Fitted(model, (ridge_left_out + left_out) / 2, goals)
 
 
@@ -131,15 +124,12 @@ def fit_ridge(
     rows: dict[str, Floats], goals: NDArray[np.float64], settings: FitSettings
 ) -> tuple[KernelRidge, NDArray[np.float64]]:
     """Solve the kernel ridge regression; also return its leave-one-out predictions."""
-    names = [*map(str, settings.kernel_layers), "features"]
+    layers = [str(layer) for layer in settings.kernel_layers]
     offset = goals.mean(axis=0)
     ridge = KernelRidge(
-        weights={name: settings.feature_weight if name == "features" else 1.0 for name in names},
-        widths={
-            name: settings.feature_width if name == "features" else settings.kernel_width
-            for name in names
-        },
-        points={name: rows[name] for name in names},
+        weights={**dict.fromkeys(layers, 1.0), "features": settings.feature_weight},
+        widths={**dict.fromkeys(layers, settings.kernel_width), "features": settings.feature_width},
+        points={name: rows[name] for name in (*layers, "features")},
         coefficients=np.zeros_like(goals, dtype=np.float32),
         offset=offset.astype(np.float32),
     )
@@ -154,7 +144,7 @@ def fit_ridge(
 
 def fit_networks(
     rows: Floats, goals: NDArray[np.float64], settings: FitSettings, seed: int
-) -> tuple[list[list[tuple[Floats, Floats]]], NDArray[np.float64]]:
+) -> tuple[list[Layers], NDArray[np.float64]]:
     """Train the networks; also return, for each row, what the one trained without it says."""
     shuffled = np.random.default_rng(seed).permutation(len(rows))
     fitted, left_out = [], np.zeros_like(goals)
@@ -197,10 +187,23 @@ def train_network(
     return model.eval()
 
 
-def warm_up_and_decay(steps: int, share: float = 0.1):
+def warm_up_and_decay(steps: int, share: float = 0.1) -> Callable[[int], float]:
     """Return a learning rate factor: up over a share of the steps, then down to zero."""
 
     def factor(step: int) -> float:
         return min(1.0, (step + 1) / max(1.0, share * steps)) * max(0.0, 1 - step / steps)
 
     return factor
+
+
+def batches_of_like_length(
+    lengths: NDArray[np.int64], size: int, pool: int, random: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Cut shuffled rows into batches, in random order; ``pool`` batches are sorted together."""
+    shuffled = random.permutation(len(lengths))
+    batches = []
+    for start in range(0, len(shuffled), size * pool):
+        part = shuffled[start : start + size * pool]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batches += [part[i : i + size] for i in range(0, len(part), size)]
+    return [batches[i] for i in random.permutation(len(batches))]

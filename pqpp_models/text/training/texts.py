@@ -1,21 +1,22 @@
-"""The texts that collection predictors are trained on, and the benchmark with its splits."""
+"""The texts that the text predictors are trained on, beside a benchmark's prompts."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_beside
 from pqpp_models.errors import PredictorError
-from pqpp_models.targets import TARGETS
-from pqpp_models.text.collection import Floats
+from pqpp_models.text.collection.encoded import distinct
+from pqpp_models.text.collection.neighbours import Floats
+from pqpp_models.text.encoder.encoding import layer_means
 from pqpp_models.text.words import words_of
 
 GENEVAL_RATES = {
@@ -29,98 +30,63 @@ GENEVAL_RATES = {
 """How often SDXL follows a prompt of each category: the GenEval paper's table of results."""
 
 
-@dataclass
-class Benchmark:
-    """PQPP, as far as training and scoring need it.
+def with_relevant_counts(
+    targets: NDArray[np.float64], table: Any, data_dir: str | None
+) -> NDArray[np.float64]:
+    """Return targets with one more column: the log number of relevant images of a PQPP prompt.
 
-    Attributes:
-        train: prompts of the train split.
-        train_targets: their targets.
-        validation: prompts of the validation split.
-        validation_targets: their targets.
-        relevant: number of relevant images of each training prompt.
+    Args:
+        targets: shape ``(prompts, targets)``.
+        table: the dataset of the prompts, with ``prompt_id``.
+        data_dir: where PQPP's files lie.
     """
-
-    train: list[str]
-    train_targets: NDArray[np.float64]
-    validation: list[str]
-    validation_targets: NDArray[np.float64]
-    relevant: NDArray[np.int64]
-
-    @property
-    def goals(self) -> NDArray[np.float64]:
-        """Return the training prompts' targets and the log number of their relevant images."""
-        return np.column_stack([self.train_targets, np.log(np.maximum(self.relevant, 1))])
-
-
-def load_benchmark(config: str, data_dir: str | None) -> Benchmark:
-    """Load the train and the validation split, and the sizes of the relevant sets."""
     from datasets import load_dataset
 
-    import pqpp_datasets.registration
-
-    pqpp_datasets.registration.register()
-    splits = load_dataset("pqpp", config, data_dir=data_dir, split=["train", "validation"])
-    columns = [np.column_stack([split[name] for name in TARGETS]) for split in splits]
-    prompts = [list(split["prompt"]) for split in splits]
     relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=data_dir, split="train")
     sizes = {row["prompt_id"]: len(row["image_ids"]) for row in relevance}
-    relevant = np.array([sizes.get(one, 1) for one in splits[0]["prompt_id"]])
-    return Benchmark(prompts[0], columns[0], prompts[1], columns[1], relevant)
+    counts = [max(sizes.get(prompt_id, 1), 1) for prompt_id in table["prompt_id"]]
+    return np.column_stack([targets, np.log(counts)])
 
 
 def read_captions(path: str, known: Iterable[str]) -> list[str]:
-    """Read distinct captions, one a line, without those that say what a known prompt says.
+    """Read distinct captions, without those that say what a known prompt says.
 
     Args:
-        path: a text file.
+        path: a text file with one a line, or any table with a column ``caption``.
         known: prompts that are left out.
-
-    Raises:
-        PredictorError: the file cannot be read, or holds no caption.
     """
-    said = {tuple(words_of(prompt)) for prompt in known}
-    captions: dict[tuple[str, ...], str] = {}
-    for line in read_lines(path):
-        key = tuple(words_of(line))
-        if key and key not in said:
-            captions.setdefault(key, line)
-    if not captions:
-        raise PredictorError(f"{path} holds no caption; give a text file with one a line")
-    return list(captions.values())
-
-
-def read_lines(path: str) -> list[str]:
-    """Read the lines of a text file.
-
-    Raises:
-        PredictorError: the file cannot be read, or is no UTF-8.
-    """
-    try:
-        return Path(path).read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise PredictorError(f"{path} cannot be read ({reason}); give a UTF-8 text file") from None
+    return distinct(read_table(path, ["caption"], plain="caption").texts("caption"), known)
 
 
 def read_geneval(path: str) -> tuple[list[str], NDArray[np.float64]]:
     """Read GenEval's prompts, and how often images follow a prompt of their category.
 
-    Args:
-        path: GenEval's ``evaluation_metadata.jsonl``.
+    Raises:
+        PqppError: the file cannot be read, or is not GenEval's ``evaluation_metadata.jsonl``.
+    """
+    remedy = "give GenEval's evaluation_metadata.jsonl"
+    table = read_table(path, ["tag", "prompt"], remedy=remedy)
+    unknown = next((tag for tag in table["tag"] if tag not in GENEVAL_RATES), None)
+    if unknown is not None:
+        raise PredictorError(f"{path} is not GenEval's file (tag {unknown!r:.60}); {remedy}")
+    return table.texts("prompt"), np.array([GENEVAL_RATES[tag] for tag in table["tag"]])
+
+
+def read_parti(path: str) -> list[str]:
+    """Read the prompts of ``PartiPrompts.tsv``, in which quotes stand for themselves.
 
     Raises:
         PredictorError: the file cannot be read, or is another.
     """
     try:
-        rows = [json.loads(line) for line in read_lines(path) if line]
-        rates = np.array([GENEVAL_RATES[row["tag"]] for row in rows])
-        return [row["prompt"] for row in rows], rates
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise PredictorError(
-            f"{path} is not GenEval's file ({type(error).__name__}: {error}); give its "
-            "evaluation_metadata.jsonl, one object with 'tag' and 'prompt' a line"
-        ) from None
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise PredictorError(f"{path} cannot be read ({reason}); give PartiPrompts.tsv") from None
+    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    if "Prompt" not in (rows.fieldnames or ()):
+        raise PredictorError(f"{path} has no column 'Prompt'; give PartiPrompts.tsv")
+    return [row["Prompt"] for row in rows if row["Prompt"]]
 
 
 def made_up_prompts(
@@ -178,17 +144,7 @@ def cached_layer_means(
     layers: Sequence[int],
     folder: str | None = None,
 ) -> dict[int, Floats]:
-    """Return the encoder's states of some texts, from a file if an earlier run left them there.
-
-    Args:
-        model: an encoder of `AutoModel`, in evaluation mode.
-        tokenizer: its tokenizer.
-        texts: the texts.
-        layers: numbers of layers.
-        folder: where the states are kept; ``None`` for nowhere.
-    """
-    from pqpp_models.text.encoder.encoding import layer_means
-
+    """Return `layer_means` of some texts, from a file in a folder if an earlier run left it."""
     if folder is None:
         return layer_means(model, tokenizer, texts, layers, progress=True)
     name = Path(model.config.name_or_path).name
@@ -196,7 +152,7 @@ def cached_layer_means(
     path = Path(folder) / f"encoded-{digest[:16]}.npz"
     if not path.exists():
         encoded = layer_means(model, tokenizer, texts, layers, progress=True)
-        with write_beside(path) as beside:
-            np.savez(beside, **{str(layer): array for layer, array in encoded.items()})
+        with write_beside(path) as beside, beside.open("wb") as file:
+            np.savez(file, **{str(layer): array for layer, array in encoded.items()})
     with np.load(path, allow_pickle=False) as stored:
         return {layer: stored[str(layer)] for layer in layers}

@@ -5,15 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_models.text.collection import SAME, unit
-from pqpp_models.text.collection_scope import (
-    COHERENCE_NEIGHBOURS,
-    SCOPE_RANKS,
-    SHARES,
-    Postings,
-    coherence,
-)
-from pqpp_models.text.collection_state import pack_postings, unpack_postings
+from pqpp_models.text.collection.neighbours import COHERENCE_NEIGHBOURS, coherence_features, unit
+from pqpp_models.text.collection.postings import SCOPE_RANKS, SHARES, Postings
 from pqpp_models.text.words import content_words, words_of
 
 CAPTIONS = ["a red cat", "two cats on a mat", "a dog", "red mats, a red cat", "the of"]
@@ -67,24 +60,24 @@ def test_a_caption_does_not_count_itself():
 
 def test_postings_hold_no_words_and_come_back():
     postings = Postings.build(CAPTIONS)
-    arrays = pack_postings(postings)
+    arrays = postings.tensors()
     assert all(array.dtype.kind in "ui" for array in arrays.values())
-    again = unpack_postings(arrays)
+    again = Postings.from_tensors(arrays)
     np.testing.assert_array_equal(again.scope(CAPTIONS), postings.scope(CAPTIONS))
-    assert unpack_postings({}) is None
+    assert Postings.from_tensors({}) is None
 
 
 @pytest.mark.parametrize("name", ["starts", "captions", "keys"])
 def test_postings_that_do_not_fit_are_refused(name):
-    arrays = pack_postings(Postings.build(CAPTIONS[:4]))
+    arrays = Postings.build(CAPTIONS[:4]).tensors()
     arrays[f"postings.{name}"] = arrays[f"postings.{name}"][:-1]
     with pytest.raises(ValueError, match="postings"):
-        unpack_postings(arrays)
+        Postings.from_tensors(arrays)
 
 
 def test_coherence_is_the_mean_cosine_of_pairs():
     known, rows = unit(RANDOM.normal(size=(130, 8))), unit(RANDOM.normal(size=(300, 8)))
-    found = coherence(rows, known, SAME)
+    found = coherence_features(rows, known)
     assert found.shape == (300, 2 * len(COHERENCE_NEIGHBOURS) + 1)
     for number in (0, 299):
         cosines = known @ rows[number]
@@ -101,10 +94,13 @@ def test_coherence_is_the_mean_cosine_of_pairs():
 @pytest.mark.parametrize("size", [150, 50])
 def test_coherence_leaves_the_prompt_itself_out(size):
     known = unit(RANDOM.normal(size=(size, 8)))
-    with_own, without = coherence(known[:1], known, SAME), coherence(known[:1], known[1:], SAME)
+    with_own, without = (
+        coherence_features(known[:1], known),
+        coherence_features(known[:1], known[1:]),
+    )
     np.testing.assert_allclose(with_own, without, atol=1e-5)
 
 
 def test_coherence_of_few_captions_is_finite():
-    found = coherence(unit(RANDOM.normal(size=(2, 4))), unit(RANDOM.normal(size=(1, 4))), SAME)
+    found = coherence_features(unit(RANDOM.normal(size=(2, 4))), unit(RANDOM.normal(size=(1, 4))))
     assert np.isfinite(found).all()

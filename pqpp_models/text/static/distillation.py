@@ -1,0 +1,154 @@
+"""Distilling a teacher into the static predictor's network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from tqdm.auto import tqdm
+
+from pqpp_models.text.collection.neighbours import Floats, unit
+from pqpp_models.text.encoder.encoding import pad
+from pqpp_models.text.static.network import LINEAR, StaticNetwork, quantise
+from pqpp_models.text.training.collection_model import batches_of_like_length, warm_up_and_decay
+
+_POOL = 50
+
+
+@dataclass(frozen=True)
+class DistilSettings:
+    """What the network is trained by; chosen by cross-validation inside PQPP's train split.
+
+    Attributes:
+        piece_size: numbers in the vector of a word piece.
+        filters: of each convolution.
+        hidden_size: units of the hidden layer.
+        point_size: numbers in a prompt's point.
+        dropout: of vectors, phrases and the hidden layer.
+        true_share: share of a training prompt's own scores in what it is trained to; the rest is
+            what the teacher says of it without having seen its scores.
+        point_weight: weight of the points' loss, one minus the cosine to the teacher's.
+        epochs: passes over the prompts.
+        batch_size: prompts a step.
+        learning_rate: the highest, after warming up over a twentieth of the steps.
+        weight_decay: of AdamW, on matrices only.
+    """
+
+    piece_size: int = 96
+    filters: int = 192
+    hidden_size: int = 256
+    point_size: int = 64
+    dropout: float = 0.2
+    true_share: float = 0.5
+    point_weight: float = 1.0
+    epochs: int = 10
+    batch_size: int = 128
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.01
+
+
+class StaticModule(nn.Module):
+    """`StaticNetwork` as a module that can be trained."""
+
+    def __init__(self, pieces: torch.Tensor, targets: int, settings: DistilSettings) -> None:
+        super().__init__()
+        size, filters, hidden = settings.piece_size, settings.filters, settings.hidden_size
+        self.pieces = nn.Embedding.from_pretrained(pieces, freeze=False)
+        self.first = nn.Conv1d(size, filters, 3, padding=1)
+        self.second = nn.Conv1d(filters, filters, 3, padding=1)
+        self.hidden = nn.Linear(2 * filters + size + 1, hidden)
+        self.scores = nn.Linear(hidden, targets)
+        self.point = nn.Linear(hidden, settings.point_size)
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return scores and points."""
+        mask = attention_mask.float().unsqueeze(1)
+        vectors = self.dropout(self.pieces(input_ids)).transpose(1, 2) * mask
+        phrases = torch.relu(self.first(vectors)) * mask
+        phrases = phrases + torch.relu(self.second(self.dropout(phrases))) * mask
+        count = mask.sum(dim=2)
+        parts = [phrases.sum(2) / count, phrases.max(2).values, vectors.sum(2) / count]
+        pooled = torch.cat([*parts, count.log()], dim=1)
+        hidden = self.dropout(torch.relu(self.hidden(self.dropout(pooled))))
+        return self.scores(hidden), self.point(hidden)
+
+    def to_static(self, targets: int) -> StaticNetwork:
+        """Return the network, its vectors rounded, with the first targets' scores only."""
+        codes, scales = quantise(self.pieces.weight.detach().numpy())
+        weights: dict[str, Floats] = {}
+        for name in LINEAR:
+            layer = getattr(self, name)
+            weight = layer.weight.detach().numpy()
+            if weight.ndim == 3:
+                weight = weight.transpose(0, 2, 1).reshape(len(weight), -1)
+            kept = slice(targets if name == "scores" else None)
+            weights[f"{name}.weight"] = weight[kept].astype(np.float16)
+            weights[f"{name}.bias"] = layer.bias.detach().numpy()[kept].astype(np.float16)
+        return StaticNetwork(codes, scales, weights)
+
+
+def first_vectors(embeddings: Floats, size: int) -> torch.Tensor:
+    """Return the principal components of a transformer's word embeddings, to begin with."""
+    centred = embeddings - embeddings.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    vectors = centred @ directions[:, ::-1][:, :size]
+    return torch.from_numpy((0.3 * vectors / vectors.std()).astype(np.float32))
+
+
+def first_points(vectors: Floats, size: int) -> Floats:
+    """Return unit vectors in fewer dimensions that keep the similarities as well as they can."""
+    _, directions = np.linalg.eigh(vectors.T @ vectors)
+    return unit(vectors @ directions[:, ::-1][:, :size])
+
+
+def distil(
+    encoded: Sequence[Sequence[int]],
+    goals: NDArray[np.float64],
+    points: Floats,
+    pieces: torch.Tensor,
+    settings: DistilSettings,
+    seed: int,
+) -> StaticModule:
+    """Train the network on prompts that a teacher labelled.
+
+    Args:
+        encoded: numbers of the prompts' word pieces.
+        goals: what each prompt's scores should be.
+        points: where each prompt's point should be, unit vectors.
+        pieces: the word pieces' first vectors.
+        settings: how.
+        seed: of everything random.
+    """
+    torch.manual_seed(seed)
+    random = np.random.default_rng(seed)
+    model = StaticModule(pieces, goals.shape[1], settings)
+    wanted = torch.from_numpy(goals.astype(np.float32))
+    places = torch.from_numpy(points)
+    importance = torch.from_numpy((1 / goals.std(axis=0)).astype(np.float32))
+    matrices = [one for one in model.parameters() if one.ndim > 1]
+    others = [one for one in model.parameters() if one.ndim < 2]
+    groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(
+        groups, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    steps = settings.epochs * (len(encoded) // settings.batch_size + 1)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warm_up_and_decay(steps, 0.05))
+    lengths = np.array([len(row) for row in encoded])
+    for _ in tqdm(range(settings.epochs), desc="distilling", unit="epoch"):
+        for batch in batches_of_like_length(lengths, settings.batch_size, _POOL, random):
+            scores, at = model(**pad([encoded[i] for i in batch], 0))
+            loss = (((scores - wanted[batch]) * importance) ** 2).mean()
+            nearness = nn.functional.cosine_similarity(at, places[batch], dim=1).mean()
+            optimizer.zero_grad()
+            (loss + settings.point_weight * (1 - nearness)).backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+    return model.eval()

@@ -1,0 +1,1 @@
+"""What the training scripts of the text predictors share; needs torch."""

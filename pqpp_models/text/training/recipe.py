@@ -1,0 +1,91 @@
+"""What the trainers of the text predictors have in common: options, data, their description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pqpp_models.checkpoint import check_place
+from pqpp_models.text.training.instructions import InstructionSettings
+from pqpp_models.text.training.texts import with_relevant_counts
+from pqpp_models.training.card import versions
+from pqpp_models.training.data import Rows, load_rows
+from pqpp_models.training.options import (
+    DataOptions,
+    RecipeError,
+    RunOptions,
+    TargetOptions,
+    option,
+)
+from pqpp_models.training.publish import refuse_finished
+
+
+@dataclass(kw_only=True)
+class TextRecipe(DataOptions, TargetOptions, RunOptions):
+    """A collection of captions, and an encoder that sees it; a trainer adds what it fits."""
+
+    validation_split: str = option("validation", "the split that is scored at the end")
+    model: str = option("sentence-transformers/all-MiniLM-L6-v2", "the encoder: name or folder")
+    layers: list[int] = option([0, 2, 6], "layers whose states are used; 0 is the first's input")
+    captions: str | None = option(
+        None,
+        "captions of the collection: a file with one a line, or a column caption",
+        required=True,
+    )
+    collection_captions: int = option(12000, "how many of them are in the collection", above=0)
+    geneval: str | None = option(
+        None, "GenEval's evaluation_metadata.jsonl: teaches what is hard in instructions"
+    )
+    drawbench_dir: str | None = option(
+        None, "folder of PQPP v1.1, to score DrawBench", decides=False
+    )
+    gimbrr_dir: str | None = option(None, "folder of GIMBRR, to score it", decides=False)
+    cache: str | None = option(
+        None, "folder that keeps the encoder's states for the next run", decides=False
+    )
+    instruction_model: InstructionSettings = option(
+        InstructionSettings(), "how the gate and the model of instructions are fitted"
+    )
+
+    @property
+    def encoder_name(self) -> str:
+        """The encoder as a card may name it: without a local path."""
+        return Path(self.model).resolve().name if Path(self.model).is_dir() else self.model
+
+    def check_output(self, kind: str) -> None:
+        """Check, before the training, that the predictor may be saved in the output folder."""
+        check_place(self.output_dir, kind)
+        refuse_finished(Path(self.output_dir), self)
+
+    def read(self, split: str) -> Rows:
+        """Read the prompts of a split that have all targets."""
+        rows = load_rows(self, split)
+        known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
+        if not len(known):
+            raise RecipeError(f"no prompt of {split} has all targets; name fewer of them")
+        prompts = [rows.prompts[i] for i in known]
+        return Rows(prompts, rows.targets[known], rows.table.select(known))
+
+    def goals(self, train: Rows) -> np.ndarray:
+        """Return what is fitted to: targets, and for PQPP the log number of relevant images."""
+        if self.dataset != "pqpp" or "prompt_id" not in train.table.column_names:
+            return train.targets
+        return with_relevant_counts(
+            train.targets, train.table, self.data_dir and str(Path(self.data_dir).expanduser())
+        )
+
+    def describe(self, train: Rows, captions: int) -> dict[str, Any]:
+        """Return what a configuration and a card tell of every training."""
+        return {
+            "data": f"{self.subset or Path(self.dataset).name}, split {self.train_split}",
+            "training": {
+                "prompts": len(train),
+                "captions": captions,
+                "seed": self.seed,
+                "encoder": self.encoder_name,
+                "versions": versions(),
+            },
+        }

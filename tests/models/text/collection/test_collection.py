@@ -1,0 +1,109 @@
+"""Collections, and the regression on them."""
+
+import numpy as np
+import pytest
+
+from pqpp_models.text.calibration import SAME
+from pqpp_models.text.collection.collection import Collection
+from pqpp_models.text.collection.model import network, squared_distances
+from pqpp_models.text.collection.neighbours import density, similarities, unit
+from pqpp_models.text.words import WordTables
+
+RANDOM = np.random.default_rng(0)
+NO_WORDS = WordTables.build([])
+VECTORS = {2: RANDOM.normal(size=(40, 6)), 1: RANDOM.normal(size=(40, 6)) + 3}
+
+
+def collection():
+    return Collection.build(VECTORS, 30, NO_WORDS)
+
+
+def test_vectors_have_length_one_around_the_mean():
+    built = collection()
+    assert len(built) == 40
+    np.testing.assert_allclose(np.linalg.norm(built.vectors[1], axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(built.means[1], VECTORS[1].mean(axis=0), atol=1e-5)
+    assert not built.means[2].any()
+    again = built.project({2: VECTORS[2].astype(np.float32)})
+    np.testing.assert_allclose(again[2], built.vectors[2], atol=1e-6)
+
+
+def test_a_member_is_not_its_own_neighbour():
+    built = collection()
+    own = similarities(built.vectors[2][:5], built.vectors[2])
+    assert (own[np.arange(5), np.arange(5)] == -1).all()
+    assert (own < SAME).all()
+
+
+def test_leaving_a_member_out_is_a_collection_without_it():
+    built = collection()
+    member = {layer: array[:1] for layer, array in built.vectors.items()}
+    rest = {k: v[1:] for k, v in built.vectors.items()}
+    rest = Collection(rest, built.means, 29, NO_WORDS)
+    np.testing.assert_allclose(
+        built.density_features(member)[:, :3], rest.density_features(member)[:, :3], atol=1e-6
+    )
+    labels = RANDOM.normal(size=(30, 2)).astype(np.float32)
+    np.testing.assert_allclose(
+        built.neighbour_labels(member, labels, (2,)),
+        rest.neighbour_labels(member, labels[1:], (2,)),
+        atol=1e-5,
+    )
+
+
+def test_many_prompts_are_as_one_by_one():
+    built = collection()
+    rows = {layer: unit(RANDOM.normal(size=(700, 6))) for layer in VECTORS}
+    together = built.density_features(rows)
+    alone = built.density_features({layer: array[-1:] for layer, array in rows.items()})
+    np.testing.assert_allclose(together[-1:], alone, atol=1e-5)
+    labels = RANDOM.normal(size=(30, 2)).astype(np.float32)
+    near = built.neighbour_labels(rows, labels, (2, 1))
+    assert near.shape == (700, 2 * 3 * 2)
+    last = {layer: array[-1:] for layer, array in rows.items()}
+    np.testing.assert_allclose(near[-1:], built.neighbour_labels(last, labels, (2, 1)), atol=1e-5)
+
+
+def test_density_rises_with_similarity():
+    low, high = (
+        density(np.full((1, 20), 0.2, np.float32)),
+        density(np.full((1, 20), 0.9, np.float32)),
+    )
+    assert (high >= low).all() and (high > low).sum() > 15
+
+
+def test_distances_are_those_of_scipy():
+    distance = pytest.importorskip("scipy.spatial.distance")
+    first, second = RANDOM.normal(size=(4, 3)), RANDOM.normal(size=(5, 3))
+    expected = distance.cdist(first, second) ** 2
+    np.testing.assert_allclose(squared_distances(first, second), expected, atol=1e-9)
+
+
+def test_network_is_torchs():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    rows = RANDOM.normal(size=(5, 3)).astype(np.float32)
+    layers = [(one.weight.detach().numpy(), one.bias.detach().numpy()) for one in module[::2]]
+    with torch.no_grad():
+        expected = module(torch.from_numpy(rows)).numpy()
+    np.testing.assert_allclose(network(rows, layers), expected, atol=1e-5)
+
+
+def test_ridge_leaves_out_what_it_says():
+    fitting = pytest.importorskip("pqpp_models.text.training.collection_model")
+    settings = fitting.FitSettings(kernel_layers=(2,), ridge=1.0)
+    rows = {"2": unit(RANDOM.normal(size=(50, 4))), "features": RANDOM.normal(size=(50, 3))}
+    goals = RANDOM.normal(size=(50, 2))
+    goals -= goals.mean(axis=0)
+    _, left_out = fitting.fit_ridge(rows, goals, settings)
+    kept = np.arange(50) != 7
+    shifted = np.vstack([goals[kept], -goals[kept].sum(axis=0)])[:-1]
+    ridge, _ = fitting.fit_ridge({k: v[kept] for k, v in rows.items()}, shifted, settings)
+    predicted = ridge({k: v[[7]] for k, v in rows.items()})[0]
+    np.testing.assert_allclose(left_out[7], predicted, atol=0.05)
+
+
+def test_word_tables_hold_no_words():
+    tables = WordTables.build(["a purple zebra"] * 3)
+    assert tables.counts.dtype == np.uint8 and tables.pairs.dtype == np.uint8
+    assert (tables.counts > 0).sum() == 2

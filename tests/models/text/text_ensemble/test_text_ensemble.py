@@ -1,0 +1,105 @@
+"""The text ensemble: its predictions, its folders, and how it takes instructions."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pqpp_models import TARGETS, Predictor
+from pqpp_models.errors import CheckpointError, UnknownPredictorError
+
+PROMPTS = ["A man riding a wave.", "?", "Zebra!", "A cat near the old clock. " * 20]
+
+
+def test_the_ensemble_predicts_in_range(ensemble):
+    found = ensemble.predict_with_uncertainty(PROMPTS)
+    assert found.values.shape == (4, 9) and np.isfinite(found.values).all()
+    assert (found.values[:, 3:] >= 0).all() and (found.values[:, 3:] <= 1).all()
+    assert (found.deviations > 0).all() and found.distance.shape == (4,)
+    assert ensemble.predict([]).shape == (0, 9)
+    one = ensemble.predict(PROMPTS[:1], "mean_rr")
+    np.testing.assert_allclose(one, found.values[:1, [TARGETS.index("mean_rr")]], atol=1e-4)
+
+
+def test_the_ensemble_comes_back_from_its_folder(ensemble, tmp_path):
+    folder = ensemble.save_pretrained(tmp_path / "saved")
+    again = Predictor.from_pretrained(folder)
+    assert type(again) is type(ensemble)
+    # Vectors are saved with sixteen bits.
+    np.testing.assert_allclose(again.predict(PROMPTS), ensemble.predict(PROMPTS), atol=5e-3)
+    twice = Predictor.from_pretrained(again.save_pretrained(tmp_path / "twice"))
+    np.testing.assert_allclose(twice.predict(PROMPTS), again.predict(PROMPTS), atol=1e-6)
+    assert "Not measured" in (folder / "README.md").read_text("utf-8")
+
+
+def with_instructions(ensemble):
+    training = pytest.importorskip("pqpp_models.text.training.instructions")
+    captions = ["A man riding a wave on a board.", "A cat near the old clock in a room."] * 20
+    orders = ["three cats", "a dog left of a cup", "seven red clocks"] * 10
+    rates = np.tile([0.5, 0.1, 0.0], 10)
+    tables, settings = ensemble.tables, training.InstructionSettings(floor=0.0, ridge=1.0)
+    model = training.fit_instruction_model(captions, orders, rates, tables, settings)
+    parts = (ensemble.tokenizer, ensemble.encoder, ensemble.tuned, ensemble.model)
+    details = {"training": {**ensemble.details["training"], "instruction_model": {"floor": 0.0}}}
+    return type(ensemble)(*parts, ensemble.calibration, details=details, instruction_model=model)
+
+
+def test_the_ensemble_takes_instructions_strictly(ensemble, tmp_path):
+    strict = with_instructions(ensemble)
+    prompts = ["A man riding a wave on a board.", "seven red clocks"]
+    before, after = ensemble.predict(prompts), strict.predict(prompts)
+    # A caption, and retrieval, are as they were; an instruction is judged by the gate's model.
+    np.testing.assert_allclose(after[0], before[0], atol=1e-9)
+    np.testing.assert_allclose(after[:, 3:], before[:, 3:], atol=1e-9)
+    assert (after[1, :3] < before[1, :3] - 0.01).all()
+    np.testing.assert_allclose(strict.predict(prompts, "sdxl_hbpp")[:, 0], after[:, 1], atol=1e-9)
+    folder = strict.save_pretrained(tmp_path / "strict")
+    again = Predictor.from_pretrained(folder)
+    np.testing.assert_allclose(again.predict(prompts), after, atol=5e-3)
+    assert "a gate adds a linear model" in (folder / "README.md").read_text("utf-8")
+    assert "a gate adds" not in ensemble.card()
+
+
+@pytest.mark.parametrize("name", ["gate.weight", "gate.bias", "strict.weight", "strict.bias"])
+def test_an_instruction_model_of_another_shape_is_refused(ensemble, tmp_path, name):
+    strict = with_instructions(ensemble)
+    arrays = strict.instruction_model.tensors()
+    strict.instruction_model.tensors = lambda: {
+        **arrays,
+        name: np.append(arrays[name], np.float32(1)),
+    }
+    folder = strict.save_pretrained(tmp_path / "forged")
+    with pytest.raises(CheckpointError, match="instruction model's arrays do not fit"):
+        Predictor.from_pretrained(folder)
+
+
+def test_a_folder_that_does_not_fit_is_refused(ensemble, tmp_path):
+    folder = ensemble.save_pretrained(tmp_path / "saved")
+    path = folder / "config.json"
+    config = json.loads(path.read_text("utf-8"))
+    changes = ({"collection": {}}, {"encoder": {}}, {"targets": ["nothing"]}, {"tuned": 3})
+    for change in changes:
+        path.write_text(json.dumps({**config, **change}), "utf-8")
+        with pytest.raises(CheckpointError) as caught:
+            Predictor.from_pretrained(folder)
+        assert "\n" not in str(caught.value)
+
+
+def test_no_ensemble_is_shipped():
+    with pytest.raises(UnknownPredictorError, match="train_text_ensemble"):
+        Predictor.from_pretrained("text_ensemble")
+
+
+def test_a_checkpoint_with_older_names_loads(ensemble, tmp_path):
+    strict = with_instructions(ensemble)
+    folder = strict.save_pretrained(tmp_path / "old")
+    path = folder / "config.json"
+    config = json.loads(path.read_text("utf-8"))
+    training = config["training"]
+    training["outside"] = {"ajar": training.pop("instruction_model")["floor"]}
+    training["encoder_name"] = training.pop("encoder")
+    path.write_text(json.dumps(config), "utf-8")
+    old = Predictor.from_pretrained(folder)
+    assert old.details["training"]["instruction_model"] == {"floor": 0.0}
+    assert "a gate adds a linear model" in old.card() and "| floor 0 |" in old.card()
+    np.testing.assert_allclose(old.predict(PROMPTS), strict.predict(PROMPTS), atol=5e-3)
