@@ -296,9 +296,13 @@ def run_in_main(script, *flags):
 @pytest.mark.parametrize(
     ("recipe_text", "message"),
     [
-        (None, "cannot be read (No such file or directory); check the path"),
-        ("model: [", "is no YAML (ParserError); check its form"),
-        ("model: 3", "has no `config`; see training/recipes"),
+        (None, "{path} cannot be read (No such file or directory); check the path"),
+        ("model: [", "{path} is no YAML (ParserError); check its form"),
+        ("config: pqpp-v1.0", "`config` is now `subset`"),
+        ("outside: {ridge: 1}", "`outside` is now `instruction_model`"),
+        ("instruction_model: {ajar: 0.1}", "`ajar` is now `floor`"),
+        ("laiers: [1]", "a recipe has no `laiers`; did you mean `layers`?"),
+        ("instruction_model: 3", "`instruction_model` is 3; it must be a group of settings"),
     ],
 )
 def test_a_recipe_that_cannot_be_used_ends_a_script(
@@ -307,9 +311,42 @@ def test_a_recipe_that_cannot_be_used_ends_a_script(
     path = tmp_path / "recipe.yaml"
     if recipe_text is not None:
         path.write_text(recipe_text)
-    flags = ["--recipe", path, "--captions", tmp_path / "no.txt", "--output", tmp_path / "out"]
-    assert run_in_main(script_name, *flags, *(["--geneval", "x"] * ("static" in script_name))) == 2
-    assert capsys.readouterr().err == f"error: {path} {message}\n"
+    flags = ["--config", path, "--captions", tmp_path / "no.txt", "--output", tmp_path / "out"]
+    assert run_in_main(script_name, *flags, "--geneval", "x") == 2
+    assert capsys.readouterr().err == f"error: {message.format(path=path)}\n"
+
+
+@pytest.mark.parametrize("script_name", ["train_text_ensemble", "train_static"])
+def test_scripts_of_text_predictors_refuse_what_is_retired_or_missing(
+    script_name, tmp_path, capsys
+):
+    assert run_in_main(script_name, "--recipe", tmp_path / "recipe.yaml") == 2
+    assert capsys.readouterr().err == "error: `--recipe` is now `config`\n"
+    assert run_in_main(script_name, "--geneval", "x", "--output", tmp_path / "out") == 2
+    assert "error: `captions` is missing: captions of the collection" in capsys.readouterr().err
+    if script_name == "train_static":
+        assert run_in_main(script_name, "--captions", "x") == 2
+        assert "error: `geneval` is missing: " in capsys.readouterr().err
+    else:
+        assert run_in_main(script_name, "--captions", "x", "--folds", 1) == 2
+        assert capsys.readouterr().err == "error: `folds` is 1; give 0, or 2 and more\n"
+        assert run_in_main(script_name, "--captions", "x", "--targets", "mean_rr") == 2
+        said = "error: `tuned.targets` has glide_hbpp, which is not in `targets`\n"
+        assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("script_name", ["train_text_ensemble", "train_static"])
+def test_a_finished_text_predictor_is_not_replaced_unasked(script_name, tmp_path, capsys):
+    kind = script_name.removeprefix("train_")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "config.json").write_text(f'{{"predictor_type": "{kind}", "format_version": 1}}')
+    flags = ["--captions", "x", "--geneval", "x", "--output", out]
+    assert run_in_main(script_name, *flags) == 2
+    assert capsys.readouterr().err == (
+        f"error: {out} holds a finished model; add --overwrite to replace it, or name another "
+        "--output\n"
+    )
 
 
 def test_a_benchmark_that_is_not_there_ends_a_script(tmp_path, capsys):
@@ -322,19 +359,15 @@ def test_a_benchmark_that_is_not_there_ends_a_script(tmp_path, capsys):
     assert not out.exists()
 
 
-def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys, monkeypatch):
-    def benchmark(*_):
-        from pqpp_models.text.collection_data import Benchmark
-
-        none = np.zeros((1, 9))
-        return Benchmark(["a cat"], none, ["a dog"], none, np.ones(1, int))
-
-    monkeypatch.setattr("pqpp_models.text.collection_data.load_benchmark", benchmark)
+def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):
+    data = tmp_path / "data"
+    write_tiny_dataset(data)
     captions = tmp_path / "captions.txt"
-    flags = ["--captions", captions, "--output", tmp_path / "out"]
-    flags += ["--recipe", REPOSITORY / "training" / "recipes" / "text_ensemble.yaml"]
+    flags = ["--captions", captions, "--output", tmp_path / "out", "--dataset", data]
+    flags += ["--config", REPOSITORY / "training" / "recipes" / "text_ensemble.yaml"]
+    flags += ["--subset", "none"]
     assert run_in_main("train_text_ensemble", *flags) == 2
-    assert capsys.readouterr().err.startswith(f"error: {captions} cannot be read")
+    assert f"error: {captions}" in capsys.readouterr().err
     captions.write_text("two red birds\n")
     clip = save_clip(tmp_path / "clip")
     assert run_in_main("train_text_ensemble", *flags, "--model", clip) == 2
@@ -343,6 +376,18 @@ def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys, m
     assert run_in_main("train_text_ensemble", *flags, "--model", small) == 2
     assert "error: layer 6 was asked for; the encoder has 0 to 2\n" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def write_tiny_dataset(folder):
+    """Write two splits of two prompts with all targets."""
+    import pandas as pd
+
+    from pqpp_models import TARGETS
+
+    folder.mkdir()
+    for split, prompts in (("train", ["a cat", "a dog"]), ("validation", ["a bird", "a cow"])):
+        table = pd.DataFrame({"prompt": prompts, **{target: [0.1, 0.2] for target in TARGETS}})
+        table.to_csv(folder / f"{split}.csv", index=False)
 
 
 def test_a_model_of_another_kind_is_refused(script, recipe, tmp_path):
