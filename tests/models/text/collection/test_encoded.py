@@ -217,7 +217,7 @@ def test_from_a_file_to_a_predictor_by_the_command_line(
     [
         (("build", "c.txt", "--predictor", "static", "--output", "x"), "static has no collection"),
         (("build", "c.txt", "--model", "./absent", "--output", "x"), "no text encoder"),
-        (("build", "absent.txt", "--model", "x", "--output", "x"), "absent.txt: there is no such file"),
+        (("build", "absent.txt", "--model", "x", "--output", "x"), "there is no such file"),
         (("build", "c.txt", "--output", "x"), "one of the arguments --predictor --model"),
         (("build", "c.txt", "--model", "m", "--layers", "a", "--output", "x"), "whole numbers"),
         (("attach", "c.txt", "--predictor", "static", "--output", "x"), "static has no collection"),
