@@ -8,8 +8,8 @@ from typing import Any
 from transformers.pipelines.base import Pipeline
 
 from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.pretrained import check_format
 from pqpp_models.registry import predictor_class
-from pqpp_models.strict_loading import check_format
 from pqpp_models.targets import resolve_targets
 from pqpp_models.torch_predictor import TorchPredictor
 

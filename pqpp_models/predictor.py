@@ -17,6 +17,7 @@ from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, Tensors, read_config, read_tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.fetch import fetch_checkpoint
+from pqpp_models.pretrained import refuse_code
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
 
@@ -333,6 +334,7 @@ class Predictor(ABC):
         if not name or not folder.is_dir():
             folder = _folder_from_hub(name, folder, revision, cache_dir, token)
         config = read_config(folder)
+        refuse_code(folder)
         kind = config["predictor_type"]
         if kind not in registry.PREDICTORS:
             raise CheckpointError(

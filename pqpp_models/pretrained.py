@@ -1,14 +1,24 @@
-"""Loading what transformers and diffusers fetch: errors of one line, never with a token."""
+"""Loading by transformers and diffusers: errors of one line, no code, no pickle, nothing missing.
+
+transformers would run code that a repository brings, unpickle weights that are no safetensors, and
+go on with random ones for what a file lacks.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pqpp_hub.reasons import reason_behind
+from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
 from pqpp_models.errors import CheckpointError
+
+_AGAIN = "save or download it again"
+# By these a configuration names code of its own.
+_CODE_KEYS = frozenset({"auto_map", "custom_pipelines", "custom_pipeline", "custom_generate"})
 
 
 @contextlib.contextmanager
@@ -24,8 +34,11 @@ def loading(what: str, remedy: str, *names: str) -> Iterator[None]:
         *names: The folders or repositories that the block loads.
 
     Raises:
-        CheckpointError: Something went wrong.
+        CheckpointError: Something went wrong, or a folder names code of its own.
     """
+    for folder in map(Path, names):
+        if folder.is_dir():
+            refuse_code(folder)
     try:
         yield
     except Exception as error:
@@ -45,6 +58,8 @@ def why_not_loaded(error: Exception, *names: str) -> str:
         return " ".join(str(error).split())[:200] or type(error).__name__
     reason = reason_behind(error)
     which = " or ".join(away)
+    if reason is None and "trust_remote_code" in str(error):
+        return f"{which} needs code of its own, which is not run"
     if reason is None:
         return f"{which} is of another kind or not whole: {type(error).__name__}"
     return f"{which} {reason}"
@@ -79,4 +94,126 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
 
     remedy = "name a folder or OWNER/REPOSITORY that has one"
     with loading(f"{name_or_path} holds no usable {kind}", remedy, name_or_path):
-        return getattr(transformers, auto_class).from_pretrained(name_or_path)
+        loader = getattr(transformers, auto_class)
+        return loader.from_pretrained(name_or_path, trust_remote_code=False)
+
+
+def refuse_code(folder: Path) -> None:
+    """Refuse a folder whose configurations name code that is not transformers' or ours.
+
+    Raises:
+        CheckpointError: One does, at any depth.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "config.json").write_text('{"auto_map": {"AutoModel": "me/mine--x.X"}}')
+        >>> refuse_code(folder)
+        Traceback (most recent call last):
+        ...
+        pqpp_models.errors.CheckpointError: ...config.json names code of its own by 'auto_map', ...
+    """
+    for path in sorted(folder.glob("*config*.json")):
+        try:
+            found = _code_key(json.loads(path.read_bytes()))
+        except (OSError, ValueError, RecursionError):
+            continue  # what reads it says what is wrong
+        if found:
+            raise CheckpointError(
+                f"{path} names code of its own by {found!r}, which is never run; give a model that "
+                "transformers knows itself"
+            )
+
+
+def _code_key(value: Any) -> str | None:
+    """Return the first key, at any depth, by which a configuration names code."""
+    if isinstance(value, list):
+        return next(filter(None, map(_code_key, value)), None)
+    if not isinstance(value, dict):
+        return None
+    own = next((key for key in value if key in _CODE_KEYS and value[key]), None)
+    return own or _code_key(list(value.values()))
+
+
+class StrictLoading:
+    """The first base of a `PreTrainedModel`: its `from_pretrained` refuses what is not whole."""
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Load a model as transformers does, from safetensors only, with nothing missing.
+
+        Args:
+            pretrained_model_name_or_path: As in transformers.
+            *args: As in transformers.
+            **kwargs: As in transformers; `use_safetensors` is always true. Weights of other shapes
+                are let pass with `ignore_mismatched_sizes=True`.
+
+        Returns:
+            The model; with `output_loading_info=True` also what transformers says of the loading.
+
+        Raises:
+            CheckpointError: The weights are no safetensors, are not all there or do not fit, or
+                the format is newer than this version reads.
+        """
+        from safetensors import SafetensorError
+
+        where = pretrained_model_name_or_path
+        if Path(str(where)).is_dir():
+            refuse_code(Path(where))
+        check_format(where, kwargs.get("config"))
+        wanted = kwargs.pop("output_loading_info", False)
+        kwargs["use_safetensors"] = True
+        try:
+            model, found = super().from_pretrained(where, *args, output_loading_info=True, **kwargs)
+        except RuntimeError as error:
+            if "mismatch" not in str(error):
+                raise
+            raise CheckpointError(
+                f"{where}: {WEIGHTS} does not fit {CONFIG}: some weights have other shapes; "
+                f"{_AGAIN}"
+            ) from None
+        except SafetensorError as error:
+            raise CheckpointError(
+                f"{where}: {WEIGHTS} is not readable ({error}); {_AGAIN}"
+            ) from None
+        except OSError as error:
+            if "safetensors" not in str(error):
+                raise
+            raise CheckpointError(
+                f"{where} has no {WEIGHTS}; weights in other formats, which can hold code, are not "
+                f"loaded: {_AGAIN}"
+            ) from None
+        check_format(where, model.config)
+        missing = sorted(found["missing_keys"])
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise CheckpointError(
+                f"{where}: {WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}; {_AGAIN}"
+            )
+        return (model, found) if wanted else model
+
+
+def check_format(where: Any, config: Any) -> None:
+    """Check that this version understands a configuration's format.
+
+    Args:
+        where: where it came from, for the message.
+        config: the configuration; whatever tells no format is let pass.
+
+    Raises:
+        CheckpointError: the format is unknown.
+
+    >>> from types import SimpleNamespace
+    >>> check_format("x", SimpleNamespace(format_version=1))
+    >>> check_format("x", SimpleNamespace(format_version=99))
+    Traceback (most recent call last):
+        ...
+    pqpp_models.errors.CheckpointError: x: config.json has format_version 99, this version of ...
+    """
+    version = getattr(config, "format_version", 1)
+    known = isinstance(version, int) and not isinstance(version, bool)
+    if not known or not 1 <= version <= FORMAT_VERSION:
+        raise CheckpointError(
+            f"{where}: {CONFIG} has format_version {version!r}, this version of pqpp reads up to "
+            f"{FORMAT_VERSION}; upgrade pqpp or {_AGAIN}"
+        )

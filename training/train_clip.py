@@ -12,7 +12,7 @@ with script_imports("train_clip"):
 
     from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-    from pqpp_models.clip.predictor import ClipPredictor, read_mappings
+    from pqpp_models.clip.predictor import ClipPredictor
     from pqpp_models.clip.tuning import TUNINGS, merge, prepare
     from pqpp_models.images.embedding import (
         cached_embeddings,
@@ -23,6 +23,7 @@ with script_imports("train_clip"):
         tokens_of,
     )
     from pqpp_models.images.pairs import Pairs, performance, read_pairs
+    from pqpp_models.images.rows import read_mappings
     from pqpp_models.pretrained import load_processor
     from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.batches import in_order
@@ -76,8 +77,8 @@ def read_split(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
 def frozen_task(recipe, model, processor, training: Pairs, held_out: Pairs):
     """Return collate and the scoring of validation pairs, on features computed once."""
     cache = Path(recipe.cache_dir)
-    seen = cached_embeddings(cache, model, processor, training, recipe.batch_size)
-    unseen = cached_embeddings(cache, model, processor, held_out, recipe.batch_size)
+    seen = cached_embeddings(cache, model.backbone, processor, training, recipe.batch_size)
+    unseen = cached_embeddings(cache, model.backbone, processor, held_out, recipe.batch_size)
 
     def collate(pairs):
         return {

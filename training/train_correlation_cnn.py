@@ -10,16 +10,16 @@ from pqpp_models.training.script import run_script, script_imports
 with script_imports("train_correlation_cnn"):
     import torch
 
-    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-    from pqpp_models.clip.predictor import read_mappings
     from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
     from pqpp_models.correlation_cnn.matrices import cosine_similarities, fit_size, matrices_of
     from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
         CorrelationCnnForPerformancePrediction,
     )
     from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
+    from pqpp_models.images.backbone import load_backbone
     from pqpp_models.images.embedding import cached_embeddings
     from pqpp_models.images.pairs import read_pairs
+    from pqpp_models.images.rows import read_mappings
     from pqpp_models.pretrained import load_processor
     from pqpp_models.targets import scale_targets, unscale_targets
     from pqpp_models.training.arguments import parse_recipe
@@ -65,9 +65,9 @@ def matrices_of_images(recipe: CnnRecipe, mappings) -> np.ndarray:
     """Embed the rows' images; one channel a retrieval model, all generated images in one."""
     task = "retrieval" if recipe.channels > 1 or _is_retrieval(recipe) else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)
-    model = ClipForPerformancePrediction.from_backbone(recipe.model).eval()
+    backbone = load_backbone(recipe.model).eval()
     processor = load_processor(recipe.model)
-    embedded = cached_embeddings(Path(recipe.cache_dir), model, processor, pairs, 256)["images"]
+    embedded = cached_embeddings(Path(recipe.cache_dir), backbone, processor, pairs, 256)["images"]
     stacked = []
     for index in range(len(mappings)):
         mine = pairs.row == index

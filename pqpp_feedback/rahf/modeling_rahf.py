@@ -20,7 +20,7 @@ from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
 from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES, TASKS
 from pqpp_models.errors import PredictorError
-from pqpp_models.strict_loading import StrictLoading
+from pqpp_models.pretrained import StrictLoading
 
 
 @dataclass
@@ -72,7 +72,9 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
     ) -> None:
         super().__init__(config)
         self.vision_model = vision_model or new_vision_model(config.vision_config)
-        self.text_model = text_model or AutoModelForSeq2SeqLM.from_config(config.text_config)
+        self.text_model = text_model or AutoModelForSeq2SeqLM.from_config(
+            config.text_config, trust_remote_code=False
+        )
         sizes = config.vision_config.hidden_size, config.text_config.d_model
         self.projection = ImageProjection(*sizes)
         self.heatmap_heads = nn.ModuleDict({n: HeatmapHead(config) for n in config.heatmap_heads})
@@ -101,10 +103,14 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         """
         from transformers import AutoConfig
 
-        own = AutoConfig.from_pretrained(vision)
+        own = AutoConfig.from_pretrained(vision, trust_remote_code=False)
         own = getattr(own, "vision_config", own)
-        tower = AutoModel.from_pretrained(vision, config=own, **_without_pooling(own))
-        t5 = AutoModelForSeq2SeqLM.from_pretrained(text, dtype=torch.float32)
+        tower = AutoModel.from_pretrained(
+            vision, config=own, trust_remote_code=False, **_without_pooling(own)
+        )
+        t5 = AutoModelForSeq2SeqLM.from_pretrained(
+            text, dtype=torch.float32, trust_remote_code=False
+        )
         for config in (tower.config, t5.config):
             config.name_or_path = ""  # a published configuration tells no local path
         config = RahfConfig(vision_config=tower.config, text_config=t5.config, **fields)
@@ -272,7 +278,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
 
 def new_vision_model(config: Any) -> PreTrainedModel:
     """Return an image tower with first weights and without a pooling layer, which nothing uses."""
-    return AutoModel.from_config(config, **_without_pooling(config))
+    return AutoModel.from_config(config, trust_remote_code=False, **_without_pooling(config))
 
 
 def _without_pooling(config: Any) -> dict[str, Any]:

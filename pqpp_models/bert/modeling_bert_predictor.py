@@ -17,7 +17,7 @@ from transformers import AutoModel, PreTrainedModel
 from pqpp_models.bert.configuration_bert_predictor import MAX_LENGTH, BertPredictorConfig
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.strict_loading import StrictLoading
+from pqpp_models.pretrained import StrictLoading
 from pqpp_models.text.encoder.pretrained import allowed_length, pretrained_encoder
 
 
@@ -59,7 +59,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
     def __init__(self, config: BertPredictorConfig, backbone: PreTrainedModel | None = None):
         super().__init__(config)
         if backbone is None:
-            backbone = AutoModel.from_config(config.backbone_config)
+            backbone = AutoModel.from_config(config.backbone_config, trust_remote_code=False)
         self.backbone = backbone
         asked = None if config.max_length == MAX_LENGTH else config.max_length
         try:

@@ -150,7 +150,8 @@ class OnnxBertPredictor(Predictor):
         try:
             from transformers import PreTrainedTokenizerFast
 
-            return cls(graph, PreTrainedTokenizerFast.from_pretrained(str(folder)), own)
+            loader = PreTrainedTokenizerFast
+            return cls(graph, loader.from_pretrained(folder, trust_remote_code=False), own)
         except Exception as error:  # tokenizers and onnxruntime raise bare exceptions
             raise CheckpointError(
                 f"{folder} has no usable tokenizer or graph ({type(error).__name__}); save or "

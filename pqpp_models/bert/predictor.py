@@ -37,7 +37,7 @@ class BertPredictor(TorchPredictor):
         from transformers import AutoTokenizer
 
         registration.register()  # the tokenizer's loader reads the model's configuration
-        return AutoTokenizer.from_pretrained(str(folder))
+        return AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return what the head gets of each prompt: the fine-tuned encoder's space."""

@@ -17,12 +17,9 @@ from torch.nn import functional
 from transformers import AutoModel, PreTrainedModel
 
 from pqpp_models.clip.configuration_clip_predictor import ClipPredictorConfig
-from pqpp_models.errors import CheckpointError
+from pqpp_models.images.backbone import feature_size, image_features, load_backbone, text_features
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.pretrained import loading
-from pqpp_models.strict_loading import StrictLoading
-
-_NEEDED = ("get_text_features", "get_image_features")
+from pqpp_models.pretrained import StrictLoading
 
 
 class PairHead(nn.Module):
@@ -54,7 +51,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
     def __init__(self, config: ClipPredictorConfig, backbone: PreTrainedModel | None = None):
         super().__init__(config)
         if backbone is None:
-            backbone = AutoModel.from_config(config.backbone_config)
+            backbone = AutoModel.from_config(config.backbone_config, trust_remote_code=False)
         self.backbone = backbone
         size = feature_size(config.backbone_config)
         self.head = PairHead(size, list(config.hidden_sizes), config.head_dropout)
@@ -71,26 +68,10 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         Raises:
             CheckpointError: There is no such model, or it is of another kind.
         """
-        remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
-        what = f"{name_or_path} is no CLIP-like model that transformers can load"
-        with loading(what, remedy, name_or_path):
-            backbone = AutoModel.from_pretrained(name_or_path, dtype=torch.float32)
-        if not all(hasattr(backbone, name) for name in _NEEDED):
-            raise CheckpointError(
-                f"{name_or_path} holds a model of type {backbone.config.model_type!r}, which does "
-                f"not embed both texts and images; {remedy}"
-            )
+        backbone = load_backbone(name_or_path)
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         return cls(ClipPredictorConfig(backbone_config=backbone.config, **fields), backbone)
-
-    def embed_text(self, **inputs: torch.Tensor) -> torch.Tensor:
-        """Return the text features of tokenized prompts."""
-        return pooled(self.backbone.get_text_features(**inputs))
-
-    def embed_images(self, pixel_values: torch.Tensor) -> torch.Tensor:
-        """Return the image features of prepared images."""
-        return pooled(self.backbone.get_image_features(pixel_values=pixel_values))
 
     def forward(
         self,
@@ -116,9 +97,9 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             tokens = {"input_ids": input_ids}
             if attention_mask is not None:
                 tokens["attention_mask"] = attention_mask
-            text_embeds = self.embed_text(**tokens)
+            text_embeds = text_features(self.backbone, **tokens)
         if image_embeds is None:
-            image_embeds = self.embed_images(pixel_values)
+            image_embeds = image_features(self.backbone, pixel_values)
         logits = self.head(torch.cat([text_embeds, image_embeds], dim=-1))
         is_retrieval = self.config.task == "retrieval"
         # Only what is a probability gets a sigmoid: the paper's regression neuron has none.
@@ -133,23 +114,3 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         wanted = torch.nan_to_num(labels)
         loss = functional.binary_cross_entropy_with_logits(logits.float(), wanted, reduction="none")
         return (loss * known).sum() / known.sum().clamp(min=1)
-
-
-def pooled(output: Any) -> torch.Tensor:
-    """Return the features that `get_text_features` gives, a tensor or an output that holds it."""
-    return output if isinstance(output, torch.Tensor) else output.pooler_output
-
-
-def feature_size(config: Any) -> int:
-    """Return how many numbers the text and the image features have together.
-
-    Example:
-        >>> from transformers import CLIPConfig
-        >>> feature_size(CLIPConfig())
-        1024
-    """
-    text, vision = config.text_config, config.vision_config
-    shared = getattr(config, "projection_dim", None)
-    if shared is not None:
-        return 2 * shared
-    return getattr(text, "projection_size", text.hidden_size) + vision.hidden_size

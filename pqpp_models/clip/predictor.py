@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models import registration
-from pqpp_models.errors import PredictorError
+from pqpp_models.images.rows import read_mappings
 from pqpp_models.torch_predictor import TorchPredictor
 
 
@@ -44,7 +44,7 @@ class ClipPredictor(TorchPredictor):
         from transformers import AutoProcessor
 
         registration.register()  # the processor's loader reads the model's configuration
-        return AutoProcessor.from_pretrained(str(folder))
+        return AutoProcessor.from_pretrained(str(folder), trust_remote_code=False)
 
     def _read_rows(self, rows: Any) -> list[Any]:
         return read_mappings(rows)
@@ -57,34 +57,3 @@ class ClipPredictor(TorchPredictor):
         pairs = read_pairs(rows, config.task, config.first_k)
         scores = score_pairs(self.model, self.processor, pairs, self.batch_size)
         return performance(scores, pairs, targets, config.aggregation)
-
-
-def read_mappings(rows: Any) -> list[Any]:
-    """Return rows with more than a prompt as a list; images of a dataset stay undecoded.
-
-    Example:
-        >>> read_mappings([{"prompt": "a cat", "images": []}])
-        [{'prompt': 'a cat', 'images': []}]
-    """
-    if isinstance(rows, (str, bytes)) or (isinstance(rows, dict) and "prompt" in rows):
-        raise PredictorError("`rows` is one row, not a list of rows; write [row]")
-    if hasattr(rows, "cast_column") and hasattr(rows, "features"):
-        rows = undecoded(rows)
-    try:
-        return list(rows)
-    except TypeError:
-        raise PredictorError(
-            f"`rows` is a {type(rows).__name__}; give a list of mappings or a dataset"
-        ) from None
-
-
-def undecoded(table: Any) -> Any:
-    """Return a `datasets.Dataset` whose images are read when they are needed, not before."""
-    from datasets import Image
-
-    for name, feature in table.features.items():
-        if isinstance(feature, Image):
-            table = table.cast_column(name, Image(decode=False))
-        elif isinstance(getattr(feature, "feature", None), Image):
-            table = table.cast_column(name, type(feature)(Image(decode=False)))
-    return table

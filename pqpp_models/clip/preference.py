@@ -23,11 +23,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
 from pqpp_models.checkpoint import Tensors
-from pqpp_models.clip.predictor import read_mappings
-from pqpp_models.errors import CheckpointError, MissingResourceError, PredictorError
+from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.images.rows import read_mappings
 from pqpp_models.predictor import Predictor
+from pqpp_models.pretrained import loading
 from pqpp_models.torch_predictor import parameter_count
 
 
@@ -105,24 +107,21 @@ class PreferencePredictor(Predictor):
         Raises:
             PredictorError: no scorer has this name.
             CheckpointError: the model or the processor cannot be loaded.
-            MissingResourceError: transformers or torch is not installed.
+            MissingExtraError: transformers or torch is not installed.
         """
         if name not in SCORERS:
             raise PredictorError(f"no scorer is called {name!r}; known: {', '.join(SCORERS)}")
-        try:
+        with needing(f"the scorer {name!r}", "models"):
             from transformers import AutoModel, AutoProcessor
-        except ImportError as error:
-            raise MissingResourceError(
-                f"the scorer {name!r} needs {error.name}; install pqpp[models]"
-            ) from None
-        try:
-            loaded = AutoModel.from_pretrained(model, use_safetensors=True)
-            return cls(name, loaded, AutoProcessor.from_pretrained(processor or model))
-        except (OSError, ValueError, KeyError) as error:
-            raise CheckpointError(
-                f"the scorer {name!r} could not be loaded from {model} ({type(error).__name__}); "
-                "connect to the Hub, or give a folder to PreferencePredictor.from_folder"
-            ) from None
+        what = f"the scorer {name!r} could not be loaded from {model}"
+        remedy = "connect to the Hub, or give a folder to PreferencePredictor.from_folder"
+        source = processor or model
+        with loading(what, remedy, model, source):
+            return cls(
+                name,
+                AutoModel.from_pretrained(model, use_safetensors=True, trust_remote_code=False),
+                AutoProcessor.from_pretrained(source, trust_remote_code=False),
+            )
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -155,10 +154,9 @@ class PreferencePredictor(Predictor):
     def _scores(self, pairs: Any) -> NDArray[np.float64]:
         from pqpp_models.images.embedding import embed_images, embed_prompts
 
-        wrapped = _Embedder(self.model)
         prompts = [self.scorer.prefix + prompt for prompt in pairs.prompts]
-        text = _unit(embed_prompts(wrapped, self.processor, prompts, self.batch_size))
-        images = _unit(embed_images(wrapped, self.processor, pairs.images, self.batch_size))
+        text = _unit(embed_prompts(self.model, self.processor, prompts, self.batch_size))
+        images = _unit(embed_images(self.model, self.processor, pairs.images, self.batch_size))
         scale = self.scorer.scale
         if scale is None:
             scale = self.model.logit_scale.detach().exp().item()
@@ -172,26 +170,6 @@ class PreferencePredictor(Predictor):
 
     def _card(self) -> str:
         return render_card("predictors/preference", name=self.name, weights=self.scorer.weights)
-
-
-class _Embedder:
-    """A CLIP-like model with the methods that `pqpp_models.images.embedding` calls."""
-
-    def __init__(self, model: Any) -> None:
-        self.backbone, self.device = model, model.device
-        self.config = type("Config", (), {"backbone_config": model.config})
-
-    def embed_text(self, **inputs: Any) -> Any:
-        """Return the text features of tokenized prompts."""
-        from pqpp_models.clip.modeling_clip_predictor import pooled
-
-        return pooled(self.backbone.get_text_features(**inputs))
-
-    def embed_images(self, pixel_values: Any) -> Any:
-        """Return the image features of prepared images."""
-        from pqpp_models.clip.modeling_clip_predictor import pooled
-
-        return pooled(self.backbone.get_image_features(pixel_values=pixel_values))
 
 
 def _unit(features: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from transformers import initialization as init
 
 from pqpp_models.correlation_cnn.configuration_correlation_cnn import CorrelationCnnConfig
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
-from pqpp_models.strict_loading import StrictLoading
+from pqpp_models.pretrained import StrictLoading
 
 
 class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):

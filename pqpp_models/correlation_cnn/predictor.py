@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_models.images.rows import read_mappings
 from pqpp_models.targets import target_limits, unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor, scores_to_array
 
@@ -38,8 +39,6 @@ class CorrelationCnnPredictor(TorchPredictor):
         return CorrelationCnnForPerformancePrediction
 
     def _read_rows(self, rows: Any) -> list[Any]:
-        from pqpp_models.clip.predictor import read_mappings
-
         return read_mappings(rows)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:

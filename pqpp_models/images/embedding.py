@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pqpp_files.write_beside import write_whole
+from pqpp_models.images.backbone import image_features, text_features
 from pqpp_models.images.pairs import Pairs, open_image
 
 
@@ -39,27 +41,26 @@ def pixels_of(processor: Any, images: Sequence[Any]) -> torch.Tensor:
 
 @torch.inference_mode()
 def embed_prompts(
-    model: Any, processor: Any, prompts: Sequence[str], batch_size: int
+    backbone: Any, processor: Any, prompts: Sequence[str], batch_size: int
 ) -> NDArray[np.float32]:
     """Return the text features of prompts."""
     parts = []
     for start in range(0, len(prompts), batch_size):
-        config = model.config.backbone_config
-        tokens = tokens_of(processor, prompts[start : start + batch_size], config)
-        moved = {name: tensor.to(model.device) for name, tensor in tokens.items()}
-        parts.append(model.embed_text(**moved).float().cpu().numpy())
+        tokens = tokens_of(processor, prompts[start : start + batch_size], backbone.config)
+        moved = {name: tensor.to(backbone.device) for name, tensor in tokens.items()}
+        parts.append(text_features(backbone, **moved).float().cpu().numpy())
     return np.concatenate(parts)
 
 
 @torch.inference_mode()
 def embed_images(
-    model: Any, processor: Any, images: Sequence[Any], batch_size: int
+    backbone: Any, processor: Any, images: Sequence[Any], batch_size: int
 ) -> NDArray[np.float32]:
     """Return the image features of images."""
     parts = []
     for start in range(0, len(images), batch_size):
-        pixels = pixels_of(processor, images[start : start + batch_size]).to(model.device)
-        parts.append(model.embed_images(pixels).float().cpu().numpy())
+        pixels = pixels_of(processor, images[start : start + batch_size]).to(backbone.device)
+        parts.append(image_features(backbone, pixels).float().cpu().numpy())
     return np.concatenate(parts)
 
 
@@ -81,8 +82,8 @@ def score_embedded(
 
 def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> NDArray[np.float64]:
     """Return the score of each pair; a prompt is embedded once for all of its images."""
-    text = embed_prompts(model, processor, pairs.prompts, batch_size)
-    images = embed_images(model, processor, pairs.images, batch_size)
+    text = embed_prompts(model.backbone, processor, pairs.prompts, batch_size)
+    images = embed_images(model.backbone, processor, pairs.images, batch_size)
     return score_embedded(model, text[pairs.row], images, batch_size)
 
 
@@ -103,38 +104,29 @@ def score_pairs_whole(
 
 
 def cached_embeddings(
-    folder: Path, model: Any, processor: Any, pairs: Pairs, batch_size: int
+    folder: Path, backbone: Any, processor: Any, pairs: Pairs, batch_size: int
 ) -> dict[str, NDArray[np.float32]]:
     """Return text and image features, from the cache if this backbone has seen these inputs.
-
-    Args:
-        folder: The cache.
-        model: The predictor's model with its frozen backbone.
-        processor: Its processor.
-        pairs: Prompts and images.
-        batch_size: Inputs at once.
 
     Returns:
         `text` of shape `(rows, size)` and `images` of shape `(pairs, size)`.
     """
     from safetensors.numpy import load_file, save
 
-    from pqpp_files.write_beside import write_whole
-
-    path = folder / f"{_key(model, processor, pairs)}.safetensors"
+    path = folder / f"{_key(backbone, processor, pairs)}.safetensors"
     if path.is_file():
         return load_file(path)
     found = {
-        "text": embed_prompts(model, processor, pairs.prompts, batch_size),
-        "images": embed_images(model, processor, pairs.images, batch_size),
+        "text": embed_prompts(backbone, processor, pairs.prompts, batch_size),
+        "images": embed_images(backbone, processor, pairs.images, batch_size),
     }
     write_whole(path, save(found))
     return found
 
 
-def _key(model: Any, processor: Any, pairs: Pairs) -> str:
+def _key(backbone: Any, processor: Any, pairs: Pairs) -> str:
     digest = hashlib.sha256()
-    for name, tensor in sorted(model.backbone.state_dict().items()):
+    for name, tensor in sorted(backbone.state_dict().items()):
         digest.update(name.encode() + tensor.detach().float().cpu().numpy().tobytes())
     digest.update(processor.image_processor.to_json_string().encode())
     for prompt in pairs.prompts:

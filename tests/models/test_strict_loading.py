@@ -11,8 +11,9 @@ pytest.importorskip("transformers", reason="the models need transformers")
 from safetensors.torch import load_file, save_file  # noqa: E402
 from support.tiny_models import save_clip, save_text_encoder  # noqa: E402
 
+from pqpp_feedback import registration as feedback_registration  # noqa: E402
 from pqpp_models import CheckpointError, PredictorError, registration  # noqa: E402
-from pqpp_models.strict_loading import StrictLoading  # noqa: E402
+from pqpp_models.pretrained import StrictLoading  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +105,10 @@ def test_the_options_of_transformers_stay(saved, tmp_path):
 
 
 def test_every_model_of_ours_is_strict():
-    for _, path in registration.MODELS.values():
-        assert issubclass(registration._load(path), StrictLoading)
+    for package in (registration, feedback_registration):
+        assert package._ours.models
+        for _, path in package._ours.models.values():
+            assert issubclass(registration._load(path), StrictLoading)
 
 
 def test_a_pipeline_without_its_tokenizer_says_so(saved, tmp_path):
@@ -137,10 +140,10 @@ def test_a_pipeline_without_its_image_processor_says_so(tmp_path):
         pipeline(registration.TASK, model=str(folder))
 
 
-@pytest.mark.parametrize("task", [registration.TASK, registration.FEEDBACK_TASK])
-def test_a_pipeline_without_a_model_says_what_to_give(task):
+@pytest.mark.parametrize("package", [registration, feedback_registration])
+def test_a_pipeline_without_a_model_says_what_to_give(package):
     from transformers import pipeline
 
-    registration.register()
+    package.register()
     with pytest.raises(PredictorError, match="has no default model; give model=, a folder"):
-        pipeline(task)
+        pipeline(package.TASK)

@@ -26,8 +26,8 @@ from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.check_output import check_output_folder
 from pqpp_files.write_beside import whole_folder
 from pqpp_models.checkpoint import CARD, EXTRA_FILES, WEIGHTS
-from pqpp_models.clip.modeling_clip_predictor import feature_size, pooled
 from pqpp_models.errors import CheckpointError
+from pqpp_models.images.backbone import feature_size, pooled
 from pqpp_models.images.embedding import pixels_of, tokens_of
 from pqpp_models.pretrained import loading
 
@@ -57,7 +57,9 @@ class ResnetBaseline(nn.Module):
     ) -> None:
         super().__init__()
         self.backbone_config = config
-        pair = backbones or [AutoModel.from_config(config) for _ in range(2)]
+        pair = backbones or [
+            AutoModel.from_config(config, trust_remote_code=False) for _ in range(2)
+        ]
         self.score_backbone, self.heatmap_backbone = pair
         width = config.hidden_sizes[-1]
         self.score_head = _dense_layers([width, *dense_sizes])
@@ -241,16 +243,19 @@ class TrainedBaseline:
             CheckpointError: There is no such backbone.
         """
         what, remedy = f"{name_or_path} holds no usable backbone", f"name one for `{kind}`"
-        options = {"use_safetensors": True, "trust_remote_code": False}
+        options = {"use_safetensors": True}
         with loading(what, remedy, name_or_path):
-            backbone = AutoModel.from_pretrained(name_or_path, **options)
+            backbone = AutoModel.from_pretrained(name_or_path, trust_remote_code=False, **options)
             processor = _processor_of(kind, name_or_path)
             _check_backbone(kind, backbone)
             if kind == "clip":
                 inputs = BaselineInputs(processor, backbone.config)
                 return cls(kind, ClipBaseline(backbone), inputs, heatmap_size)
             # The paper tunes two networks, so each has weights of its own.
-            pair = [backbone, AutoModel.from_pretrained(name_or_path, **options)]
+            pair = [
+                backbone,
+                AutoModel.from_pretrained(name_or_path, trust_remote_code=False, **options),
+            ]
         model = ResnetBaseline(backbone.config, pair)
         return cls(kind, model, BaselineInputs(processor), heatmap_size)
 
@@ -307,7 +312,11 @@ class TrainedBaseline:
             config = AutoConfig.for_model(fields.pop("model_type"), **fields)
             is_clip = kind == "clip"
             inputs = BaselineInputs(_processor_of(kind, folder), config if is_clip else None)
-            model = ClipBaseline(AutoModel.from_config(config)) if is_clip else None
+            model = (
+                ClipBaseline(AutoModel.from_config(config, trust_remote_code=False))
+                if is_clip
+                else None
+            )
             model = model or ResnetBaseline(config)
             model.load_state_dict(load_file(folder / WEIGHTS))
             return cls(kind, model.eval(), inputs, int(described["heatmap_size"]))

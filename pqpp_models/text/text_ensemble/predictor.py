@@ -218,7 +218,8 @@ def _load_encoders(config: Mapping[str, Any], parts: Mapping[str, Tensors]) -> t
     modules = []
     for name in ("encoder", "tuned"):
         fields = dict(config[name])
-        module = AutoModel.from_config(AutoConfig.for_model(fields.pop("model_type"), **fields))
+        own = AutoConfig.for_model(fields.pop("model_type"), **fields)
+        module = AutoModel.from_config(own, trust_remote_code=False)
         state = {key: torch.from_numpy(array) for key, array in parts[f"{name}."].items()}
         module.load_state_dict(state)
         modules.append(module)
