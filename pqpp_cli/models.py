@@ -10,7 +10,7 @@ from pqpp_cli.push import add_push, push_with
 
 _EPILOG = """examples:
   pqpp models list
-  pqpp models show lexical
+  pqpp models show static
   pqpp models export outputs/bert --onnx --output bert_onnx
   pqpp models push outputs/bert OWNER/REPOSITORY --dry-run
   pqpp models push outputs/bert OWNER/REPOSITORY --private --revision v2
@@ -28,7 +28,7 @@ def add_parser(subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="name every predictor that needs no path")
+    listing = actions.add_parser("list", help="name every predictor and what it needs")
     listing.set_defaults(run=_list)
     show = actions.add_parser("show", help="print what a predictor needs and gives, and its card")
     show.add_argument("name", metavar="NAME_OR_PATH", help="a name, a folder or a Hub repository")
@@ -44,7 +44,7 @@ def _add_export(actions) -> None:
         "export",
         help="convert a text predictor for serving on CPUs",
         description="Convert a fine-tuned text encoder for onnxruntime, which is faster on CPUs "
-        "and needs no torch to predict. Needs pqpp[models,onnx].",
+        "and needs no torch to predict. Needs the extras models and onnx.",
         epilog="examples:\n  pqpp models export outputs/bert --onnx --output bert_onnx\n"
         '  pqpp predict "a red cat" --predictor ./bert_onnx\n',
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -66,12 +66,32 @@ def _add_export(actions) -> None:
 def _list(options: argparse.Namespace) -> None:
     from tabulate import tabulate
 
-    from pqpp_models import DEFAULT_PREDICTOR, list_predictors
+    from pqpp_models.registry import (
+        DEFAULT_PREDICTOR,
+        NOTES,
+        PREDICTORS,
+        UNSHIPPED,
+        list_predictors,
+    )
 
-    rows = [
-        (name, "the default" if name == DEFAULT_PREDICTOR else "") for name in list_predictors()
-    ]
-    print(tabulate(rows, ("predictor", ""), tablefmt="simple"))
+    head = ("predictor", "what it is", "needs beside a prompt", "size")
+    rows = [(name, *NOTES[name], _size_of(name)) for name in list_predictors()]
+    widths = [None, 46, 46, None]
+    print(f"By name alone; {DEFAULT_PREDICTOR} is the default.\n")
+    print(tabulate(rows, head, tablefmt="simple", maxcolwidths=widths))
+    print("\nFrom a folder or a repository on the Hub.\n")
+    made = [(name, *NOTES[name]) for name in PREDICTORS if name in UNSHIPPED]
+    print(tabulate(made, head[:3], tablefmt="simple", maxcolwidths=widths[:3]))
+
+
+def _size_of(name: str) -> str:
+    """Return how large the files are that come with a predictor."""
+    from importlib.resources import files
+
+    folder = files("pqpp_models") / "weights" / name
+    if not folder.is_dir():
+        return "-"
+    return f"{sum(len(one.read_bytes()) for one in folder.iterdir()) / 1e6:.1f} MB"
 
 
 def _show(options: argparse.Namespace) -> None:

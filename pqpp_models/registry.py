@@ -25,8 +25,17 @@ GROUPS: dict[str, tuple[str, ...]] = {}
 """Name of a group to the predictors that it stands for."""
 
 
+NOTES: dict[str, tuple[str, str]] = {}
+"""Name of a predictor to what it is, in a line, and what it needs beside a prompt."""
+
+
 def register_predictor(
-    name: str, target: str, group: str | None = None, shipped: bool = True
+    name: str,
+    target: str,
+    group: str | None = None,
+    shipped: bool = True,
+    about: str = "",
+    needs: str = "",
 ) -> None:
     """Make a predictor known by a name.
 
@@ -35,7 +44,9 @@ def register_predictor(
         target: ``"module:Class"`` of a subclass of ``Predictor``; imported at first use.
         group: also list the predictor under this group name.
         shipped: whether the name alone is enough to predict with; if not, it is only the type of
-            checkpoints and is not listed.
+            checkpoints.
+        about: what it is, in a line.
+        needs: what it needs beside a prompt, in words.
 
     Raises:
         PredictorError: the name is taken.
@@ -49,7 +60,7 @@ def register_predictor(
         raise PredictorError(
             f"a predictor or group {name!r} is registered already; choose another name"
         )
-    PREDICTORS[name] = target
+    PREDICTORS[name], NOTES[name] = target, (about, needs)
     if not shipped:
         UNSHIPPED.add(name)
     if group is not None:
@@ -114,18 +125,62 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
     )
 
 
-register_predictor("static", "pqpp_models.text.static.predictor:StaticPredictor")
-register_predictor("lexical", "pqpp_models.text.lexical.predictor:LexicalPredictor")
+register_predictor(
+    "static",
+    "pqpp_models.text.static.predictor:StaticPredictor",
+    about="a small network on numpy, distilled from a text encoder",
+)
+register_predictor(
+    "lexical", "pqpp_models.text.lexical.predictor:LexicalPredictor", about="n-grams"
+)
 for _family in FAMILIES:
-    for _measure in importlib.import_module(f"pqpp_models.measures.{_family}").MEASURES:
-        register_predictor(_measure, "pqpp_models.measures.predictor:MeasurePredictor", _family)
-for _type, _target in {
-    "ridge": "text.ridge.predictor:RidgePredictor",
-    "bert": "bert.predictor:BertPredictor",
-    "bert_onnx": "bert.onnx_predictor:OnnxBertPredictor",
-    "text_ensemble": "text.text_ensemble.predictor:TextEnsemblePredictor",
-    "clip": "clip.predictor:ClipPredictor",
-    "correlation_cnn": "correlation_cnn.predictor:CorrelationCnnPredictor",
-    **dict.fromkeys(("clip_score", "pick_score", "hps_v2"), "clip.preference:PreferencePredictor"),
-}.items():
-    register_predictor(_type, f"pqpp_models.{_target}", shipped=False)
+    for _name, _measure in importlib.import_module(
+        f"pqpp_models.measures.{_family}"
+    ).MEASURES.items():
+        register_predictor(
+            _name,
+            "pqpp_models.measures.predictor:MeasurePredictor",
+            _family,
+            about=_measure.about,
+            needs=_measure.needs,
+        )
+
+_IMAGES = "its images, pqpp[models]"
+_SCORER = "a preference model that scores a prompt with its images"
+_TRAINED = {
+    "ridge": (
+        "text.ridge.predictor:RidgePredictor",
+        "a linear head on the network of static, by `pqpp fit`",
+        "",
+    ),
+    "bert": (
+        "bert.predictor:BertPredictor",
+        "a fine-tuned text encoder, by training/train_bert.py",
+        "pqpp[models]",
+    ),
+    "bert_onnx": (
+        "bert.onnx_predictor:OnnxBertPredictor",
+        "the same for onnxruntime, by `pqpp models export`",
+        "pqpp[onnx]",
+    ),
+    "text_ensemble": (
+        "text.text_ensemble.predictor:TextEnsemblePredictor",
+        "kernels and networks beside a collection of captions, by training/train_text_ensemble.py",
+        "pqpp[models]",
+    ),
+    "clip": (
+        "clip.predictor:ClipPredictor",
+        "a fine-tuned CLIP-like model, by training/train_clip.py",
+        _IMAGES,
+    ),
+    "correlation_cnn": (
+        "correlation_cnn.predictor:CorrelationCnnPredictor",
+        "a network on similarities among images, by training/train_correlation_cnn.py",
+        _IMAGES,
+    ),
+    "clip_score": ("clip.preference:PreferencePredictor", _SCORER, _IMAGES),
+    "pick_score": ("clip.preference:PreferencePredictor", _SCORER, _IMAGES),
+    "hps_v2": ("clip.preference:PreferencePredictor", _SCORER, _IMAGES),
+}
+for _name, (_target, _about, _needs) in _TRAINED.items():
+    register_predictor(_name, f"pqpp_models.{_target}", shipped=False, about=_about, needs=_needs)

@@ -1,0 +1,16 @@
+"""`pqpp models list`: what there is, what it needs, how large it is."""
+
+from pqpp_cli.main import main
+from pqpp_models.registry import NOTES, PREDICTORS
+
+
+def test_every_predictor_says_what_it_is():
+    assert [name for name in PREDICTORS if not NOTES[name][0]] == []
+
+
+def test_the_list_says_what_is_needed(capsys):
+    assert main(["models", "list"]) == 0
+    shown = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in shown.splitlines() if line[:1].strip()}
+    assert "4.6 MB" in lines["static"] and "pqpp[onnx]" in lines["bert_onnx"]
+    assert "NLTK's punkt_tab" in lines["n_words"] and lines["n_words"].endswith("-")
