@@ -68,7 +68,7 @@ def wig(
 
     Args:
         scores: shape ``(queries, documents)``.
-        query_length: terms of the query, |q|, one value or one a query, at least 1.
+        query_length: terms of the query, ``|q|``, one value or one a query, at least 1.
         k: how many documents from the top; the original finds 5 good.
         collection_score: S(C), one value or one a query.
 
@@ -172,7 +172,7 @@ def n_sigma(scores: ArrayLike, query_length: ArrayLike, share: float = 0.5) -> S
 
     Args:
         scores: shape ``(queries, documents)``; the best score of each list must be above 0.
-        query_length: terms of the query, |q|, one value or one a query, at least 1; 1 gives the
+        query_length: terms of the query, ``|q|``, one value or one a query, at least 1; 1 gives the
             deviation without the normalisation.
         share: of the best score, from 0 to 1.
 
