@@ -51,6 +51,13 @@ def plugins():
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
 
 
+def patch_now(module_name):
+    """Let what registers with an imported module do so, also where the start-up is switched off."""
+    for name, plugin in _PLUGINS:
+        if name == module_name:
+            _patch_with(plugin)(sys.modules[module_name])
+
+
 def _arrange(module_name, plugin):
     try:
         when_imported(module_name, _patch_with(plugin))

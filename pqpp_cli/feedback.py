@@ -45,18 +45,20 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Judge the folder and write the page."""
-    import transformers.utils.logging
-
     from pqpp_cli.output import emit
-    from pqpp_feedback.rahf.feedback import FeedbackModel
+    from pqpp_feedback.rahf import FeedbackModel
     from pqpp_feedback.rahf.gallery import (
         judge_folder,
         read_folder,
         render_gallery,
         save_overlays,
     )
+    from pqpp_files.extras import needing
 
-    check_options(options)
+    with needing("pqpp feedback", "models"):
+        import torch  # noqa: F401
+        import transformers.utils.logging
+    _check_options(options)
     pictures = read_folder(options.folder)
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
@@ -66,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     def noted():
         judged = judge_folder(model, pictures, options.batch_size)
         for picture, one in zip(pictures, judged, strict=True):
-            rows.append(described(picture, one))
+            rows.append(_plain_values(picture, one))
             if options.overlays:
                 save_overlays(picture, one, options.overlays)
             yield one
@@ -78,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
         emit(json.dumps(rows, indent=1, ensure_ascii=False), options.json)
 
 
-def check_options(options: argparse.Namespace) -> None:
+def _check_options(options: argparse.Namespace) -> None:
     """Refuse before anything is read what would fail after the work, or leave half a result."""
     from pqpp_feedback.rahf.feedback import check_batch_size, check_threshold
     from pqpp_feedback.rahf.gallery import check_sort_by
@@ -94,7 +96,7 @@ def check_options(options: argparse.Namespace) -> None:
         check_output_folder(options.overlays)
 
 
-def described(picture, judged) -> dict:
+def _plain_values(picture, judged) -> dict:
     """Return a judged image as plain values."""
     return {
         "file_name": picture.path.name,

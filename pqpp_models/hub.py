@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pqpp_autoload
 import pqpp_hub
 from pqpp_hub import PushReport, is_repository_id
 from pqpp_models import registry
@@ -99,6 +100,7 @@ def _checkpoint_folder(predictor: Any) -> Iterator[tuple[Path, Sequence[str]]]:
     folder = Path(predictor).expanduser()
     if not folder.is_dir():
         raise CheckpointError(f"there is no folder {folder}; save the predictor first")
+    pqpp_autoload.patch_now(__name__)
     check = _KINDS.get(_model_type(folder))
     if check is None:
         Predictor.from_pretrained(folder)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from pqpp_files.extras import needing
+
 _HOMES = {
     "Feedback": "feedback",
     "FeedbackModel": "feedback",
@@ -22,4 +24,5 @@ __all__ = ["Feedback", "FeedbackModel", "RahfConfig", "RahfForRichFeedback", "Ra
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    with needing("RAHF", "models"):
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -409,3 +409,17 @@ class TestTowers:
             RahfConfig(vision_config=ViTConfig(image_size=(32, 64)))
         with pytest.raises(PredictorError, match=r"`image_size` of .* is None"):
             RahfConfig(vision_config=T5Config())
+
+
+def test_a_model_is_pushed_where_nothing_registers_at_start(tmp_path):
+    from support.processes import run_python
+
+    folder = tiny_feedback().save_pretrained(tmp_path / "saved")
+    code = f"""
+import pqpp_hub
+pqpp_hub.push_files = lambda files, *_, **__: sorted(files)
+from pqpp_models.hub import push_to_hub
+print(push_to_hub({str(folder)!r}, "a/b"))
+"""
+    done = run_python(code, tmp_path, PQPP_NO_AUTOLOAD="1")
+    assert str(sorted(path.name for path in folder.iterdir())) in done.stdout, done.stderr
