@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._admission import votes_that_count
 from pqpp_metrics.functional._groups import group_codes
-from pqpp_metrics.functional._inputs import as_floats, require_choice, to_numpy
+from pqpp_metrics.functional._inputs import require_choice
+from pqpp_metrics.functional._votes import as_votes, require_images
 
 _TIES = ("mean", "positive", "negative")
 # With so many annotators a sum of labels, at most 2 each, still fits one byte.
@@ -29,20 +30,21 @@ def image_relevance(labels, ties="mean"):
         numpy float64 array (images,), each in [-1, 2]; NaN for an image without votes.
 
     Raises:
-        MetricInputError: a vote that is none of the five values, wrong dimensions, no images or
-            no annotators, an unknown `ties`.
+        MetricInputError: a vote that is none of the five values, no images or no annotators.
 
     Example:
         >>> image_relevance([[2, 1, -1], [0, -1, 1]]).tolist()
         [1.5, -0.5]
     """
     require_choice("ties", ties, _TIES)
-    votes, present = _small_integers("labels", to_numpy(as_floats("labels", labels, ndim=2)))
-    positive = votes > 0
-    count = _sum_of_columns(present)
-    total = _sum_of_columns(votes)
-    positives = _sum_of_columns(positive)
-    positive_total = _sum_of_columns(votes * positive)
+    return _relevance(as_votes("labels", labels), ties)
+
+
+def _relevance(votes, ties):
+    """As `image_relevance`, of checked votes."""
+    positive = votes.labels > 0
+    count, total = _sum_of_columns(votes.present), _sum_of_columns(votes.labels)
+    positives, positive_total = _sum_of_columns(positive), _sum_of_columns(votes.labels * positive)
     negatives = count - positives
     relevant = positives > negatives
     if ties == "positive":
@@ -56,43 +58,6 @@ def image_relevance(labels, ties="mean"):
         outliers_total *= majority
     with np.errstate(invalid="ignore"):
         return np.divide(total - outliers_total, count - outliers, dtype=np.float64)
-
-
-def known_labels(name, labels):
-    """Check labels without aggregating them.
-
-    Args:
-        name: What the caller calls them.
-        labels: Votes, shape (images, annotators), as for `image_relevance`.
-
-    Returns:
-        numpy float64 array (images, annotators).
-
-    Raises:
-        MetricInputError: see `image_relevance`.
-    """
-    labels = to_numpy(as_floats(name, labels, ndim=2)).astype(np.float64, copy=False)
-    _small_integers(name, labels)
-    return labels
-
-
-def _small_integers(name, labels):
-    """Labels as int8, (annotators, images), and which of them are present; absent ones are 0.
-
-    One row for each annotator: sums over the long axis cost a fraction of sums over the short.
-    """
-    present = ~np.isnan(labels)
-    given = labels if present.all() else np.where(present, labels, 0.0)
-    with np.errstate(invalid="ignore"):
-        votes = given.astype(np.int8)
-    known = (votes == given) & (votes >= -1) & (votes <= 2)
-    if not known.all():
-        row, column = np.argwhere(~known)[0]
-        raise MetricInputError(
-            f"`{name}` holds {given[row, column]:g} at [{row}, {column}]; a label is 2, 1, 0 or "
-            "-1, and NaN where an annotator did not vote"
-        )
-    return votes.T.copy(), present.T.copy()
 
 
 def _sum_of_columns(rows):
@@ -145,16 +110,14 @@ def hbpp(
         >>> ids.tolist(), scores.round(3).tolist()
         (['a', 'b'], [1.333, 0.0])
     """
+    require_choice("ties", ties, _TIES)
+    votes = as_votes("labels", labels)
+    ids, codes = group_codes("prompt_ids", prompt_ids)
+    require_images("prompt_ids", len(codes), votes.images, "prompt id")
     if control_labels is not None or reference_images is not None:
         rules = control_labels, reference_images, min_kappa, min_reference_share
-        labels = _votes_that_count(labels, prompt_ids, *rules, best)
-    relevance = image_relevance(labels, ties=ties)
-    ids, codes = group_codes("prompt_ids", prompt_ids)
-    if len(codes) != len(relevance):
-        raise MetricInputError(
-            f"`labels` has {len(relevance)} rows and `prompt_ids` {len(codes)} entries; "
-            "give one prompt id for each image"
-        )
+        votes = votes_that_count(votes, len(ids), codes, rules, best)
+    relevance = _relevance(votes, ties)
     voted = ~np.isnan(relevance)
     if voted.all():
         images = np.bincount(codes, minlength=len(ids))
@@ -164,20 +127,3 @@ def hbpp(
     total = np.bincount(codes, weights=relevance, minlength=len(ids))
     with np.errstate(invalid="ignore"):
         return ids, total / images
-
-
-def _votes_that_count(
-    labels, prompt_ids, control_labels, reference_images, min_kappa, min_reference_share, best
-):
-    """Labels with NaN for annotators who are not admitted, or not among a prompt's best."""
-    from pqpp_metrics.functional.annotators import admit_annotators, as_mask, keep_best_annotators
-
-    found = admit_annotators(
-        labels, control_labels, reference_images, min_kappa, min_reference_share
-    )
-    votes = np.where(found["admitted"], known_labels("labels", labels), np.nan)
-    if control_labels is not None:
-        votes = keep_best_annotators(votes, prompt_ids, found["kappa"].mean(axis=1), best)
-    if reference_images is not None:
-        votes[as_mask(reference_images, len(votes))] = np.nan
-    return votes

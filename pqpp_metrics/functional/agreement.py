@@ -12,6 +12,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._categories import as_labels, category_codes
 from pqpp_metrics.functional._inputs import as_floats, require_choice, require_same_shape, to_numpy
+from pqpp_metrics.functional._kappa import kappa_of
 
 _SINGLE_CLASS = ("one", "nan")
 _LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -101,18 +102,7 @@ def cohen_kappa(predictions, references, weights=None, single_class="one"):
     require_same_shape(predictions=left, references=right)
     if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
         raise MetricInputError("one side holds text and the other numbers; give both the same way")
-    (left, right), categories = category_codes(left, right)
-    size = len(categories)
-    table = np.bincount(left * size + right, minlength=size * size).reshape(size, size)
-    occurs = (table.sum(axis=0) + table.sum(axis=1)) > 0
-    table = table[np.ix_(occurs, occurs)]
-    if len(table) == 1:
-        return 1.0 if single_class == "one" else math.nan
-    place = np.arange(len(table))
-    distance = np.abs(place[:, None] - place)
-    cost = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
-    by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(left)
-    return float(1 - (cost * table).sum() / (cost * by_chance).sum())
+    return kappa_of(left, right, weights, single_class)
 
 
 def krippendorff_alpha(ratings, level="nominal", single_class="one"):

@@ -3,17 +3,10 @@
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._admission import admission, best_votes
 from pqpp_metrics.functional._groups import group_codes
-from pqpp_metrics.functional._inputs import (
-    as_floats,
-    require_between,
-    require_positive_int,
-    to_numpy,
-)
-from pqpp_metrics.functional.aggregation import known_labels
-from pqpp_metrics.functional.agreement import cohen_kappa
-
-_HIGHLY_RELEVANT = 2
+from pqpp_metrics.functional._inputs import as_floats, to_numpy
+from pqpp_metrics.functional._votes import as_votes, require_images
 
 
 def admit_annotators(
@@ -52,67 +45,8 @@ def admit_annotators(
         >>> admit_annotators(votes, control)["admitted"].tolist()
         [True, False]
     """
-    votes = known_labels("labels", labels)
-    min_kappa = require_between("min_kappa", min_kappa, -1.01, 1.01)
-    min_reference_share = require_between("min_reference_share", min_reference_share, -0.01, 1.01)
-    admitted, kappa, share = np.ones(votes.shape[1], dtype=bool), None, None
-    if control_labels is not None:
-        control = known_labels("control_labels", control_labels)
-        _require_images("control_labels", len(control), len(votes))
-        kappa = _kappas(votes, control)
-        admitted &= (kappa >= min_kappa).all(axis=1)
-    if reference_images is not None:
-        share = _reference_share(votes, as_mask(reference_images, len(votes)))
-        admitted &= share > min_reference_share
-    return {"admitted": admitted, "kappa": kappa, "reference_share": share}
-
-
-def _require_images(name, came, wanted):
-    if came != wanted:
-        raise MetricInputError(
-            f"`{name}` has {came} images and `labels` {wanted}; give one row for each image"
-        )
-
-
-def as_mask(reference_images, images):
-    """Check which images are reference images.
-
-    Args:
-        reference_images: Bool or 0 and 1, shape (images,).
-        images: The number of images.
-
-    Returns:
-        numpy bool array (images,).
-
-    Raises:
-        MetricInputError: another shape or other values.
-    """
-    mask = to_numpy(as_floats("reference_images", reference_images, ndim=1))
-    _require_images("reference_images", len(mask), images)
-    if not np.isin(mask, (0, 1)).all():
-        raise MetricInputError("`reference_images` must hold true or false for each image")
-    return mask == 1
-
-
-def _kappas(votes, control):
-    """Cohen's kappa of every annotator with every control annotator, on images of both."""
-    rows = ~np.isnan(control).all(axis=1)
-    votes, control = votes[rows], control[rows]
-    kappa = np.full((votes.shape[1], control.shape[1]), np.nan)
-    for annotator, own in enumerate(votes.T):
-        for reference, other in enumerate(control.T):
-            both = ~(np.isnan(own) | np.isnan(other))
-            if both.any():
-                kappa[annotator, reference] = cohen_kappa(own[both], other[both])
-    return kappa
-
-
-def _reference_share(votes, reference):
-    """Share of each annotator's votes on reference images that say highly relevant."""
-    votes = votes[reference]
-    number = (~np.isnan(votes)).sum(axis=0)
-    high = (votes == _HIGHLY_RELEVANT).sum(axis=0)
-    return np.where(number > 0, high / np.maximum(number, 1), np.nan)
+    rules = control_labels, reference_images, min_kappa, min_reference_share
+    return admission(as_votes("labels", labels), *rules)
 
 
 def keep_best_annotators(labels, prompt_ids, quality, best=3):
@@ -139,20 +73,14 @@ def keep_best_annotators(labels, prompt_ids, quality, best=3):
         >>> keep_best_annotators([[2, 1, 0]], ["a"], quality=[0.5, 0.9, 0.7], best=2).tolist()
         [[nan, 1.0, 0.0]]
     """
-    votes = known_labels("labels", labels)
-    best = require_positive_int("best", best)
+    votes = as_votes("labels", labels)
     quality = to_numpy(as_floats("quality", quality, ndim=1))
-    if len(quality) != votes.shape[1]:
+    if len(quality) != len(votes.labels):
         raise MetricInputError(
-            f"`quality` has {len(quality)} values and `labels` {votes.shape[1]} annotators; "
+            f"`quality` has {len(quality)} values and `labels` {len(votes.labels)} annotators; "
             "give one for each annotator"
         )
     ids, codes = group_codes("prompt_ids", prompt_ids)
-    _require_images("prompt_ids", len(codes), len(votes))
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(len(ids)))
-    voted = np.logical_or.reduceat(~np.isnan(votes[order]), starts, axis=0)
-    ranking = np.argsort(-quality, kind="stable")
-    place = np.empty(voted.shape, dtype=np.intp)
-    place[:, ranking] = np.cumsum(voted[:, ranking], axis=1)
-    return np.where((place <= best)[codes], votes, np.nan)
+    require_images("prompt_ids", len(codes), votes.images)
+    votes = best_votes(votes, len(ids), codes, quality, best)
+    return np.where(votes.present, votes.labels, np.nan).T

@@ -99,19 +99,12 @@ def _as_list(name, samples):
 
 def _count_in_text(index, predicted, marked):
     """Misaligned tokens of two texts, and those that both mark."""
-    bags = [Counter(misaligned_tokens(text)) for text in (predicted, marked)]
+    bags = [Counter(_misaligned_tokens(text)) for text in (predicted, marked)]
     return bags[0].total(), bags[1].total(), (bags[0] & bags[1]).total()
 
 
-def misaligned_tokens(text):
-    """The tokens of a prompt that carry the suffix `_0`, without it.
-
-    Args:
-        text: A prompt in which misaligned tokens are marked.
-
-    Returns:
-        List of tokens, in order.
-    """
+def _misaligned_tokens(text):
+    """The tokens of a prompt that carry the suffix `_0`, without it."""
     marked = (token for token in prompt_tokens(text) if token.endswith(_SUFFIX) and len(token) > 2)
     return [token.removesuffix(_SUFFIX) for token in marked]
 

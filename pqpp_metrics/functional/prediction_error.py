@@ -9,18 +9,14 @@ import math
 import numpy as np
 
 from pqpp_metrics.functional._inputs import require_between, require_tolerance
+from pqpp_metrics.functional._pairs import is_constant, paired_values, pearson_correlation
 from pqpp_metrics.functional._statistics import (
     TIE_TOLERANCE,
     average_ranks,
     mean_interval,
     normal_two_sided,
 )
-from pqpp_metrics.functional.correlation import (
-    is_constant,
-    paired_values,
-    pearson_correlation,
-    student_t_p_value,
-)
+from pqpp_metrics.functional.correlation import student_t_p_value
 
 
 def smare(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE):

@@ -19,8 +19,8 @@ from pqpp_metrics.functional._inputs import (
     require_tolerance,
     to_numpy,
 )
+from pqpp_metrics.functional._pairs import paired_values
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
-from pqpp_metrics.functional.correlation import paired_values
 from pqpp_metrics.functional.qpp_report import MEASURES, OF_RANKS
 
 # Queries of the resamples that are measured together, which bounds the memory to a few hundred

@@ -17,13 +17,13 @@ from pqpp_metrics.functional._inputs import (
     require_tolerance,
     to_numpy,
 )
+from pqpp_metrics.functional._pairs import paired_values, pearson_correlation
 from pqpp_metrics.functional._statistics import (
     TIE_TOLERANCE,
     average_ranks,
     merge_ties,
     normal_two_sided,
 )
-from pqpp_metrics.functional.correlation import paired_values, pearson_correlation
 
 _ALTERNATIVES = ("less", "greater", "two-sided")
 

@@ -41,8 +41,8 @@ def text_rendering(predictions, references, weights=(0.5, 0.5)):
     if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
         raise MetricInputError(f"`weights` is {tuple(weights)}; give two, 0 or above, summing to 1")
     pairs = list(zip(predictions, references, strict=True))
-    characters = np.array([character_similarity(*two) for two in pairs])
-    tokens = np.array([token_overlap(*two) for two in pairs])
+    characters = np.array([_character_similarity(*two) for two in pairs])
+    tokens = np.array([_token_overlap(*two) for two in pairs])
     whole = pair[0] * characters + pair[1] * tokens
     return {"text_rendering": whole, "characters": characters, "tokens": tokens}
 
@@ -59,45 +59,21 @@ def _texts(name, values):
     return texts
 
 
-def character_similarity(left, right):
-    """1 - Levenshtein distance / length of the longer text; 1 for two empty texts.
-
-    Args:
-        left: A string.
-        right: Another.
-
-    Returns:
-        float in [0, 1].
-    """
+def _character_similarity(left, right):
+    """1 - Levenshtein distance / length of the longer text; 1 for two empty texts."""
     longest = max(len(left), len(right))
-    return 1 - levenshtein(left, right) / longest if longest else 1.0
+    return 1 - _levenshtein(left, right) / longest if longest else 1.0
 
 
-def token_overlap(left, right):
-    """Jaccard coefficient of the sets of tokens between blanks; 1 for two texts without any.
-
-    Args:
-        left: A string.
-        right: Another.
-
-    Returns:
-        float in [0, 1].
-    """
+def _token_overlap(left, right):
+    """Jaccard coefficient of the sets of tokens between blanks; 1 for two texts without any."""
     left, right = set(left.split()), set(right.split())
     either = left | right
     return len(left & right) / len(either) if either else 1.0
 
 
-def levenshtein(left, right):
-    """Levenshtein distance: fewest insertions, deletions and replacements of characters.
-
-    Args:
-        left: A string.
-        right: Another.
-
-    Returns:
-        The distance as int.
-    """
+def _levenshtein(left, right):
+    """Levenshtein distance: fewest insertions, deletions and replacements of characters."""
     if len(left) < len(right):
         left, right = right, left
     letters = np.array([ord(letter) for letter in right], dtype=np.int64)

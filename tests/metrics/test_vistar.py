@@ -14,7 +14,7 @@ from pqpp_metrics.functional import (
     scene_composition,
     text_rendering,
 )
-from pqpp_metrics.functional.text_rendering import levenshtein
+from pqpp_metrics.functional.text_rendering import _levenshtein
 
 GOOD = {
     "positive": [[1, 1, 0], [1, 1, 1], [0, 0, 1]],
@@ -91,7 +91,7 @@ def slow_levenshtein(left, right):
 
 @given(st.text("abc é", max_size=12), st.text("abc é", max_size=12))
 def test_levenshtein(left, right):
-    assert levenshtein(left, right) == slow_levenshtein(left, right)
+    assert _levenshtein(left, right) == slow_levenshtein(left, right)
 
 
 @given(st.text("ab ", max_size=12), st.text("ab ", max_size=12))

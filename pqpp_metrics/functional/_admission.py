@@ -1,0 +1,75 @@
+"""Which annotators' votes count, of votes that have been checked."""
+
+import numpy as np
+
+from pqpp_metrics.functional._inputs import require_between, require_positive_int
+from pqpp_metrics.functional._kappa import kappa_of
+from pqpp_metrics.functional._votes import as_mask, as_votes, require_images
+
+_HIGHLY_RELEVANT = 2
+
+
+def admission(votes, control_labels, reference_images, min_kappa, min_reference_share):
+    """As `admit_annotators`, of checked votes."""
+    min_kappa = require_between("min_kappa", min_kappa, -1.01, 1.01)
+    min_reference_share = require_between("min_reference_share", min_reference_share, -0.01, 1.01)
+    admitted, kappa, share = np.ones(len(votes.labels), dtype=bool), None, None
+    if control_labels is not None:
+        control = as_votes("control_labels", control_labels)
+        require_images("control_labels", control.images, votes.images)
+        kappa = _kappas(votes, control)
+        admitted &= (kappa >= min_kappa).all(axis=1)
+    if reference_images is not None:
+        share = _reference_share(votes.of(as_mask(reference_images, votes.images)))
+        admitted &= share > min_reference_share
+    return {"admitted": admitted, "kappa": kappa, "reference_share": share}
+
+
+def _kappas(votes, control):
+    """Cohen's kappa of every annotator with every control annotator, on images of both."""
+    kappa = np.full((len(votes.labels), len(control.labels)), np.nan)
+    for annotator, own in enumerate(votes.labels):
+        for reference, other in enumerate(control.labels):
+            both = votes.present[annotator] & control.present[reference]
+            if both.any():
+                kappa[annotator, reference] = kappa_of(own[both], other[both])
+    return kappa
+
+
+def _reference_share(votes):
+    """Share of each annotator's votes on reference images that say highly relevant."""
+    number = votes.present.sum(axis=1)
+    high = (votes.labels == _HIGHLY_RELEVANT).sum(axis=1)
+    return np.where(number > 0, high / np.maximum(number, 1), np.nan)
+
+
+def votes_that_count(votes, prompts, codes, rules, best):
+    """The votes of admitted annotators, with control labels of the best few of each prompt.
+
+    Args:
+        votes: Checked `Votes`.
+        prompts: How many prompts there are.
+        codes: The number of each image's prompt, (images,).
+        rules: The arguments of `admit_annotators` behind the labels.
+        best: How many annotators count for each prompt.
+    """
+    found = admission(votes, *rules)
+    votes = votes.of(found["admitted"][:, None])
+    control_labels, reference_images, *_ = rules
+    if control_labels is not None:
+        votes = best_votes(votes, prompts, codes, found["kappa"].mean(axis=1), best)
+    if reference_images is not None:
+        votes = votes.of(~as_mask(reference_images, votes.images))
+    return votes
+
+
+def best_votes(votes, prompts, codes, quality, best):
+    """As `keep_best_annotators`, of checked votes."""
+    best = require_positive_int("best", best)
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(prompts))
+    voted = np.logical_or.reduceat(votes.present[:, order], starts, axis=1)
+    ranking = np.argsort(-quality, kind="stable")
+    place = np.empty(voted.shape, dtype=np.intp)
+    place[ranking] = np.cumsum(voted[ranking], axis=0)
+    return votes.of((place <= best)[:, codes])

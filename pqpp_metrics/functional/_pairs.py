@@ -1,0 +1,57 @@
+"""Pairs of a predicted and a true value, and their linear correlation."""
+
+import math
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._inputs import as_finite, require_same_shape, to_numpy
+
+
+def paired_values(predictions, references):
+    """Check predicted and true values and return them as numpy float64 arrays.
+
+    Args:
+        predictions: Predicted values, shape (n,).
+        references: True values, shape (n,).
+
+    Returns:
+        Two arrays (n,), n at least 2.
+
+    Raises:
+        MetricInputError: see `pearson_qpp`.
+    """
+    x = to_numpy(as_finite("predictions", predictions, ndim=1)).astype(np.float64, copy=False)
+    y = to_numpy(as_finite("references", references, ndim=1)).astype(np.float64, copy=False)
+    require_same_shape(predictions=x, references=y)
+    if len(x) < 2:
+        raise MetricInputError("one pair was given; a correlation needs at least 2")
+    return x, y
+
+
+def is_constant(values):
+    """Whether all values of a numpy array are equal."""
+    return bool((values == values[0]).all())
+
+
+def pearson_correlation(x, y):
+    """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
+    if is_constant(x) or is_constant(y):
+        return math.nan
+    r = float((_unit_deviations(x) * _unit_deviations(y)).sum())
+    return min(1.0, max(-1.0, r))
+
+
+def _unit_deviations(values):
+    """Deviations from the mean, as a vector of length 1."""
+    # Powers of two rescale exactly, so no sum or square can overflow or vanish.
+    values = _to_unit_range(values)
+    deviations = _to_unit_range(values - values.mean())
+    # Values that differ in their last digits only: the first mean was rounded to one of them.
+    deviations = deviations - deviations.mean()
+    return deviations / np.sqrt((deviations * deviations).sum())
+
+
+def _to_unit_range(values):
+    """Scale by a power of two so that the largest absolute value lies in [0.5, 1)."""
+    return np.ldexp(values, -np.frexp(np.abs(values).max())[1])
