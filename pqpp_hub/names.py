@@ -12,7 +12,7 @@ def is_repository_id(name: str) -> bool:
         name: Any text.
 
     Example:
-        >>> is_repository_id("someone/pqpp-lexical"), is_repository_id("lexical")
+        >>> is_repository_id("someone/pqpp-static"), is_repository_id("static")
         (True, False)
     """
     part = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"

@@ -201,12 +201,12 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> check_place(folder, "lexical")
+    >>> check_place(folder, "ridge")
     >>> _ = (folder / CONFIG).write_text('{"predictor_type": "static"}')
-    >>> check_place(folder, "lexical")
+    >>> check_place(folder, "ridge")
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.CheckpointError: ... holds a 'static', which a 'lexical' does not ...
+    pqpp_models.errors.CheckpointError: ... holds a 'static', which a 'ridge' does not ...
     """
     place = Path(folder).expanduser()
     if place.exists() and not place.is_dir():

@@ -306,7 +306,7 @@ class Predictor(ABC):
     ) -> Self:
         """Load a predictor: a shipped one, one in a folder, or one on the Hub.
 
-        A shipped name wins over a folder of the same name; write ``./lexical`` for the folder.
+        A shipped name wins over a folder of the same name; write ``./static`` for the folder.
 
         Args:
             name_or_path: a name of ``list_predictors()``, a folder written by
@@ -336,6 +336,8 @@ class Predictor(ABC):
         config = read_config(folder)
         refuse_code(folder)
         kind = config["predictor_type"]
+        if kind in registry.RETIRED:
+            raise CheckpointError(f"{folder / CONFIG}: {registry.RETIRED[kind]}")
         if kind not in registry.PREDICTORS:
             raise CheckpointError(
                 f"{folder / CONFIG} is of type {kind!r}, which is not registered; register it or "

@@ -21,6 +21,12 @@ PREDICTORS: dict[str, str] = {}
 UNSHIPPED: set[str] = set()
 """Those of them that come without weights: types of checkpoints, not names to predict with."""
 
+RETIRED = {
+    "lexical": "'lexical' is retired; use static, or fit your own: pqpp fit DATASET --targets NAME "
+    "--output DIR",
+}
+"""Names that were registered once, and what to use in their place."""
+
 GROUPS: dict[str, tuple[str, ...]] = {}
 """Name of a group to the predictors that it stands for."""
 
@@ -51,10 +57,10 @@ def register_predictor(
     Raises:
         PredictorError: the name is taken.
 
-    >>> register_predictor("lexical", "elsewhere:Other")
+    >>> register_predictor("static", "elsewhere:Other")
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: a predictor or group 'lexical' is registered already; ...
+    pqpp_models.errors.PredictorError: a predictor or group 'static' is registered already; ...
     """
     if name in PREDICTORS or name in GROUPS:
         raise PredictorError(
@@ -86,7 +92,7 @@ def list_predictors() -> list[str]:
     """Return the names that `Predictor.from_pretrained` takes as they are, the default one first.
 
     >>> list_predictors()[:2]
-    ['static', 'lexical']
+    ['static', 'n_synsets']
     """
     shipped = (name for name in PREDICTORS if name not in UNSHIPPED)
     return sorted(shipped, key=lambda name: name != DEFAULT_PREDICTOR)
@@ -103,8 +109,8 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     Raises:
         PredictorError: no name is given.
 
-    >>> expand_predictors("lexical, linguistic")[:3]
-    ('lexical', 'n_synsets', 'n_words')
+    >>> expand_predictors("static, linguistic")[:3]
+    ('static', 'n_synsets', 'n_words')
     """
     parts = names.split(",") if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
@@ -116,6 +122,8 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
 
 def unknown_predictor(name: str) -> UnknownPredictorError:
     """Build the error for a name that is nothing, with the closest known names."""
+    if name in RETIRED:
+        return UnknownPredictorError(RETIRED[name])
     hint = did_you_mean(name, list_predictors(), "`pqpp models list` names all")
     if name in GROUPS:
         members = GROUPS[name]
@@ -129,9 +137,6 @@ register_predictor(
     "static",
     "pqpp_models.text.static.predictor:StaticPredictor",
     about="a small network on numpy, distilled from a text encoder",
-)
-register_predictor(
-    "lexical", "pqpp_models.text.lexical.predictor:LexicalPredictor", about="n-grams"
 )
 for _family in FAMILIES:
     for _name, _measure in importlib.import_module(

@@ -71,14 +71,14 @@ def writes(hub) -> list[str]:
 class TestPushAndPull:
     @pytest.mark.parametrize("private", [True, False])
     def test_the_shipped_predictor_says_the_same_when_pulled(self, run, hub, private):
-        report = run(pushing("lexical", "pqpp/lexical", private=private))
+        report = run(pushing("static", "pqpp/static", private=private))
         assert report["added"] == ["config.json", "model.safetensors", "README.md"]
         assert report["new_repository"] and not report["new_branch"]
-        assert report["url"] == f"{hub.url}/pqpp/lexical"
+        assert report["url"] == f"{hub.url}/pqpp/static"
         predict = f"predict({PROMPTS!r}).tolist()))"
-        pulled = run(f"print(json.dumps(Predictor.from_pretrained('pqpp/lexical').{predict}")
-        assert pulled == Predictor.from_pretrained("lexical").predict(PROMPTS).tolist()
-        repository = hub.hub.store.repositories["model", "pqpp/lexical"]
+        pulled = run(f"print(json.dumps(Predictor.from_pretrained('pqpp/static').{predict}")
+        assert pulled == Predictor.from_pretrained("static").predict(PROMPTS).tolist()
+        repository = hub.hub.store.repositories["model", "pqpp/static"]
         assert repository.private == private
         assert repository.branches["main"] == report["commit"]
         # One commit on top of the one that every repository begins with.

@@ -112,7 +112,7 @@ def test_what_cannot_be_had_is_told_by_the_hubs_reason(run, shared, loader, toke
 
 @pytest.mark.parametrize("loader", ["CLIP", "ResNet", "towers"])
 def test_a_repository_of_another_kind_is_not_called_missing(run, shared, saved, loader):
-    assert shared.user.pqpp("models", "push", "lexical", f"{shared.owner}/other").value == 0
+    assert shared.user.pqpp("models", "push", "static", f"{shared.owner}/other").value == 0
     kind, text = run(f"{LOADERS[loader]}\nresult = said(load, '{shared.owner}/other')")
     assert kind == "CheckpointError" and "is of another kind or not whole" in text
 

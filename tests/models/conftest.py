@@ -7,7 +7,8 @@ import pytest
 from models.made_up import made_up
 
 from pqpp_models import TARGETS
-from pqpp_models.text.lexical.predictor import LexicalPredictor
+from pqpp_models.text.ridge.fitting import fit
+from pqpp_models.text.ridge.predictor import RidgePredictor
 
 COLUMNS = {
     "glide_hbpp": "glide_score",
@@ -24,9 +25,9 @@ COLUMNS = {
 
 
 @pytest.fixture(scope="session")
-def fitted() -> LexicalPredictor:
-    """A lexical predictor fitted to 120 made-up prompts."""
-    return LexicalPredictor.fit(*made_up(120))
+def fitted() -> RidgePredictor:
+    """A ridge predictor fitted to 120 made-up prompts."""
+    return fit(*made_up(120), TARGETS)
 
 
 @pytest.fixture

@@ -11,10 +11,11 @@ import pytest
 from models.made_up import made_up
 from safetensors.numpy import load_file, save_file
 
-from pqpp_models import CheckpointError, Predictor, PredictorError
+from pqpp_models import TARGETS, CheckpointError, Predictor, PredictorError
 from pqpp_models.checkpoint import FORMAT_VERSION, write_checkpoint
 from pqpp_models.measures.predictor import MeasurePredictor
-from pqpp_models.text.lexical.predictor import LexicalPredictor
+from pqpp_models.text.ridge.fitting import fit
+from pqpp_models.text.ridge.predictor import RidgePredictor
 
 PROMPTS = ["A man riding a wave.", "", "a zebra \U0001f993 paints\ntwo oranges"]
 
@@ -54,8 +55,8 @@ def test_round_trip(fitted, saved, tmp_path):
         "config.json",
         "model.safetensors",
     ]
-    for loaded in (Predictor.from_pretrained(saved), LexicalPredictor.from_pretrained(str(saved))):
-        assert isinstance(loaded, LexicalPredictor)
+    for loaded in (Predictor.from_pretrained(saved), RidgePredictor.from_pretrained(str(saved))):
+        assert isinstance(loaded, RidgePredictor)
         np.testing.assert_array_equal(loaded.predict(PROMPTS), fitted.predict(PROMPTS))
     again = loaded.save_pretrained(tmp_path / "again")
     for name in ("README.md", "config.json", "model.safetensors"):
@@ -77,7 +78,7 @@ def test_files_are_readable_as_the_umask_says(saved):
 
 def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
     before = fitted.predict(PROMPTS)
-    LexicalPredictor.fit(*made_up(90)).save_pretrained(saved)
+    fit(*made_up(90), TARGETS).save_pretrained(saved)
     assert np.nanmax(np.abs(Predictor.from_pretrained(saved).predict(PROMPTS) - before)) > 1e-6
     assert [p.name for p in saved.parent.iterdir()] == ["saved"]
 
@@ -100,7 +101,7 @@ def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, sa
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     with pytest.raises(CheckpointError) as caught:
         fitted.save_pretrained(folder)
-    assert said in str(caught.value) and "an older 'lexical'" in str(caught.value)
+    assert said in str(caught.value) and "an older 'ridge'" in str(caught.value)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 
 
@@ -156,9 +157,9 @@ def test_no_folder_and_no_config(tmp_path):
         (b"[]", "does not name a 'predictor_type'"),
         (b"{}", "does not name a 'predictor_type'"),
         (b'{"predictor_type": 3}', "does not name a 'predictor_type'"),
-        (b'{"predictor_type": "lexical"}', "format_version None"),
-        (b'{"predictor_type": "lexical", "format_version": true}', "format_version True"),
-        (b'{"predictor_type": "lexical", "format_version": 0}', "format_version 0"),
+        (b'{"predictor_type": "ridge"}', "format_version None"),
+        (b'{"predictor_type": "ridge", "format_version": true}', "format_version True"),
+        (b'{"predictor_type": "ridge", "format_version": 0}', "format_version 0"),
     ],
 )
 def test_damaged_config(saved, content, said):
@@ -175,41 +176,20 @@ def test_config_of_another_kind(saved):
     change_config(saved, predictor_type="clairvoyant")
     refused(saved, "'clairvoyant'", "upgrade pqpp")
     change_config(saved, predictor_type="n_words")
-    with pytest.raises(CheckpointError, match="is a MeasurePredictor, not a LexicalPredictor"):
-        LexicalPredictor.from_pretrained(saved)
+    with pytest.raises(CheckpointError, match="is a MeasurePredictor, not a RidgePredictor"):
+        RidgePredictor.from_pretrained(saved)
 
 
 @pytest.mark.parametrize("targets", [None, 3, [], ["mean_hbbp"], ["mean_rr", "mean_rr"]])
 def test_config_with_wrong_targets(saved, targets):
     change_config(saved, targets=targets)
-    if targets is None:  # all nine
-        assert Predictor.from_pretrained(saved).targets == LexicalPredictor.targets
-    else:
-        refused(saved, "config.json", "'targets'")
+    refused(saved, "config.json", "'targets'")
 
 
 @pytest.mark.parametrize("targets", [["mean_rr"], ["mean_rr", "clip_rr"]])
 def test_config_with_fewer_targets_than_weights(saved, targets):
-    change_config(saved, targets=targets)
+    change_config(saved, targets=targets, limits=[[0, 1]] * len(targets))
     refused(saved, "model.safetensors", "but config.json asks for")
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({}, "lacks sizes"),
-        (None, "lacks sizes"),
-        ({"n_prompts": -1}, "impossible sizes"),
-        ({"n_prompts": 1.5}, "impossible sizes"),
-        ({"n_known": {"word": 1, "bigram": 1, "chars": 1, "pair": 1}}, "impossible sizes"),
-        ({"dense_features": ["n_words"]}, "other dense features"),
-    ],
-)
-def test_config_with_wrong_sizes(saved, change, said):
-    config = json.loads((saved / "config.json").read_text())
-    changed = {**config["index"], **change} if change else change
-    change_config(saved, index=changed)
-    refused(saved, "config.json", said)
 
 
 def test_weights_missing_cut_or_of_another_config(saved):
@@ -248,17 +228,13 @@ def _set(name, index, value):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t.pop("chars.weights"), "no tensor 'chars.weights'"),
-        (lambda t: t.pop("word.text"), "no tensor 'word.text'"),
+        (lambda t: t.pop("weights"), "no tensor 'weights'"),
+        (lambda t: t.pop("encoder.pieces"), "no tensor 'pieces'"),
         (lambda t: t.update({"intercept": np.zeros(9)}), "'intercept' is float64 (9,)"),
-        (lambda t: t.update({"pair.scale": np.zeros(8, "f4")}), "'pair.scale' is float32 (8,)"),
-        (_set("dense.weights", (0, 0), np.nan), "'dense.weights' holds NaN"),
+        (lambda t: t.update({"calibration.slope": np.zeros(8, "f4")}), "slope' is float32 (8,)"),
+        (_set("weights", (0, 0), np.nan), "'weights' holds NaN"),
         (_set("intercept", 0, np.inf), "'intercept' holds NaN or infinite"),
-        (_set("dense.deviation", 0, 0.0), "impossible values"),
-        (_set("word.frequency", 0, 60_000), "impossible values"),
-        (_set("pair.keys", 0, 2**32 - 1), "impossible values"),
-        (_set("word.text", 0, 0xFF), "'word' is no text"),
-        (_set("word.text", slice(0, 8), 10), "word n-grams, but config.json asks for"),
+        (_set("standard.deviation", 0, 0.0), "impossible deviations"),
     ],
 )
 def test_weights_that_do_not_fit(saved, change, said):

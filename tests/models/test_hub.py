@@ -53,12 +53,12 @@ def pushed(hub, fitted, tmp_path_factory) -> str:
     code = f"""
 from huggingface_hub import HfApi
 api = HfApi()
-api.create_repo("pqpp/lexical-test", private=True)
-api.upload_folder(repo_id="pqpp/lexical-test", folder_path={str(folder)!r})
+api.create_repo("pqpp/ridge-test", private=True)
+api.upload_folder(repo_id="pqpp/ridge-test", folder_path={str(folder)!r})
 """
     done = run_python(code, home, **hub.environment(home))
     assert done.returncode == 0, done.stderr
-    return "pqpp/lexical-test"
+    return "pqpp/ridge-test"
 
 
 def test_repository_is_fetched_and_then_found_in_the_cache(load, pushed, fitted, tmp_path):

@@ -4,6 +4,7 @@ import pytest
 
 from pqpp_models import (
     DEFAULT_PREDICTOR,
+    CheckpointError,
     MissingResourceError,
     Predictor,
     PredictorError,
@@ -26,12 +27,12 @@ def test_every_registered_name_loads(monkeypatch, tmp_path):
         predictor = Predictor.from_pretrained(name)
         assert predictor.name == name
         assert predictor.inputs == ("text+scores" if name in scored else "text")
-        assert predictor.supervised == (name in ("lexical", "static"))
+        assert predictor.supervised == (name == "static")
 
 
 def test_the_default_comes_first_and_the_eight_features_follow():
     assert DEFAULT_PREDICTOR == "static"
-    assert list_predictors()[:10] == ["static", "lexical", *MEASURES]
+    assert list_predictors()[:9] == ["static", *MEASURES]
     assert expand_predictors("linguistic") == tuple(MEASURES)
 
 
@@ -51,9 +52,9 @@ def test_what_a_name_needs_beside_is_said(name, variable, monkeypatch):
 
 
 def test_groups_are_expanded_and_repetitions_dropped():
-    expanded = expand_predictors(["n_words", " linguistic", "./a folder", "lexical", "n_words"])
+    expanded = expand_predictors(["n_words", " linguistic", "./a folder", "static", "n_words"])
     assert expanded[:2] == ("n_words", "n_synsets")
-    assert expanded[-2:] == ("./a folder", "lexical")
+    assert expanded[-2:] == ("./a folder", "static")
     assert len(expanded) == 10
 
 
@@ -63,7 +64,7 @@ def test_no_name_is_refused(names):
         expand_predictors(names)
 
 
-@pytest.mark.parametrize("name", ["lexical", "linguistic"])
+@pytest.mark.parametrize("name", ["static", "linguistic"])
 def test_taken_names_are_refused(name):
     with pytest.raises(PredictorError, match="registered already"):
         register_predictor(name, "elsewhere:Other")
@@ -80,7 +81,8 @@ def test_a_predictor_of_ones_own(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("lexicle", "did you mean 'lexical'"),
+        ("statik", "did you mean 'static'"),
+        ("lexical", "'lexical' is retired; use static, or fit your own: pqpp fit"),
         ("linguistic", "it is a group of 8; name one of them, like n_synsets or n_words or mean"),
         ("qqq", "called 'qqq'; `pqpp models list` names all"),
         ("", "`pqpp models list` names all"),
@@ -98,3 +100,11 @@ def test_an_unknown_name_gets_three_suggestions_at_most(name):
         Predictor.from_pretrained(name)
     named = [known for known in list_predictors() if repr(known) in str(caught.value)]
     assert len(named) <= 3 and (named or "models list" in str(caught.value))
+
+
+def test_a_saved_predictor_of_a_retired_type_is_told_so(tmp_path):
+    config = '{"predictor_type": "lexical", "format_version": 1, "weights_sha256": "x"}'
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(CheckpointError, match="'lexical' is retired; use static, or") as caught:
+        Predictor.from_pretrained(tmp_path)
+    assert "\n" not in str(caught.value)

@@ -90,8 +90,8 @@ def test_word_count_on_gimbrr_as_known(real_data, cache):
     rows = load_dataset("pqpp", "gimbrr-annotations", data_dir=str(real_data / "gimbrr"))
     rates = gimbrr_match_rates(rows)
     count = {"words": Told({p: -len(p.split()) for p in rates.prompts})}
-    lexical = {"lexical": Predictor.from_pretrained("lexical")}
-    words, ours = evaluate_generalisation({**count, **lexical}, [rates])
+    static = {"static": Predictor.from_pretrained("static")}
+    words, ours = evaluate_generalisation({**count, **static}, [rates])
     assert words.n == 1602 and words.spearman == pytest.approx(0.63, abs=0.01)
     assert ours.groups == 11 and ours.spearman > 0.4
 

@@ -1,1 +1,0 @@
-"""A linear predictor over n-grams."""
