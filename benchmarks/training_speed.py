@@ -125,8 +125,8 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
 
     from pqpp_models import TARGETS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.text.encoder.encoding import pad
-    from pqpp_models.text.encoder.tokens import encode
+    from pqpp_models.encoder.encoding import pad
+    from pqpp_models.encoder.tokens import encode
     from pqpp_models.training.loop import Task, make_accelerator, train
     from pqpp_models.training.options import OptimisationOptions
 

@@ -125,6 +125,6 @@ def _encoder(options: argparse.Namespace):
         encoder, own = encoder_of(predictor)
         return encoder, predictor.tokenizer, layers or own
     with needing("pqpp collection build --model", "models"):
-        from pqpp_models.text.encoder.pretrained import load_encoder
+        from pqpp_models.encoder.pretrained import load_encoder
     encoder, tokenizer = load_encoder(options.model)
     return encoder, tokenizer, layers or [encoder.config.num_hidden_layers]

@@ -12,10 +12,10 @@ with script_imports("train_bert"):
     from pqpp_models.bert.configuration_bert_predictor import POOLINGS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
+    from pqpp_models.encoder.encoding import pad, score
+    from pqpp_models.encoder.tokens import encode, length_sorted
     from pqpp_models.pretrained import load_tokenizer
     from pqpp_models.targets import scale_targets, unscale_targets
-    from pqpp_models.text.encoder.encoding import pad, score
-    from pqpp_models.text.encoder.tokens import encode, length_sorted
     from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.card import describe
     from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows

@@ -18,9 +18,9 @@ with script_imports("train_static"):
     import torch
 
     from pqpp_models.bench.calibrated import drawbench_and_gimbrr, evaluate_calibrated
+    from pqpp_models.encoder.pretrained import check_layers, load_encoder
     from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
     from pqpp_models.text.collection.collection import Collection
-    from pqpp_models.text.encoder.pretrained import check_layers, load_encoder
     from pqpp_models.text.static.distillation import (
         DistilSettings,
         StaticModule,

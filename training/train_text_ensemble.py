@@ -23,13 +23,13 @@ with script_imports("train_text_ensemble"):
         score_table,
     )
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.encoder.encoding import pad
+    from pqpp_models.encoder.pretrained import allowed_length, check_layers, load_encoder
+    from pqpp_models.encoder.tokens import encode
     from pqpp_models.targets import scale_targets
     from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
     from pqpp_models.text.collection.collection import Collection
     from pqpp_models.text.collection.postings import Postings
-    from pqpp_models.text.encoder.encoding import pad
-    from pqpp_models.text.encoder.pretrained import allowed_length, check_layers, load_encoder
-    from pqpp_models.text.encoder.tokens import encode
     from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
     from pqpp_models.text.training.collection_model import (
         FitSettings,

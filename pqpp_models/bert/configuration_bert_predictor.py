@@ -6,8 +6,8 @@ from typing import Any
 
 from transformers import AutoConfig, BertConfig, PreTrainedConfig
 
+from pqpp_models.encoder.tokens import MAX_LENGTH
 from pqpp_models.registration import announce
-from pqpp_models.text.encoder.tokens import MAX_LENGTH
 
 POOLINGS = ("cls", "pooler", "mean")
 

@@ -15,10 +15,10 @@ from torch import nn
 from transformers import AutoModel, PreTrainedModel
 
 from pqpp_models.bert.configuration_bert_predictor import MAX_LENGTH, BertPredictorConfig
+from pqpp_models.encoder.pretrained import allowed_length, pretrained_encoder
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
 from pqpp_models.pretrained import StrictLoading
-from pqpp_models.text.encoder.pretrained import allowed_length, pretrained_encoder
 
 
 class RegressionHead(nn.Module):

@@ -86,7 +86,7 @@ class OnnxBertPredictor(Predictor):
         return cls(graph, predictor.processor, config, threads)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        from pqpp_models.text.encoder.tokens import encode, length_sorted, padded
+        from pqpp_models.encoder.tokens import encode, length_sorted, padded
 
         encoded = encode(self.tokenizer, rows, self.config["max_length"])
         pad_id = self.tokenizer.pad_token_id or 0

@@ -41,16 +41,16 @@ class BertPredictor(TorchPredictor):
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return what the head gets of each prompt: the fine-tuned encoder's space."""
-        from pqpp_models.text.encoder.encoding import embed
-        from pqpp_models.text.encoder.tokens import encode
+        from pqpp_models.encoder.encoding import embed
+        from pqpp_models.encoder.tokens import encode
 
         encoded = encode(self.processor, self._read_rows(rows), self.model.config.max_length)
         pad_id = self.processor.pad_token_id or 0
         return embed(self.model, encoded, pad_id, self.batch_size, self.device)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        from pqpp_models.text.encoder.encoding import score
-        from pqpp_models.text.encoder.tokens import encode
+        from pqpp_models.encoder.encoding import score
+        from pqpp_models.encoder.tokens import encode
 
         encoded = encode(self.processor, rows, self.model.config.max_length)
         pad_id = self.processor.pad_token_id or 0

@@ -60,7 +60,7 @@ def ensemble(tmp_path_factory):
     from support.tiny_models import load_script, save_text_encoder
     from transformers import AutoModel, AutoTokenizer
 
-    from pqpp_models.text.encoder.encoding import layer_means
+    from pqpp_models.encoder.encoding import layer_means
     from pqpp_models.text.training.collection_model import FitSettings
     from pqpp_models.training.data import Rows
 

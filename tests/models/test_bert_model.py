@@ -22,9 +22,9 @@ from pqpp_models import (  # noqa: E402
 from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction  # noqa: E402
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
-from pqpp_models.text.encoder.encoding import pad  # noqa: E402
-from pqpp_models.text.encoder.pretrained import load_encoder, longest_input  # noqa: E402
-from pqpp_models.text.encoder.tokens import length_sorted  # noqa: E402
+from pqpp_models.encoder.encoding import pad  # noqa: E402
+from pqpp_models.encoder.pretrained import load_encoder, longest_input  # noqa: E402
+from pqpp_models.encoder.tokens import length_sorted  # noqa: E402
 
 PROMPTS = ["a cat", "?", "a man riding a wave on a surfboard", "zebra " * 90, "été 猫", "a cat"]
 

@@ -21,8 +21,8 @@ from support.tiny_models import (  # noqa: E402
 
 import pqpp_hub  # noqa: E402
 from pqpp_models import CheckpointError, MissingResourceError, Predictor  # noqa: E402
+from pqpp_models.encoder.tokens import length_sorted  # noqa: E402
 from pqpp_models.errors import HubError  # noqa: E402
-from pqpp_models.text.encoder.tokens import length_sorted  # noqa: E402
 from pqpp_models.training import loop  # noqa: E402
 from pqpp_models.training.batches import in_order  # noqa: E402
 from pqpp_models.training.grid import grid_search  # noqa: E402

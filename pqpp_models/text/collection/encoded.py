@@ -74,8 +74,8 @@ class EncodedCaptions:
         Raises:
             PredictorError: no caption is left, or the encoder has no such layer.
         """
-        from pqpp_models.text.encoder.encoding import layer_means
-        from pqpp_models.text.encoder.pretrained import check_layers, weights_sha256
+        from pqpp_models.encoder.encoding import layer_means
+        from pqpp_models.encoder.pretrained import check_layers, weights_sha256
 
         texts = distinct(captions)
         check_layers(encoder, layers)
@@ -175,7 +175,7 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> Predicto
         PredictorError: the predictor has no collection to replace, or the encoders differ.
     """
     encoder, layers = encoder_of(predictor)
-    from pqpp_models.text.encoder.pretrained import weights_sha256
+    from pqpp_models.encoder.pretrained import weights_sha256
 
     lacking = [layer for layer in layers if layer not in captions.states]
     if lacking or captions.encoder_sha256 != weights_sha256(encoder):

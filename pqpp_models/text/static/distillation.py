@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import nn
 from tqdm.auto import tqdm
 
+from pqpp_models.encoder.encoding import pad
 from pqpp_models.text.collection.neighbours import Floats, unit
-from pqpp_models.text.encoder.encoding import pad
 from pqpp_models.text.static.network import LINEAR, StaticNetwork, quantise
 from pqpp_models.text.training.collection_model import batches_of_like_length, warm_up_and_decay
 

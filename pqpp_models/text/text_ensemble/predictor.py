@@ -101,7 +101,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         return scores, distance_to_nearest(self._last_vectors(encoded), self._references)
 
     def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
-        from pqpp_models.text.encoder.encoding import layer_means
+        from pqpp_models.encoder.encoding import layer_means
 
         return layer_means(self.encoder, self.tokenizer, prompts, layers)
 
@@ -200,8 +200,8 @@ def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> NDArray[
         tokenizer: its tokenizer.
         prompts: the texts.
     """
-    from pqpp_models.text.encoder.encoding import score
-    from pqpp_models.text.encoder.tokens import encode
+    from pqpp_models.encoder.encoding import score
+    from pqpp_models.encoder.tokens import encode
 
     rows = encode(tokenizer, prompts, tuned.config.max_length)
     outputs = len(tuned.config.targets)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_beside
+from pqpp_models.encoder.encoding import layer_means
 from pqpp_models.errors import PredictorError
 from pqpp_models.text.collection.encoded import distinct
 from pqpp_models.text.collection.neighbours import Floats
-from pqpp_models.text.encoder.encoding import layer_means
 from pqpp_models.text.words import words_of
 
 GENEVAL_RATES = {

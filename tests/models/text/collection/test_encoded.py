@@ -7,12 +7,12 @@ import pytest
 from support.processes import run_pqpp
 
 from pqpp_models import CheckpointError, MissingResourceError, Predictor, PredictorError
+from pqpp_models.encoder.pretrained import weights_sha256
 from pqpp_models.text.collection import neighbours
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
 from pqpp_models.text.collection.neighbours import COUNTED, density, similarities, summarise, unit
 from pqpp_models.text.collection.postings import Postings
-from pqpp_models.text.encoder.pretrained import weights_sha256
 from pqpp_models.text.words import WordTables
 
 RANDOM = np.random.default_rng(5)

@@ -51,7 +51,7 @@ def test_the_network_is_the_module():
     network = module.to_static(2)
     exact = torch.from_numpy(network.pieces * network.scales[:, None])
     module.pieces.weight.data.copy_(exact)
-    from pqpp_models.text.encoder.encoding import pad
+    from pqpp_models.encoder.encoding import pad
 
     with torch.no_grad():
         scores, points = module(**pad(encoded, 0))

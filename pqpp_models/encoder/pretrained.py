@@ -10,9 +10,9 @@ import torch
 from torch import nn
 from transformers import AutoModel, PreTrainedModel
 
+from pqpp_models.encoder.tokens import MAX_LENGTH
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.pretrained import load_tokenizer, loading
-from pqpp_models.text.encoder.tokens import MAX_LENGTH
 
 # What transformers calls an encoder's table of learned positions.
 _TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pqpp_models.text.encoder.tokens import encode, length_sorted, padded
+from pqpp_models.encoder.tokens import encode, length_sorted, padded
 
 STATES_LENGTH = 96
 """Tokens after which a prompt is cut for its mean states."""
@@ -38,7 +38,7 @@ def score(
 
     Args:
         model: takes `input_ids` and `attention_mask`, gives `scores`.
-        encoded: from `pqpp_models.text.encoder.tokens.encode`.
+        encoded: from `pqpp_models.encoder.tokens.encode`.
         pad_id: the tokenizer's padding.
         batch_size: prompts a batch at most.
         device: where the model is.
