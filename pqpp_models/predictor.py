@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pqpp_hub import is_repository_id
 from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, Tensors, read_config, read_tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
 from pqpp_models.fetch import fetch_checkpoint
 from pqpp_models.pretrained import refuse_code
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
@@ -42,10 +42,10 @@ class Uncertain(NamedTuple):
 class Predictor(ABC):
     """Predicts how well prompts will do, for one or several targets.
 
-    A subclass gives ``name``, ``targets``, ``inputs``, ``supervised`` and ``_score``; one that is
-    saved or shipped also gives ``_state``, ``_card``, ``from_checkpoint`` and ``from_shipped``. One
-    that knows how sure it is gives ``_measure`` and ``is_far``; one that puts prompts into a space
-    of its own gives ``embed``.
+    A subclass gives ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
+    ``from_checkpoint``; one with weights ``_state``, one that ships ``from_shipped``. Its card is
+    ``hub_cards/predictors/<name>.md``. One that knows how sure it is gives ``_measure`` and
+    ``is_far``; one that puts prompts into a space of its own gives ``embed``.
 
     Attributes:
         name: the name that it is registered under, also its checkpoints' ``predictor_type``.
@@ -54,6 +54,7 @@ class Predictor(ABC):
         supervised: whether it was fitted to targets. If so, predictions are in the targets' own
             units and ranges; if not, a column is a raw value that may correlate with its target.
         one_score: whether it has one score a row, whatever target is asked for.
+        made_by: what makes such a predictor, like ``pqpp fit``, where none ships.
         higher: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
             ``"unknown"``.
         details: what its configuration tells of it, like the data that it was fitted to.
@@ -64,6 +65,7 @@ class Predictor(ABC):
     inputs: str = "text"
     supervised: ClassVar[bool] = False
     one_score: ClassVar[bool] = False
+    made_by: ClassVar[str] = ""
     higher: str = "easier"
     details: Mapping[str, Any] = MappingProxyType({})
     chunk_size: int = 4096
@@ -268,15 +270,17 @@ class Predictor(ABC):
 
     def _measure(self, rows: list[Any], targets: tuple[str, ...]) -> Uncertain:
         """Return the same with deviations and distances."""
-        raise NotImplementedError(f"{self.name} knows no uncertainty")
+        raise PredictorError(f"{self.name} does not know how sure it is; use another, like static")
 
-    @abstractmethod
     def _state(self) -> tuple[dict[str, Any], Tensors]:
-        """Return the configuration and the weights to save."""
+        """Return the configuration and the weights to save; none of either here."""
+        return {}, {}
 
-    @abstractmethod
     def _card(self) -> str:
-        """Return the model card's text, in Markdown."""
+        """Return the card: the template of the predictor's name with targets and details."""
+        from pqpp_hub.card import render_card
+
+        return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
 
     def card(self) -> str:
         """Return the model card's text, in Markdown.
@@ -287,9 +291,17 @@ class Predictor(ABC):
         return self._card()
 
     @classmethod
-    @abstractmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return the predictor that the package ships under a registered name."""
+        """Return the predictor that the package ships under a registered name.
+
+        Raises:
+            UnknownPredictorError: it comes without weights.
+        """
+        made = f"make them by {cls.made_by}, or " if cls.made_by else ""
+        raise UnknownPredictorError(
+            f"no weights of {name!r} come with the package; {made}give a folder (./{name} for one "
+            "of that name) or OWNER/REPOSITORY"
+        )
 
     @classmethod
     @abstractmethod

@@ -11,13 +11,13 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pqpp_hub.card import render_card
 from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
+from pqpp_models.errors import CheckpointError, MissingResourceError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import resolve_targets, target_range
 
@@ -42,8 +42,6 @@ class TorchPredictor(Predictor):
     """
 
     supervised = True
-    script: ClassVar[str]
-    """The training script that makes such a predictor."""
 
     def __init__(
         self,
@@ -80,14 +78,6 @@ class TorchPredictor(Predictor):
     def load_processor(cls, folder: Path, config: Any) -> Any:
         """Return the tokenizer or processor saved in a folder; ``None`` if it needs none."""
         return None
-
-    @classmethod
-    def from_shipped(cls, name: str) -> Self:
-        """Say where a predictor of this kind comes from: no weights are in the package."""
-        raise UnknownPredictorError(
-            f"no weights of {name!r} come with the package; train them by {cls.script}, or give a "
-            f"folder (./{name} for one of that name) or OWNER/REPOSITORY"
-        )
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

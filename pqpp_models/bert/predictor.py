@@ -21,7 +21,7 @@ class BertPredictor(TorchPredictor):
 
     name = "bert"
     inputs = "text"
-    script = "training/train_bert.py"
+    made_by = "training/train_bert.py"
     chunk_size = 16384  # many rows at once, so that sorting by length pays
 
     @classmethod

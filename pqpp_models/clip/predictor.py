@@ -21,7 +21,7 @@ class ClipPredictor(TorchPredictor):
 
     name = "clip"
     inputs = "text+images"
-    script = "training/train_clip.py"
+    made_by = "training/train_clip.py"
     chunk_size = 64  # rows, each with up to fifty images
 
     @property

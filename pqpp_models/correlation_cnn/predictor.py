@@ -21,7 +21,7 @@ class CorrelationCnnPredictor(TorchPredictor):
 
     name = "correlation_cnn"
     inputs = "text+scores"
-    script = "training/train_correlation_cnn.py"
+    made_by = "training/train_correlation_cnn.py"
     chunk_size = 1024
 
     @property

@@ -51,6 +51,7 @@ class RidgePredictor(CalibratedPredictor):
     """
 
     name = "ridge"
+    made_by = "pqpp fit DATASET --targets NAME --output DIR"
     supervised = True
     chunk_size = 1024
     instruction_model = None
@@ -122,13 +123,6 @@ class RidgePredictor(CalibratedPredictor):
 
         limits = [(name, *self.limits[name]) for name in self.targets]
         return render_card("predictors/ridge", limits=limits, **{"training": None, **self.details})
-
-    @classmethod
-    def from_shipped(cls, name: str) -> Self:
-        """Refuse: there is none without scores to fit to."""
-        raise PredictorError(
-            f"{name} comes without weights; fit one by pqpp fit DATASET --targets NAME --output DIR"
-        )
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

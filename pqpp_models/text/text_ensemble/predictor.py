@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pqpp_files.extras import needing
 from pqpp_models import registration
 from pqpp_models.checkpoint import EXTRA_FILES, Tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError, UnknownPredictorError
+from pqpp_models.errors import CheckpointError
 from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
 from pqpp_models.text.collection.collection import Collection
@@ -50,6 +50,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
     """
 
     name = "text_ensemble"
+    made_by = "training/train_text_ensemble.py"
     supervised = True
     chunk_size = 8192
 
@@ -142,14 +143,6 @@ class TextEnsemblePredictor(CalibratedPredictor):
         files = {name: content for name, content in found.items() if name in EXTRA_FILES}
         full = {"predictor_type": self.name, "targets": list(self.targets), **config}
         return write_checkpoint(folder, full, tensors, self._card(), files)
-
-    @classmethod
-    def from_shipped(cls, name: str) -> Self:
-        """Say where such a predictor comes from: no weights are in the package."""
-        raise UnknownPredictorError(
-            f"no weights of {name!r} come with the package; train them by "
-            f"training/train_text_ensemble.py, or give a folder (./{name}) or OWNER/REPOSITORY"
-        )
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
