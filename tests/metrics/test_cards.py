@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from pqpp_metrics import registration
+from pqpp_metrics.modules import load_metric
 
 NAMES = registration.list_metrics()
 PACKAGE = registration._PACKAGE
@@ -21,6 +22,14 @@ def test_front_matter(name):
     assert front["python_version"] == "3.11"  # a Space's own is older than this package needs
     assert {"evaluate", "metric"} <= set(front["tags"])
     assert front["license"] == "apache-2.0"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_input_and_option_is_explained(name):
+    metric = load_metric(name)
+    for heading, words in (("Inputs", metric.input_names()), ("Options", metric.options())):
+        text = registration.card_section(name, heading)
+        assert not [word for word in words if f"`{word}`" not in text]
 
 
 @pytest.mark.parametrize("name", NAMES)
