@@ -125,7 +125,7 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
 
     from pqpp_models import TARGETS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.encoder.encoding import pad
+    from pqpp_models.encoder.encoding import as_batch
     from pqpp_models.encoder.tokens import encode
     from pqpp_models.training.loop import Task, make_accelerator, train
     from pqpp_models.training.options import OptimisationOptions
@@ -139,7 +139,7 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
             model=model,
             examples=encoded,
             lengths=np.array([len(row) for row in encoded]),
-            collate=lambda rows: {**pad(rows, 0), "labels": labels[: len(rows)]},
+            collate=lambda rows: {**as_batch(rows, 0), "labels": labels[: len(rows)]},
             evaluate=lambda *_: {"pearson": 0.0, "kendall": 0.0},
             head="head",
             identity={},

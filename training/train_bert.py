@@ -12,7 +12,7 @@ with script_imports("train_bert"):
     from pqpp_models.bert.configuration_bert_predictor import POOLINGS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
-    from pqpp_models.encoder.encoding import pad, score
+    from pqpp_models.encoder.encoding import as_batch, score
     from pqpp_models.encoder.tokens import encode, length_sorted
     from pqpp_models.pretrained import load_tokenizer
     from pqpp_models.targets import scale_targets, unscale_targets
@@ -70,7 +70,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
 
     def collate(examples):
         scores = torch.from_numpy(np.stack([row for _, row in examples]))
-        return {**pad([ids for ids, _ in examples], pad_id), "labels": scores}
+        return {**as_batch([ids for ids, _ in examples], pad_id), "labels": scores}
 
     def evaluate(model, accelerator):
         def predict(indices):

@@ -23,7 +23,7 @@ with script_imports("train_text_ensemble"):
         score_table,
     )
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.encoder.encoding import pad
+    from pqpp_models.encoder.encoding import as_batch
     from pqpp_models.encoder.pretrained import allowed_length, check_layers, load_encoder
     from pqpp_models.encoder.tokens import encode
     from pqpp_models.targets import scale_targets
@@ -175,7 +175,7 @@ def fine_tune(
         total = 0.0
         batches = batches_of_like_length(lengths, settings.batch_size, POOL, random)
         for batch in batches:
-            inputs = pad([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
+            inputs = as_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
             loss = model(**inputs, labels=torch.from_numpy(labels[batch])).loss
             optimizer.zero_grad()
             loss.backward()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,16 @@ STATES_LENGTH = 96
 """Tokens after which a prompt is cut for its mean states."""
 
 
-def pad(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:
+def as_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:
     """Return a batch as tensors, padded on the right to its longest row.
 
-    >>> pad([[5, 6], [7]], pad_id=0)["attention_mask"].tolist()
+    >>> as_batch([[5, 6], [7]], pad_id=0)["attention_mask"].tolist()
     [[1, 1], [1, 0]]
     """
     ids, mask = padded(rows, pad_id)
     return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
 
 
-@torch.inference_mode()
 def score(
     model: torch.nn.Module,
     encoded: Sequence[Sequence[int]],
@@ -44,13 +43,12 @@ def score(
         device: where the model is.
         n_targets: columns of the result.
     """
-    scores = np.empty((len(encoded), n_targets))
-    for batch, inputs in _batches(encoded, pad_id, batch_size, device):
-        scores[batch] = model(**inputs).scores.float().cpu().numpy()
-    return scores
+    found = _in_batches(
+        lambda **inputs: model(**inputs).scores, (n_targets,), encoded, pad_id, batch_size, device
+    )
+    return found.astype(np.float64)
 
 
-@torch.inference_mode()
 def embed(
     model: torch.nn.Module,
     encoded: Sequence[Sequence[int]],
@@ -59,49 +57,54 @@ def embed(
     device: torch.device,
 ) -> NDArray[np.float32]:
     """Return what the head gets of encoded prompts, in their own order; arguments as in `score`."""
-    points = np.empty((len(encoded), model.config.backbone_config.hidden_size), np.float32)
-    for batch, inputs in _batches(encoded, pad_id, batch_size, device):
-        points[batch] = model.embed(**inputs).float().cpu().numpy()
-    return points
+    size = model.config.backbone_config.hidden_size
+    return _in_batches(model.embed, (size,), encoded, pad_id, batch_size, device)
 
 
-@torch.inference_mode()
 def layer_means(
     model: Any,
     tokenizer: Any,
     prompts: Sequence[str],
     layers: Sequence[int],
-    batch_size: int = 128,
     progress: bool = False,
 ) -> dict[int, NDArray[np.float32]]:
     """Return, for some layers of an encoder of `AutoModel`, the mean of each prompt's token states.
 
     Layer 0 is what the first one gets. An array has the shape ``(prompts, hidden size)``.
     """
-    rows = encode(tokenizer, prompts, STATES_LENGTH)
-    means = {layer: np.empty((len(rows), model.config.hidden_size), np.float32) for layer in layers}
-    pad_id = tokenizer.pad_token_id or 0
-    for batch, inputs in _batches(rows, pad_id, batch_size, model.device, progress):
+
+    def means(**inputs: torch.Tensor) -> torch.Tensor:
         states = model(**inputs, output_hidden_states=True).hidden_states
         mask = inputs["attention_mask"].unsqueeze(-1).to(states[0].dtype)
-        for layer in layers:
-            mean = (states[layer] * mask).sum(dim=1) / mask.sum(dim=1)
-            means[layer][batch] = mean.float().cpu().numpy()
-    return means
+        return torch.stack([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], dim=1)
+
+    rows = encode(tokenizer, prompts, STATES_LENGTH)
+    shape = (len(layers), model.config.hidden_size)
+    found = _in_batches(
+        means, shape, rows, tokenizer.pad_token_id or 0, 128, model.device, progress
+    )
+    return {layer: found[:, place] for place, layer in enumerate(layers)}
 
 
-def _batches(
+@torch.inference_mode()
+def _in_batches(
+    compute: Callable[..., torch.Tensor],
+    shape: tuple[int, ...],
     encoded: Sequence[Sequence[int]],
     pad_id: int,
     batch_size: int,
     device: torch.device,
     progress: bool = False,
-) -> Iterator[tuple[NDArray[np.int64], dict[str, torch.Tensor]]]:
+) -> NDArray[np.float32]:
+    """Return what a function makes of batches of encoded prompts, an array of a shape a prompt."""
+    found = np.empty((len(encoded), *shape), np.float32)
     batches = length_sorted([len(row) for row in encoded], batch_size)
     if progress:
         from tqdm.auto import tqdm
 
         batches = tqdm(batches, desc="encoding", unit=f" x {batch_size} prompts")
     for batch in batches:
-        inputs = pad([encoded[i] for i in batch], pad_id)
-        yield batch, {name: tensor.to(device) for name, tensor in inputs.items()}
+        inputs = as_batch([encoded[i] for i in batch], pad_id)
+        inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
+        found[batch] = compute(**inputs).float().cpu().numpy()
+    return found

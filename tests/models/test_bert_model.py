@@ -22,7 +22,7 @@ from pqpp_models import (  # noqa: E402
 from pqpp_models.bert.configuration_bert_predictor import BertPredictorConfig  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction  # noqa: E402
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
-from pqpp_models.encoder.encoding import pad  # noqa: E402
+from pqpp_models.encoder.encoding import as_batch  # noqa: E402
 from pqpp_models.encoder.pretrained import load_encoder, longest_input  # noqa: E402
 from pqpp_models.encoder.tokens import length_sorted  # noqa: E402
 
@@ -78,14 +78,14 @@ def test_targets_are_chosen_by_name(encoder):
 @pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
 def test_padding_changes_no_prediction(encoder, pooling):
     model = new_predictor(encoder, pooling=pooling).model
-    narrow = model(**pad([[2, 5, 6, 3]], 0)).scores
-    wide = model(**pad([[2, 5, 6, 3], [2, *range(4, 20), 3]], 0)).scores
+    narrow = model(**as_batch([[2, 5, 6, 3]], 0)).scores
+    wide = model(**as_batch([[2, 5, 6, 3], [2, *range(4, 20), 3]], 0)).scores
     assert torch.allclose(narrow[0], wide[0], atol=1e-6)
 
 
 def test_labels_that_are_not_known_do_not_count(encoder):
     model = new_predictor(encoder, targets=["mean_rr", "mean_p10"]).model
-    batch = pad([[2, 5, 3]], 0)
+    batch = as_batch([[2, 5, 3]], 0)
     known = model(**batch, labels=torch.tensor([[0.5, float("nan")]]))
     assert known.loss.item() == pytest.approx((known.scores[0, 0].item() - 0.5) ** 2, rel=1e-5)
     nothing = model(**batch, labels=torch.full((1, 2), float("nan"))).loss

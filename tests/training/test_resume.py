@@ -42,16 +42,16 @@ def recipe(tmp_path, cache):
 def run(recipe, interrupt_at=None):
     """Train in this process; with `interrupt_at`, fail when that batch is asked for."""
     script = load_script("train_bert")
-    pad, seen = script.pad, 0
+    as_batch, seen = script.as_batch, 0
 
-    def pad_or_fail(rows, pad_id):
+    def batch_or_fail(rows, pad_id):
         nonlocal seen
         seen += 1
         if seen == interrupt_at:
             raise KeyboardInterrupt
-        return pad(rows, pad_id)
+        return as_batch(rows, pad_id)
 
-    script.pad = pad_or_fail
+    script.as_batch = batch_or_fail
     training = script.load_rows(recipe, recipe.train_split)
     validation = script.load_rows(recipe, recipe.validation_split)
     progress = script.train_bert(recipe, training, validation)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 from tqdm.auto import tqdm
 
-from pqpp_models.encoder.encoding import pad
+from pqpp_models.encoder.encoding import as_batch
 from pqpp_models.text.collection.neighbours import Floats, unit
 from pqpp_models.text.static.network import LINEAR, StaticNetwork, quantise
 from pqpp_models.text.training.collection_model import batches_of_like_length, warm_up_and_decay
@@ -143,7 +143,7 @@ def distil(
     lengths = np.array([len(row) for row in encoded])
     for _ in tqdm(range(settings.epochs), desc="distilling", unit="epoch"):
         for batch in batches_of_like_length(lengths, settings.batch_size, _POOL, random):
-            scores, at = model(**pad([encoded[i] for i in batch], 0))
+            scores, at = model(**as_batch([encoded[i] for i in batch], 0))
             loss = (((scores - wanted[batch]) * importance) ** 2).mean()
             nearness = nn.functional.cosine_similarity(at, places[batch], dim=1).mean()
             optimizer.zero_grad()

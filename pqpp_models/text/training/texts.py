@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -79,14 +78,14 @@ def read_parti(path: str) -> list[str]:
         PredictorError: the file cannot be read, or is another.
     """
     try:
-        lines = Path(path).read_text("utf-8").splitlines()
+        text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise PredictorError(f"{path} cannot be read ({reason}); give PartiPrompts.tsv") from None
-    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    if "Prompt" not in (rows.fieldnames or ()):
-        raise PredictorError(f"{path} has no column 'Prompt'; give PartiPrompts.tsv")
-    return [row["Prompt"] for row in rows if row["Prompt"]]
+    rows = [line.split("\t") for line in text.splitlines()]
+    if not rows or rows[0][0] != "Prompt":
+        raise PredictorError(f"{path} does not begin with 'Prompt'; give PartiPrompts.tsv")
+    return [row[0] for row in rows[1:] if row[0]]
 
 
 def made_up_prompts(

@@ -63,5 +63,5 @@ def test_partis_quotes_stand_for_themselves(tmp_path):
     path.write_text('Prompt\tCategory\na sign "no\tText\n"a" cat\tAnimals\n', "utf-8")
     assert read_parti(str(path)) == ['a sign "no', '"a" cat']
     path.write_text("prompt\tCategory\n", "utf-8")
-    with pytest.raises(PqppError, match="no column 'Prompt'"):
+    with pytest.raises(PqppError, match="does not begin with 'Prompt'"):
         read_parti(str(path))
