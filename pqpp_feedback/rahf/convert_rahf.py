@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,9 @@ _VIT_NAMES = (
     (r"(\d)\.intermediate\.dense\.", r"\1.mlp.fc1."),
     (r"(\d)\.output\.dense\.", r"\1.mlp.fc2."),
 )
+
+_TIED = ("encoder.embed_tokens", "decoder.embed_tokens", "lm_head")
+_READOUT = ("first", "second")
 
 
 def read_weights(path: str | Path) -> dict[str, torch.Tensor]:
@@ -81,10 +84,10 @@ def convert(
     text_fields: Mapping[str, Any] | None = None,
     vision_fields: Mapping[str, Any] | None = None,
 ) -> RahfForRichFeedback:
-    """Return the model of weights in the published layout.
+    """Return the model of a state dict in the published layout.
 
     Args:
-        weights: A state dict.
+        weights: By their published names.
         vision_heads: Attention heads of the image tower, which no shape tells; a head of 64
             channels if left out.
         text_fields: Fields of the T5's configuration that no shape tells.
@@ -99,7 +102,20 @@ def convert(
     weights = {name.removeprefix("module."): value for name, value in weights.items()}
     config = config_of(weights, vision_heads, text_fields, vision_fields)
     model = RahfForRichFeedback(config).eval()
-    _load(model, renamed(weights))
+    try:
+        lacking, odd = model.load_state_dict(renamed(weights), strict=False)
+    except RuntimeError as error:  # another shape
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"the weights do not fit together ({reason}); check the file"
+        ) from None
+    # Word embeddings are one tensor, which a file may hold once.
+    tied = {f"text_model.{name}.weight" for name in _TIED}
+    lacking = [name for name in lacking if name not in tied]
+    if lacking:
+        raise CheckpointError(f"the weights lack what becomes {lacking[0]!r}; check the file")
+    if odd:
+        raise CheckpointError(f"the weights hold {odd[0]!r}, which this layout has not")
     return model
 
 
@@ -112,32 +128,39 @@ def renamed(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         "projection.bias": _one(weights, "visual_token_projection.bias"),
     }
     for name in HEATMAPS:
-        found |= _heatmap_head(weights, f"heatmap_predictor.{name}", f"heatmap_heads.{name}")
+        theirs, ours = f"heatmap_predictor.{name}", f"heatmap_heads.{name}"
+        found |= _part(
+            weights, f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.conv_norms.{{}}"
+        )
+        for i in range(_count(weights, f"{theirs}.deconv_layers")):
+            one = f"{ours}.readouts.{i}"
+            norm, norms = f"{ours}.deconv_norms.{i}", f"{one}.norms.{{}}"
+            found |= _part(weights, f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
+            found |= _part(weights, f"{theirs}.conv_layers2.{i}", f"{one}.{{}}", norms, _READOUT)
+        found |= _part(weights, f"{theirs}.last_conv1", f"{ours}.last_conv")
+        found |= _part(weights, f"{theirs}.last_conv2", f"{ours}.output")
     for name in SCORES:
-        found |= _score_head(weights, f"score_predictor.{name}", f"score_heads.{name}")
+        theirs, ours = f"score_predictor.{name}", f"score_heads.{name}"
+        found |= _part(weights, f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
+        found |= _part(weights, f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
     return found
 
 
-def _load(model: RahfForRichFeedback, found: Mapping[str, torch.Tensor]) -> None:
-    expected = model.state_dict()
-    tied = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"}
-    tied = {f"text_model.{name}" for name in tied}
-    full = dict(found)
-    for name in tied:
-        if name in expected:
-            full.setdefault(name, full.get("text_model.shared.weight"))
-    for name, value in expected.items():
-        if full.get(name) is None:
-            raise CheckpointError(f"the weights lack what becomes {name!r}; check the file")
-        if full[name].shape != value.shape:
-            raise CheckpointError(
-                f"what becomes {name!r} has shape {tuple(full[name].shape)}, expected is "
-                f"{tuple(value.shape)}; check the file"
-            )
-    odd = sorted(set(full) - set(expected))
-    if odd:
-        raise CheckpointError(f"the weights hold {odd[0]!r}, which this layout has not")
-    model.load_state_dict(full)
+def _part(
+    weights: Mapping[str, torch.Tensor],
+    theirs: str,
+    layer: str,
+    norm: str = "",
+    names: Sequence[str] = (),
+) -> dict[str, torch.Tensor]:
+    """Return the layers and norms under a prefix, in order, by our names with a place for each."""
+    found = {}
+    for i, (weight, bias) in enumerate(_layers(weights, theirs)):
+        name = names[i] if i < len(names) else i
+        found[f"{layer}.weight".format(name)], found[f"{layer}.bias".format(name)] = weight, bias
+    # Whatever the norms are called, their scales are the tensors of three dimensions.
+    scales = [value for value in _under(weights, theirs).values() if value.ndim == 3]
+    return found | {f"{norm}.weight".format(i): one.flatten() for i, one in enumerate(scales)}
 
 
 def config_of(
@@ -151,8 +174,8 @@ def config_of(
 
     heat = f"heatmap_predictor.{HEATMAPS[0]}"
     score = f"score_predictor.{SCORES[0]}"
-    score_convs = _layers(weights, f"{score}.conv_layers", 4)
-    dense = _layers(weights, f"{score}.linear_layers", 2)
+    score_convs = _layers(weights, f"{score}.conv_layers")
+    dense = _layers(weights, f"{score}.linear_layers")
     vision = _vision_config(weights, vision_heads, vision_fields)
     grid, kernel = vision.image_size // vision.patch_size, score_convs[0][0].shape[-1]
     side = math.isqrt(dense[0][0].shape[1] // score_convs[-1][0].shape[0])
@@ -162,11 +185,8 @@ def config_of(
         text_config=_text_config(weights, text_fields),
         variant="multi_head",
         head_style="released",
-        heatmap_conv_sizes=[c[0].shape[0] for c in _layers(weights, f"{heat}.conv_layers", 4)],
-        heatmap_deconv_sizes=[
-            _layers(weights, f"{heat}.deconv_layers.{i}", 4)[0][0].shape[1]
-            for i in range(_count(weights, f"{heat}.deconv_layers"))
-        ],
+        heatmap_conv_sizes=[c[0].shape[0] for c in _layers(weights, f"{heat}.conv_layers")],
+        heatmap_deconv_sizes=[c[0].shape[1] for c in _layers(weights, f"{heat}.deconv_layers")],
         score_conv_sizes=[conv[0].shape[0] for conv in score_convs],
         score_conv_kernel=kernel,
         score_conv_padding=(kernel - 1 - lost) // 2,
@@ -233,42 +253,6 @@ def _vit(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return found
 
 
-def _heatmap_head(weights, theirs: str, ours: str) -> dict[str, torch.Tensor]:
-    found = _convs_and_norms(weights, f"{theirs}.conv_layers", f"{ours}.convs", "conv_norms", ours)
-    for i in range(_count(weights, f"{theirs}.deconv_layers")):
-        ((weight, bias),) = _layers(weights, f"{theirs}.deconv_layers.{i}", 4)
-        (norm,) = _norms(weights, f"{theirs}.deconv_layers.{i}")
-        found[f"{ours}.deconvs.{i}.weight"], found[f"{ours}.deconvs.{i}.bias"] = weight, bias
-        found[f"{ours}.deconv_norms.{i}.weight"] = norm
-        readout = f"{theirs}.conv_layers2.{i}"
-        convs = zip(("first", "second"), _layers(weights, readout, 4), strict=True)
-        for name, (weight, bias) in convs:
-            found[f"{ours}.readouts.{i}.{name}.weight"] = weight
-            found[f"{ours}.readouts.{i}.{name}.bias"] = bias
-        for j, norm in enumerate(_norms(weights, readout)):
-            found[f"{ours}.readouts.{i}.norms.{j}.weight"] = norm
-    for name, last in (("last_conv", "last_conv1"), ("output", "last_conv2")):
-        ((weight, bias),) = _layers(weights, f"{theirs}.{last}", 4)
-        found[f"{ours}.{name}.weight"], found[f"{ours}.{name}.bias"] = weight, bias
-    return found
-
-
-def _score_head(weights, theirs: str, ours: str) -> dict[str, torch.Tensor]:
-    found = _convs_and_norms(weights, f"{theirs}.conv_layers", f"{ours}.convs", "norms", ours)
-    for i, (weight, bias) in enumerate(_layers(weights, f"{theirs}.linear_layers", 2)):
-        found[f"{ours}.dense.{i}.weight"], found[f"{ours}.dense.{i}.bias"] = weight, bias
-    return found
-
-
-def _convs_and_norms(weights, theirs: str, convs: str, norms: str, ours: str):
-    found = {}
-    for i, (weight, bias) in enumerate(_layers(weights, theirs, 4)):
-        found[f"{convs}.{i}.weight"], found[f"{convs}.{i}.bias"] = weight, bias
-    for i, norm in enumerate(_norms(weights, theirs)):
-        found[f"{ours}.{norms}.{i}.weight"] = norm
-    return found
-
-
 def _under(weights: Mapping[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
     """Return what is under a prefix, in the order of its numbers, the prefix taken off."""
     found = {k[len(prefix) + 1 :]: v for k, v in weights.items() if k.startswith(f"{prefix}.")}
@@ -280,23 +264,16 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
-def _layers(weights, prefix: str, dimensions: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def _layers(weights, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Return weight and bias of each layer under a prefix, in order."""
-    own = _under(weights, prefix)
     found = [
-        (value, _one(weights, f"{prefix}.{name.removesuffix('weight')}bias"))
-        for name, value in own.items()
-        if value.ndim == dimensions and name.split(".")[-1] == "weight"
+        (value, _one(weights, f"{prefix}.{name}".removesuffix("weight") + "bias"))
+        for name, value in _under(weights, prefix).items()
+        if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
     ]
     if not found:
         raise CheckpointError(f"the weights have no layers under {prefix!r}; check the layout")
     return found
-
-
-def _norms(weights, prefix: str) -> list[torch.Tensor]:
-    """Return the scales of the norms under a prefix, whatever they are called, in order."""
-    shaped = (value for value in _under(weights, prefix).values() if value.ndim == 3)
-    return [value.flatten() for value in shaped]
 
 
 def _count(weights, prefix: str) -> int:
