@@ -192,47 +192,20 @@ def _similarity(
     return (text * image).sum(dim=-1), pixels
 
 
-class BaselineInputs:
-    """Stands where `Examples` wants a processor: prepares what a baseline takes.
-
-    Args:
-        processor: That of the backbone.
-        config: The CLIP-like backbone's configuration; None for a network that reads no prompt.
-    """
-
-    variant = "multi_head"
-
-    def __init__(self, processor: Any, config: Any = None) -> None:
-        self.processor, self.config = processor, config
-
-    def __call__(
-        self, images: Sequence[Any], text: Sequence[str], tasks: Any = None
-    ) -> dict[str, torch.Tensor]:
-        """Return a batch's tensors."""
-        if self.config is None:
-            return dict(self.processor(images, return_tensors="pt"))
-        tokens = tokens_of(self.processor, text, self.config)
-        return {**tokens, "pixel_values": pixels_of(self.processor, images)}
-
-    def labels(self, prompts: Sequence[str], labels: Any) -> torch.Tensor:
-        """Return no keywords: baselines do not predict them."""
-        return torch.empty(len(prompts), 0)
-
-
 class TrainedBaseline:
-    """A baseline that judges the rows of a split.
+    """A baseline that judges the rows of a split; for `Examples` it is the processor, too.
 
     Args:
         kind: `resnet` or `clip`.
         model: A `ResnetBaseline` or a `ClipBaseline`.
-        inputs: Prepares what it takes.
+        processor: That of the backbone.
         heatmap_size: Pixels along a side of its heatmaps as they are compared.
     """
 
-    def __init__(
-        self, kind: str, model: Any, inputs: BaselineInputs, heatmap_size: int = 224
-    ) -> None:
-        self.kind, self.model, self.inputs = kind, model, inputs
+    variant = "multi_head"
+
+    def __init__(self, kind: str, model: Any, processor: Any, heatmap_size: int = 224) -> None:
+        self.kind, self.model, self.processor = kind, model, processor
         self.heatmap_size = heatmap_size
 
     @classmethod
@@ -243,21 +216,19 @@ class TrainedBaseline:
             CheckpointError: There is no such backbone.
         """
         what, remedy = f"{name_or_path} holds no usable backbone", f"name one for `{kind}`"
-        options = {"use_safetensors": True}
         with loading(what, remedy, name_or_path):
-            backbone = AutoModel.from_pretrained(name_or_path, trust_remote_code=False, **options)
-            processor = _processor_of(kind, name_or_path)
-            _check_backbone(kind, backbone)
-            if kind == "clip":
-                inputs = BaselineInputs(processor, backbone.config)
-                return cls(kind, ClipBaseline(backbone), inputs, heatmap_size)
-            # The paper tunes two networks, so each has weights of its own.
-            pair = [
-                backbone,
-                AutoModel.from_pretrained(name_or_path, trust_remote_code=False, **options),
+            # The paper tunes two ResNets, so each has weights of its own.
+            backbones = [
+                AutoModel.from_pretrained(
+                    name_or_path, use_safetensors=True, trust_remote_code=False
+                )
+                for _ in range(2 if kind == "resnet" else 1)
             ]
-        model = ResnetBaseline(backbone.config, pair)
-        return cls(kind, model, BaselineInputs(processor), heatmap_size)
+            processor = _processor_of(kind, name_or_path)
+            _check_backbone(kind, backbones[0])
+        if kind == "clip":
+            return cls(kind, ClipBaseline(backbones[0]), processor, heatmap_size)
+        return cls(kind, ResnetBaseline(backbones[0].config, backbones), processor, heatmap_size)
 
     @staticmethod
     def is_saved_in(folder: str | Path) -> bool:
@@ -283,7 +254,7 @@ class TrainedBaseline:
         }
         with whole_folder(folder, FILES) as beside:
             save_file(own, beside / WEIGHTS)
-            self.inputs.processor.save_pretrained(beside)
+            self.processor.save_pretrained(beside)
             text = json.dumps(described, indent=1) + "\n"
             (beside / DESCRIPTION).write_text(text, encoding="utf-8")
             if card is not None:
@@ -310,20 +281,27 @@ class TrainedBaseline:
             described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
             kind, fields = described["kind"], dict(described["backbone"])
             config = AutoConfig.for_model(fields.pop("model_type"), **fields)
-            is_clip = kind == "clip"
-            inputs = BaselineInputs(_processor_of(kind, folder), config if is_clip else None)
-            model = (
-                ClipBaseline(AutoModel.from_config(config, trust_remote_code=False))
-                if is_clip
-                else None
-            )
-            model = model or ResnetBaseline(config)
+            model = _new_clip(config) if kind == "clip" else ResnetBaseline(config)
             model.load_state_dict(load_file(folder / WEIGHTS))
-            return cls(kind, model.eval(), inputs, int(described["heatmap_size"]))
+            size = int(described["heatmap_size"])
+            return cls(kind, model.eval(), _processor_of(kind, folder), size)
 
     def examples(self, table: Any, **options: Any) -> Examples:
         """Return the rows of a split as this baseline takes them; options as of `Examples`."""
-        return Examples(table, self.inputs, self.heatmap_size, **options)
+        return Examples(table, self, self.heatmap_size, **options)
+
+    def __call__(
+        self, images: Sequence[Any], text: Sequence[str], tasks: Any = None
+    ) -> dict[str, torch.Tensor]:
+        """Return a batch's tensors."""
+        if self.kind == "resnet":
+            return dict(self.processor(images, return_tensors="pt"))
+        tokens = tokens_of(self.processor, text, self.model.backbone_config)
+        return {**tokens, "pixel_values": pixels_of(self.processor, images)}
+
+    def labels(self, prompts: Sequence[str], labels: Any) -> torch.Tensor:
+        """Return no keywords: baselines do not predict them."""
+        return torch.empty(len(prompts), 0)
 
     @torch.inference_mode()
     def predict(self, examples: Examples, batch_size: int) -> PredictedSplit:
@@ -353,6 +331,10 @@ class TrainedBaseline:
         size = (self.heatmap_size,) * 2
         scaled = functional.interpolate(found.heatmaps, size, mode="bilinear")
         return scores, scaled.float().cpu().numpy()
+
+
+def _new_clip(config: Any) -> ClipBaseline:
+    return ClipBaseline(AutoModel.from_config(config, trust_remote_code=False))
 
 
 def _processor_of(kind: str, name_or_path: str | Path) -> Any:
