@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.own_benchmark.build import Built
+from pqpp_files.render_page import render_page
 
 _BINS = 12
 _RANGES = {"hbpp": (-1.0, 2.0)}
@@ -19,14 +20,8 @@ def render_report(built: Built, name: str) -> str:
     It shows what is odd, the votes that count and their agreement, every annotator with the reason
     for an exclusion, and a histogram of each target.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["figure"] = _figure
-    template = Path(__file__).with_name("report.html").read_text("utf-8")
-    return environment.from_string(template).render(
+    return render_page(
+        Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
         warnings=built.warnings,
@@ -35,10 +30,6 @@ def render_report(built: Built, name: str) -> str:
         retrieval=built.retrieval and _retrieval_facts(built),
         histograms=[_histogram(built, target) for target in built.targets],
     )
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 def _generation_facts(built: Built) -> dict:

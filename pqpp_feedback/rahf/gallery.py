@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel, check_batch_size
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.read_table import read_table
+from pqpp_files.render_page import render_page
 from pqpp_files.write_beside import write_beside
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
@@ -172,8 +173,6 @@ def render_gallery(
     Raises:
         PredictorError: `sort_by` is no score.
     """
-    from jinja2 import Environment, StrictUndefined
-
     check_sort_by(sort_by)
     articles, scores = [], []
     for picture, one in zip(pictures, judged, strict=True):
@@ -183,10 +182,11 @@ def render_gallery(
     if sort_by:
         order = sorted(order, key=lambda number: scores[number][sort_by])
     means = {name: float(np.mean([one[name] for one in scores])) for name in SCORES}
-    template = Path(__file__).with_name("gallery.html").read_text("utf-8")
-    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(template)
-    return page.render(
-        title=title, means=_listed(means), articles=[articles[number] for number in order]
+    return render_page(
+        Path(__file__).with_name("gallery.html"),
+        title=title,
+        means=_listed(means),
+        articles=[articles[number] for number in order],
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pqpp_files.render_page import render_page
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.projection import Projection, space_figure
 from pqpp_models.bench.protocol import Predictions, Result, mark, paired_values
@@ -48,16 +49,13 @@ def render_report(
     Returns:
         The page; its pictures are inside, so that it can be mailed as one file.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    template = Path(__file__).with_name("report.html").read_text("utf-8")
-    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(template)
     pictures = [
         (one.predictor, _as_data_url(scatter_figure(one, references, results, sources)))
         for one in predictions
     ]
     shown = [one for one in predictions if one.predictor in (spaces or {})]
-    return page.render(
+    return render_page(
+        Path(__file__).with_name("report.html"),
         title=title,
         generated=any(result.generated for result in results),
         measures=_measures(results, published),
