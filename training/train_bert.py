@@ -16,13 +16,10 @@ with script_imports("train_bert"):
     from pqpp_models.encoder.tokens import encode, length_sorted
     from pqpp_models.pretrained import load_tokenizer
     from pqpp_models.targets import scale_targets, unscale_targets
-    from pqpp_models.training.arguments import parse_recipe
-    from pqpp_models.training.card import describe
-    from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows
-    from pqpp_models.training.grid import grid_search
-    from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+    from pqpp_models.training.data import Rows, correlations, load_rows
+    from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts
     from pqpp_models.training.options import PredictorRecipe, option
-    from pqpp_models.training.publish import check_output, save_and_publish
+    from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
   accelerate launch training/train_bert.py --config training/recipes/bert.yaml
@@ -89,27 +86,17 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
         collate=collate,
         evaluate=evaluate,
         head="head",
-        head_learning_rate=recipe.head_learning_rate,
-        identity={"train": sha256_of_rows(training), "validation": sha256_of_rows(validation)},
     )
-    progress = train(task, recipe, accelerator)
-    if accelerator.is_main_process:
-        details = describe(recipe, training, validation, progress, accelerator.num_processes)
-        save_and_publish(BertPredictor(task.model, tokenizer, details), recipe)
-    accelerator.wait_for_everyone()
-    return progress
+
+    def predictor_of(trained, details):
+        return BertPredictor(trained, tokenizer, details)
+
+    return train_and_save(task, recipe, accelerator, training, validation, predictor_of)
 
 
 def main() -> None:
     """Read the recipe and the data, train once or over the grid."""
-    recipe = parse_recipe(BertRecipe, __doc__, EXAMPLES)
-    check_output(recipe, BertPredictor.name)
-    training = load_rows(recipe, recipe.train_split)
-    validation = load_rows(recipe, recipe.validation_split)
-    if recipe.grid:
-        grid_search(recipe, lambda one: train_bert(one, training, validation))
-    else:
-        train_bert(recipe, training, validation)
+    train_by_recipe(BertRecipe, BertPredictor.name, load_rows, train_bert, __doc__, EXAMPLES)
 
 
 if __name__ == "__main__":

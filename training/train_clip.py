@@ -25,20 +25,16 @@ with script_imports("train_clip"):
     from pqpp_models.images.pairs import Pairs, performance, read_pairs
     from pqpp_models.images.rows import read_mappings
     from pqpp_models.pretrained import load_processor
-    from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.batches import in_order
-    from pqpp_models.training.card import describe
-    from pqpp_models.training.data import Rows, correlations, load_rows, sha256_of_rows
-    from pqpp_models.training.grid import grid_search
+    from pqpp_models.training.data import Rows, correlations, load_rows
     from pqpp_models.training.loop import (
         Task,
         is_sharded,
         make_accelerator,
         predict_in_parts,
-        train,
     )
     from pqpp_models.training.options import PredictorRecipe, RecipeError, option
-    from pqpp_models.training.publish import check_output, save_and_publish
+    from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
   accelerate launch training/train_clip.py --config training/recipes/clip_generation.yaml \\
@@ -162,28 +158,18 @@ def train_clip(recipe: ClipRecipe, training, validation):
         collate=collate,
         evaluate=evaluate,
         head="head",
-        head_learning_rate=recipe.head_learning_rate,
-        identity={"train": sha256_of_rows(rows), "validation": sha256_of_rows(held_out_rows)},
     )
-    progress = train(task, recipe, accelerator)
-    if accelerator.is_main_process:
-        merge(task.model, recipe.tuning)
-        details = describe(recipe, rows, held_out_rows, progress, accelerator.num_processes)
-        save_and_publish(ClipPredictor(task.model, processor, details), recipe)
-    accelerator.wait_for_everyone()
-    return progress
+
+    def predictor_of(trained, details):
+        merge(trained, recipe.tuning)
+        return ClipPredictor(trained, processor, details)
+
+    return train_and_save(task, recipe, accelerator, rows, held_out_rows, predictor_of)
 
 
 def main() -> None:
     """Read the recipe and the data, train once or over the grid."""
-    recipe = parse_recipe(ClipRecipe, __doc__, EXAMPLES)
-    check_output(recipe, ClipPredictor.name)
-    training = read_split(recipe, recipe.train_split)
-    validation = read_split(recipe, recipe.validation_split)
-    if recipe.grid:
-        grid_search(recipe, lambda one: train_clip(one, training, validation))
-    else:
-        train_clip(recipe, training, validation)
+    train_by_recipe(ClipRecipe, ClipPredictor.name, read_split, train_clip, __doc__, EXAMPLES)
 
 
 if __name__ == "__main__":

@@ -22,14 +22,11 @@ with script_imports("train_correlation_cnn"):
     from pqpp_models.images.rows import read_mappings
     from pqpp_models.pretrained import load_processor
     from pqpp_models.targets import scale_targets, unscale_targets
-    from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.batches import in_order
-    from pqpp_models.training.card import describe
-    from pqpp_models.training.data import correlations, load_rows, sha256_of_rows
-    from pqpp_models.training.grid import grid_search
-    from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts, train
+    from pqpp_models.training.data import correlations, load_rows
+    from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts
     from pqpp_models.training.options import PredictorRecipe, option
-    from pqpp_models.training.publish import check_output, save_and_publish
+    from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
   accelerate launch training/train_correlation_cnn.py --image_dir pqpp_images \\
@@ -116,27 +113,19 @@ def train_cnn(recipe: CnnRecipe, training, validation):
         collate=collate,
         evaluate=evaluate,
         head="output",
-        head_learning_rate=recipe.head_learning_rate,
-        identity={"train": sha256_of_rows(rows), "validation": sha256_of_rows(held_out_rows)},
     )
-    progress = train(task, recipe, accelerator)
-    if accelerator.is_main_process:
-        details = describe(recipe, rows, held_out_rows, progress, accelerator.num_processes)
-        save_and_publish(CorrelationCnnPredictor(task.model, details=details), recipe)
-    accelerator.wait_for_everyone()
-    return progress
+
+    def predictor_of(trained, details):
+        return CorrelationCnnPredictor(trained, details=details)
+
+    return train_and_save(task, recipe, accelerator, rows, held_out_rows, predictor_of)
 
 
 def main() -> None:
     """Read the recipe and the data, train once or over the grid."""
-    recipe = parse_recipe(CnnRecipe, __doc__, EXAMPLES)
-    check_output(recipe, CorrelationCnnPredictor.name)
-    training = read_split(recipe, recipe.train_split)
-    validation = read_split(recipe, recipe.validation_split)
-    if recipe.grid:
-        grid_search(recipe, lambda one: train_cnn(one, training, validation))
-    else:
-        train_cnn(recipe, training, validation)
+    train_by_recipe(
+        CnnRecipe, CorrelationCnnPredictor.name, read_split, train_cnn, __doc__, EXAMPLES
+    )
 
 
 if __name__ == "__main__":

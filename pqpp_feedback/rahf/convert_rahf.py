@@ -316,6 +316,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from pqpp_models.training.publish import run_script
+    from pqpp_models.training.script import run_script
 
     run_script(main)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pqpp_models.training.options import Options, RecipeError, shown
-from pqpp_models.training.recipe_file import read_yaml, require_names  # noqa: F401
+from pqpp_models.training.recipe_file import read_yaml
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _OTHER_NAMES = {"output": "output_dir", "benchmark": "dataset"}

@@ -11,7 +11,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +66,8 @@ class Task:
     collate: Callable[[list[Any]], dict[str, torch.Tensor]]
     evaluate: Callable[[torch.nn.Module, Accelerator], dict[str, float]]
     head: str
-    identity: dict[str, Any]
     head_learning_rate: float | None = None
+    identity: dict[str, Any] = field(default_factory=dict)
     primary: str = "kendall"
     shown: tuple[str, ...] = ("pearson", "kendall")
 

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from pqpp_models.checkpoint import check_place
 from pqpp_models.errors import HubError
 from pqpp_models.training.options import HubOptions, Options, RecipeError, RunOptions
-from pqpp_models.training.script import or_exit, run_script  # noqa: F401 -- where they were
 
 
-def save_and_publish(predictor: Any, recipe: Any) -> Path:
-    """Save a trained predictor in `model` in the recipe's folder, and push it if that is wanted.
-
-    Returns:
-        The predictor's folder.
-    """
-    folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
-    print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")  # noqa: T201
-    push_if_wanted(folder, recipe)
-    return folder
-
-
-def check_output(recipe: RunOptions, kind: str) -> None:
+def check_model_folder(recipe: RunOptions, kind: str) -> None:
     """Check, before the training, that the predictor may be saved where the recipe says.
-
-    Args:
-        recipe: Names the folder.
-        kind: The predictor's name.
 
     Raises:
         CheckpointError: There is something else than an older predictor of this kind.
         RecipeError: There is one, and the recipe has neither `overwrite` nor `resume`.
 
     Example:
-        >>> check_output(RunOptions(output_dir="nowhere-yet"), "bert")
+        >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
     """
     folder = Path(recipe.output_dir) / "model"
     check_place(folder, kind)

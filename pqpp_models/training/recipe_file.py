@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +43,3 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise RecipeError(f"{path} holds no `name: value` lines; see training/recipes")
     return content
-
-
-def require_names(recipe: Mapping[str, Any], names: Sequence[str], path: str | Path) -> None:
-    """Check that a recipe's file has every name that a script needs.
-
-    Raises:
-        RecipeError: One is missing.
-    """
-    lacking = [name for name in names if name not in recipe]
-    if lacking:
-        raise RecipeError(f"{path} has no `{lacking[0]}`; see training/recipes")

@@ -11,7 +11,7 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 
 from pqpp_models.training.options import OptimisationOptions, RecipeError, RunOptions
-from pqpp_models.training.publish import check_output, refuse_finished
+from pqpp_models.training.publish import check_model_folder, refuse_finished
 from pqpp_models.training.script import or_exit
 
 LAUNCHED = ("train_bert", "train_clip", "train_correlation_cnn")
@@ -73,11 +73,11 @@ def test_a_defect_stays_visible():
 def test_a_finished_model_is_not_replaced_unasked(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
-    check_output(RunOptions(output_dir=str(tmp_path)), "bert")
+    check_model_folder(RunOptions(output_dir=str(tmp_path)), "bert")
     (folder / "config.json").write_text('{"predictor_type": "bert"}')
     for options in (RunOptions, OptimisationOptions):
         with pytest.raises(RecipeError, match=r"model holds a finished model; add --overwrite"):
-            check_output(options(output_dir=str(tmp_path)), "bert")
-        check_output(options(output_dir=str(tmp_path), overwrite=True), "bert")
+            check_model_folder(options(output_dir=str(tmp_path)), "bert")
+        check_model_folder(options(output_dir=str(tmp_path), overwrite=True), "bert")
     refuse_finished(folder, OptimisationOptions(resume=True))
     refuse_finished(Path("nowhere"), RunOptions())

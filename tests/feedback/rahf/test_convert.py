@@ -251,7 +251,7 @@ def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
 ):
     from safetensors.torch import save_file
 
-    from pqpp_models.training.publish import run_script
+    from pqpp_models.training.script import run_script
 
     weights = {name: value.clone() for name, value in random_weights(towers).items()}
     save_file(weights, tmp_path / "w.safetensors")

@@ -1,0 +1,76 @@
+"""What the training scripts of predictors do alike, around the task of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+
+from pqpp_models.training.arguments import AnyRecipe, parse_recipe
+from pqpp_models.training.card import describe
+from pqpp_models.training.data import Rows, sha256_of_rows
+from pqpp_models.training.grid import grid_search
+from pqpp_models.training.loop import Task, train
+from pqpp_models.training.publish import check_model_folder, push_if_wanted
+from pqpp_models.training.state import Progress
+
+
+def train_by_recipe(
+    kind: type[AnyRecipe],
+    predictor: str,
+    read: Callable[[AnyRecipe, str], Any],
+    train_one: Callable[[AnyRecipe, Any, Any], Progress],
+    description: str,
+    examples: str,
+) -> None:
+    """Read the command line and the data, and train once or over the grid.
+
+    Args:
+        kind: The script's recipe.
+        predictor: The name of the predictors that it makes.
+        read: Takes the recipe and a split, returns its data.
+        train_one: Takes a recipe and the data of both splits, and saves its predictor.
+        description: One line for `--help`.
+        examples: Command lines for `--help`.
+    """
+    recipe = parse_recipe(kind, description, examples)
+    check_model_folder(recipe, predictor)
+    training = read(recipe, recipe.train_split)
+    validation = read(recipe, recipe.validation_split)
+    if recipe.grid:
+        grid_search(recipe, lambda one: train_one(one, training, validation))
+    else:
+        train_one(recipe, training, validation)
+
+
+def train_and_save(
+    task: Task,
+    recipe: Any,
+    accelerator: Accelerator,
+    training: Rows,
+    validation: Rows,
+    predictor_of: Callable[[Any, dict[str, Any]], Any],
+) -> Progress:
+    """Train one recipe, save its predictor, and push that if it is wanted.
+
+    Args:
+        task: What is to be learned.
+        recipe: A `PredictorRecipe`.
+        accelerator: From `make_accelerator`.
+        training: The rows that are learned from.
+        validation: The rows that choose the epoch.
+        predictor_of: Makes the predictor of the trained model and of what the card tells.
+    """
+    task.identity |= {"train": sha256_of_rows(training), "validation": sha256_of_rows(validation)}
+    task.head_learning_rate = recipe.head_learning_rate
+    progress = train(task, recipe, accelerator)
+    if accelerator.is_main_process:
+        details = describe(recipe, training, validation, progress, accelerator.num_processes)
+        predictor = predictor_of(task.model, details)
+        folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
+        print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")  # noqa: T201
+        push_if_wanted(folder, recipe)
+    accelerator.wait_for_everyone()
+    return progress
