@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import content_id
 from pqpp_hub.names import is_repository_id
+from pqpp_hub.push_report import PushReport
 from pqpp_hub.reasons import reason_of
 
 if TYPE_CHECKING:
@@ -24,67 +24,6 @@ _TRIES = 3
 
 class HubError(PqppError):
     """The Hub cannot be reached or refuses; the message says why and what to do, and no token."""
-
-
-@dataclass(frozen=True)
-class PushReport:
-    """What a push did, or would do.
-
-    Attributes:
-        repo_id: The repository.
-        revision: The branch.
-        url: Where the repository is on the Hub.
-        new_repository: Whether the repository was made, or would be.
-        new_branch: Whether the branch was made, or would be.
-        added: Files that were not there.
-        changed: Files whose content differs.
-        removed: Files of an older push that this one does not have.
-        unchanged: Files that are the same already.
-        commit: The commit's id; None if there was nothing to commit, or nothing was written.
-        dry_run: Whether nothing was written.
-    """
-
-    repo_id: str
-    revision: str
-    url: str
-    new_repository: bool
-    new_branch: bool
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    commit: str | None
-    dry_run: bool
-
-    def lines(self) -> list[str]:
-        """Return the report as lines to print, one a file.
-
-        Example:
-            >>> PushReport("a/b", "main", "", True, False, ("x",), (), (), (), None, True).lines()
-            ['would make the repository a/b', 'would add x', 'dry run: nothing was written']
-        """
-        would = "would " if self.dry_run else ""
-        new = [
-            f"{would}{'make' if would else 'made'} the {what}"
-            for what, made in (
-                (f"repository {self.repo_id}", self.new_repository),
-                (f"branch {self.revision}", self.new_branch),
-            )
-            if made
-        ]
-        verbs = {"added": "add", "changed": "change", "removed": "remove"}
-        files = [
-            f"{would}{verb if would else done} {file}"
-            for done, verb in verbs.items()
-            for file in getattr(self, done)
-        ]
-        if self.dry_run:
-            end = "dry run: nothing was written"
-        elif self.commit:
-            end = f"commit {self.commit} at {self.url}"
-        else:
-            end = f"nothing to do: {self.repo_id} has these files already"
-        return [*new, *files, *(f"unchanged {file}" for file in self.unchanged), end]
 
 
 def push_files(
@@ -120,7 +59,8 @@ def push_files(
         message: What the commit says.
         private: Make a new repository private. A public one that exists is then refused.
         revision: The branch to push to, made from the main branch if missing; main if left out.
-        dry_run: Only say what would change; nothing is written.
+        dry_run: Only say what would change; nothing is written. Without a token or a network it is
+            said what would be pushed.
         token: An access token with write permission; the stored one if left out. It is never
             shown, logged or kept.
         error: What to raise.
@@ -150,7 +90,7 @@ def push_files(
             sent[list_name] = place / "list"
             sent[list_name].write_bytes("".join(f"{name}\n" for name in sorted(files)).encode())
         push = _Push(api, repo_id, kind, revision or _MAIN, sent, error)
-        push.look(private, is_ours, list_name, place)
+        push.look(private, is_ours, list_name, place, dry_run)
         if not dry_run:
             push.write(private, message)
         return push.report(dry_run)
@@ -173,15 +113,32 @@ class _Push:
         self.new_repository = self.new_branch = False
         self.head: str | None = None
         self.commit: str | None = None
-        self.outcome: dict[str, list[str]] = {}
+        self.outcome: dict[str, list[str]] = {"changed": [], "removed": [], "unchanged": []}
+        self.not_compared: str | None = None
 
     def look(
-        self, private: bool, is_ours: Callable[[str], bool], list_name: str | None, place: Path
+        self,
+        private: bool,
+        is_ours: Callable[[str], bool],
+        list_name: str | None,
+        place: Path,
+        dry_run: bool,
     ) -> None:
         """Find out what is there, without writing but into a folder of its own."""
-        from huggingface_hub import errors
+        from huggingface_hub import errors, get_token
 
-        who = self._call(self.api.whoami)
+        from pqpp_hub.pull import is_reachable
+
+        is_there = is_reachable(self.api.endpoint)
+        if not is_there and not dry_run:
+            raise self._error(reason_of(ConnectionError()))
+        is_known = bool(self.api.token or get_token())
+        if dry_run and not (is_there and (is_known or self._is_public())):
+            self.outcome["added"] = list(self.files)
+            reason = f"{self.repo_id} is not there, or is private, and there is no access token"
+            self.not_compared = reason if is_there else "it cannot be reached"
+            return
+        who = self._call(self.api.whoami) if is_known or not dry_run else {}
         if ((who.get("auth") or {}).get("accessToken") or {}).get("role") == "read":
             raise self._error("cannot be written with this token, which may only read")
         there: dict[str, str] = {}
@@ -202,6 +159,13 @@ class _Push:
             return
         listed = self._listed(there, list_name, place) if list_name in there else set()
         self._compare(there, lambda name: name in listed and is_ours(name))
+
+    def _is_public(self) -> bool:
+        try:
+            self.api.repo_info(self.repo_id, repo_type=self.kind)
+        except Exception:
+            return False
+        return True
 
     def _listed(self, there: Mapping[str, str], list_name: str, place: Path) -> set[str]:
         """Return the paths that the list of the older push names."""
@@ -340,6 +304,7 @@ class _Push:
             **{kind: tuple(names) for kind, names in self.outcome.items()},
             commit=self.commit,
             dry_run=dry_run,
+            not_compared=self.not_compared,
         )
 
     def _call(self, function: Callable[..., Any], *arguments: Any, **details: Any) -> Any:

@@ -14,9 +14,15 @@ from numpy.typing import NDArray
 
 from pqpp_hub import is_repository_id
 from pqpp_models import registry
-from pqpp_models.checkpoint import CONFIG, Tensors, read_config, read_tensors, write_checkpoint
+from pqpp_models.checkpoint import (
+    CONFIG,
+    FILES,
+    Tensors,
+    read_config,
+    read_tensors,
+    write_checkpoint,
+)
 from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
-from pqpp_models.fetch import fetch_checkpoint
 from pqpp_models.pretrained import refuse_code
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
@@ -396,7 +402,9 @@ def _folder_from_hub(
     if folder.is_file():
         raise CheckpointError(f"{folder} is a file; give the folder that holds {CONFIG}")
     if is_repository_id(name):
-        return fetch_checkpoint(name, revision, cache_dir, token)
+        from pqpp_hub.pull import pull_files
+
+        return pull_files(name, FILES, revision, cache_dir, token, CheckpointError)
     if "/" in name or os.sep in name:
         raise CheckpointError(f"there is no folder {folder}; check the path")
     raise registry.unknown_predictor(name)

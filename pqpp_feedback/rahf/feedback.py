@@ -255,13 +255,13 @@ def _fetched(
 ) -> Path:
     """Return the folder of what is downloaded, each file checked, or found in the cache."""
     from pqpp_hub import is_repository_id
-    from pqpp_models.fetch import fetch_checkpoint
+    from pqpp_hub.pull import pull_files
 
     if not is_repository_id(name):
         raise CheckpointError(
             f"there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
         )
-    return fetch_checkpoint(name, revision, cache_dir, token, FILES)
+    return pull_files(name, FILES, revision, cache_dir, token, CheckpointError)
 
 
 def _loaded(folder: Path, name: str | os.PathLike[str]) -> tuple[Any, Any]:

@@ -8,10 +8,11 @@ from datasets import load_dataset
 from support.file_server import serve
 from support.pqpp_folders import write_v1_0
 
-from pqpp_datasets import builder, download
+from pqpp_datasets import builder
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import DownloadError
 from pqpp_datasets.sources import Release, Source, release
+from pqpp_hub import pull
 
 BODY = bytes(range(256)) * 700
 DIGEST, SIZE = hashlib.sha256(BODY).hexdigest(), len(BODY)
@@ -19,7 +20,7 @@ DIGEST, SIZE = hashlib.sha256(BODY).hexdigest(), len(BODY)
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(download.time, "sleep", lambda _: None)
+    monkeypatch.setattr(pull.time, "sleep", lambda _: None)
     with serve() as state:
         state.files["/a.csv"] = BODY
         yield state

@@ -204,8 +204,34 @@ class TestRefusals:
     )
     @pytest.mark.parametrize("dry_run", [False, True])
     def test_tokens(self, run, hub, token, said, dry_run):
-        refusal(run(pushing("n_words", "pqpp/m", dry_run=dry_run), token), said, "'pqpp/m'")
+        found = run(pushing("n_words", "pqpp/m", dry_run=dry_run), token)
         assert not writes(hub)
+        if token is None and dry_run:
+            assert found["added"] == ["config.json", "README.md"] and found["commit"] is None
+            assert "pqpp/m is not there, or is private, and there is no" in found["not_compared"]
+        else:
+            refusal(found, said, "'pqpp/m'")
+
+    def test_a_dry_run_without_a_token_compares_with_what_is_public(self, run, hub):
+        run(pushing("n_words", "pqpp/m"))
+        hub.requests.clear()
+        found = run(pushing("n_synsets", "pqpp/m", dry_run=True), None)
+        assert found["not_compared"] is None and found["changed"] == ["config.json", "README.md"]
+        assert not writes(hub)
+
+    def test_without_a_network_a_dry_run_says_what_would_be_pushed(self, run):
+        nobody = {"HF_ENDPOINT": "http://127.0.0.1:9"}
+        timed = "import time\nfrom pqpp_hub import PushReport\nstart = time.monotonic()\n"
+        shown = "print(json.dumps(PushReport(**found).lines() + [time.monotonic() - start]))"
+        code = f"found = {pushing('n_words', 'pqpp/m', dry_run=True)[17:-2]}\n"
+        *lines, seconds = run(timed + code + shown, **nobody)
+        assert lines == [
+            "would push config.json",
+            "would push README.md",
+            "dry run: nothing was written, nor compared with the Hub: it cannot be reached",
+        ]
+        assert seconds < 3
+        refusal(run(pushing("n_words", "pqpp/m"), **nobody), "cannot be reached; connect")
 
     def test_a_token_given_wins_over_the_stored_one(self, run):
         code = "n_words", "pqpp/m"
