@@ -77,9 +77,12 @@ def _loaded(options: argparse.Namespace):
                 )
         return datasets.load_from_disk(options.dataset)
     images = {} if options.image_dir is None else {"image_dir": options.image_dir}
-    return datasets.load_dataset(
-        options.dataset, options.config, data_dir=options.data_dir, **images
-    )
+    from pqpp_hub.pull import cached_if_unreachable
+
+    with cached_if_unreachable(options.dataset):
+        return datasets.load_dataset(
+            options.dataset, options.config, data_dir=options.data_dir, **images
+        )
 
 
 def _split_of(found, options: argparse.Namespace):

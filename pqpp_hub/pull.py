@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.errors import PqppError
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 TIMEOUT_SECONDS = 30
-REACHED_SECONDS = 2.5
+REACHED_SECONDS = 2.0
 _CHUNK = 1 << 16
 # A wrong address or a withdrawn file does not come back by asking again.
 _FINAL_STATUS = {400, 401, 403, 404, 410, 451}
@@ -65,6 +65,31 @@ def is_offline() -> bool:
     names = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
     settings = [constants, getattr(sys.modules.get("datasets"), "config", None)]
     return any(getattr(one, name, False) for one in settings for name in names)
+
+
+@contextlib.contextmanager
+def cached_if_unreachable(dataset: str) -> Iterator[None]:
+    """Switch offline mode on for a block if the Hub does not answer: what is cached is used.
+
+    Args:
+        dataset: What is loaded in the block; nothing is done for `pqpp` and for a folder.
+    """
+    import datasets
+    from huggingface_hub import constants
+
+    if dataset == "pqpp" or Path(dataset).exists():
+        yield
+        return
+    settings = (constants, datasets.config)
+    before = [one.HF_HUB_OFFLINE for one in settings]
+    unreachable = not is_reachable(constants.ENDPOINT)
+    try:
+        for one in settings:
+            one.HF_HUB_OFFLINE = unreachable or one.HF_HUB_OFFLINE
+        yield
+    finally:
+        for one, value in zip(settings, before, strict=True):
+            one.HF_HUB_OFFLINE = value
 
 
 def pull_files(

@@ -92,7 +92,8 @@ def reason_behind(error: BaseException, permission: str = "read") -> str | None:
     one: BaseException | None = error
     while one is not None and one not in seen:
         seen.append(one)
-        not_cached |= isinstance(one, errors.LocalEntryNotFoundError)
+        # The second is what `datasets` says where nobody answers.
+        not_cached |= isinstance(one, errors.LocalEntryNotFoundError | ConnectionError)
         # A file that a repository does not have says of what kind it is, not that it is away.
         lacks_a_file = isinstance(one, errors.RemoteEntryNotFoundError)
         answered = isinstance(one, errors.HfHubHTTPError) and not lacks_a_file

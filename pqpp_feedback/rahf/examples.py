@@ -72,13 +72,15 @@ def _loaded(split: str, dataset: str, subset: str | None, options: Mapping[str, 
     import pqpp_datasets.registration
     from pqpp_datasets.errors import BenchmarkError
     from pqpp_datasets.richhf.richhf import SPLITS
+    from pqpp_hub.pull import cached_if_unreachable
 
     pqpp_datasets.registration.register()
     wrong = [name for name in split_names(split) if name not in SPLITS]
     if wrong and (dataset, subset) == ("pqpp", "richhf"):
         raise PredictorError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
     try:
-        return datasets.load_dataset(dataset, subset, split=split, **options)
+        with cached_if_unreachable(dataset):
+            return datasets.load_dataset(dataset, subset, split=split, **options)
     except BenchmarkError:
         raise
     except Exception as error:

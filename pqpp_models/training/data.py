@@ -54,12 +54,14 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
     import datasets
 
     import pqpp_datasets.registration
+    from pqpp_hub.pull import cached_if_unreachable
 
     pqpp_datasets.registration.register()
     if recipe.data_dir is not None:
         options["data_dir"] = str(Path(recipe.data_dir).expanduser())
     field = "train_split" if split == recipe.train_split else "validation_split"
-    with reading(recipe.dataset, f"check `dataset`, `subset` and `{field}`"):
+    remedy = f"check `dataset`, `subset` and `{field}`"
+    with reading(recipe.dataset, remedy), cached_if_unreachable(recipe.dataset):
         table = datasets.load_dataset(recipe.dataset, recipe.subset, split=split, **options)
     if recipe.source is not None:
         table = _of_source(table, recipe.source, split)

@@ -1,0 +1,90 @@
+"""Without a network nobody waits: one line within seconds, and what is cached is used."""
+
+import socket
+import time
+
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_hub import pull
+
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def unreachable(monkeypatch):
+    """The Hub at an address where nobody answers."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", NOBODY)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
+
+
+def test_who_answers_is_reached():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert pull.is_reachable(f"http://127.0.0.1:{server.getsockname()[1]}/x")
+    assert not pull.is_reachable(NOBODY)
+
+
+def test_a_name_that_is_looked_up_for_ever_takes_seconds(monkeypatch):
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(60))
+    start = time.monotonic()
+    assert not pull.is_reachable("https://example.invalid")
+    assert time.monotonic() - start < 3
+
+
+def test_offline_mode_asks_nobody(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("asked"))
+    assert not pull.is_reachable("https://huggingface.co")
+
+
+def test_a_proxy_is_asked_by_the_client(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("asked"))
+    assert pull.is_reachable("https://huggingface.co")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("predict", "--dataset", "nobody/nothing"),
+        ("predict", "a cat", "--predictor", "nobody/nothing"),
+    ],
+)
+def test_an_unknown_name_is_not_asked_for_again_and_again(unreachable, words, capsys):
+    start = time.monotonic()
+    assert main(words) == 2
+    assert time.monotonic() - start < 5  # imports among it
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "nobody/nothing" in line and "is not in the cache and the Hub cannot be reached" in line
+
+
+def test_what_is_cached_loads_without_a_hub(unreachable, monkeypatch):
+    from huggingface_hub import constants
+
+    with pull.cached_if_unreachable("nobody/nothing"):
+        assert constants.HF_HUB_OFFLINE
+    with pull.cached_if_unreachable("pqpp"):
+        assert not constants.HF_HUB_OFFLINE
+    assert not constants.HF_HUB_OFFLINE
+
+
+def test_pinned_files_name_where_a_copy_goes(monkeypatch, tmp_path, cache):
+    from datasets import load_dataset
+
+    monkeypatch.delenv("PQPP_DATA_DIR", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(60))
+    start = time.monotonic()
+    with pytest.raises(OSError) as caught:
+        load_dataset("pqpp", "pqpp-v1.0", split="validation")
+    assert time.monotonic() - start < 4
+    said = str(caught.value)
+    assert said.startswith("pqpp/v1.0/dataset/") and "no connection to raw.github" in said
+    assert "PQPP_DATA_DIR" in said and "data_dir=" in said and "\n" not in said
