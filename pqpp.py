@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from pqpp_models.predict import predict
     from pqpp_models.predictor import Predictor
     from pqpp_models.registry import list_predictors
+    from pqpp_models.text.ridge.fitting import fit
 
 _HOMES = {
     "PqppError": "pqpp_files.errors",
     "Predictor": "pqpp_models.predictor",
+    "fit": "pqpp_models.text.ridge.fitting",
     "list_benchmarks": "pqpp_datasets.load",
     "list_predictors": "pqpp_models.registry",
     "load_benchmark": "pqpp_datasets.load",
@@ -35,6 +37,7 @@ _HOMES = {
 __all__ = [
     "PqppError",
     "Predictor",
+    "fit",
     "list_benchmarks",
     "list_predictors",
     "load_benchmark",

@@ -89,7 +89,7 @@ def push_to_hub(
 @contextmanager
 def _checkpoint_folder(predictor: Any) -> Iterator[tuple[Path, Sequence[str]]]:
     """Give the folder of what has been loaded from it, to be sure that it can be, and its files."""
-    if isinstance(predictor, str) and predictor in registry.PREDICTORS:
+    if isinstance(predictor, str) and predictor in {**registry.PREDICTORS, **registry.RETIRED}:
         predictor = Predictor.from_pretrained(predictor)
     if isinstance(predictor, Predictor):
         with tempfile.TemporaryDirectory() as beside:

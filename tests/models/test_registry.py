@@ -108,3 +108,10 @@ def test_a_saved_predictor_of_a_retired_type_is_told_so(tmp_path):
     with pytest.raises(CheckpointError, match="'lexical' is retired; use static, or") as caught:
         Predictor.from_pretrained(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_retired_name_is_not_pushed():
+    from pqpp_models.hub import push_to_hub
+
+    with pytest.raises(UnknownPredictorError, match="'lexical' is retired; use static, or"):
+        push_to_hub("lexical", "owner/name", dry_run=True)

@@ -54,8 +54,8 @@ def fit(
         prompts: as `Predictor.predict` takes them, 20 to 30,000 distinct ones. Prompts that differ
             only in how they are typed are one prompt with the mean of their scores; blank ones are
             left out.
-        scores: shape ``(prompts, targets)``; NaN where a prompt has no value, which leaves it out
-            for that target only.
+        scores: shape ``(prompts, targets)``, or ``(prompts,)`` for one target; NaN where a prompt
+            has no value, which leaves it out for that target only.
         targets: any names. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR and rates
             (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1; predictions stay within. Others may
             leave the observed range by a tenth of it.
@@ -72,7 +72,7 @@ def fit(
             few or too many prompts.
 
     >>> prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
-    >>> predictor = fit(prompts, [[n / 20] for n in range(20)], ["my_rate"])
+    >>> predictor = fit(prompts, [n / 20 for n in range(20)], ["my_rate"])
     >>> predictor.predict(["9 tan cats", "1 red cat"]).shape
     (2, 1)
     """
@@ -90,15 +90,7 @@ def fit(
     for known, columns in _patterns(values):
         head.fit(rows, values, distance, known, columns, folds, progress)
     calibration = {**head.calibration, "far": np.array([np.quantile(distance, 0.99)], np.float32)}
-    training = {
-        "prompts": len(texts),
-        "scores": dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True)),
-        "sha256": _sha256(texts, values),
-        "folds": folds,
-        "strength": dict(zip(names, head.strength.tolist(), strict=True)),
-        "cross_validation": _figures(head.left_out, values, names),
-        "versions": {"numpy": np.__version__, "python": platform.python_version()},
-    }
+    told = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
     return RidgePredictor(
         encoder,
         standardisation,
@@ -108,7 +100,7 @@ def fit(
         calibration,
         names,
         limits,
-        {"data": data, "training": training},
+        {"data": data, "training": told | _training(head, values, names)},
     )
 
 
@@ -159,8 +151,10 @@ class _Head:
 def _one_row_a_prompt(
     prompts: list[str], scores: ArrayLike, targets: Sequence[str]
 ) -> tuple[list[str], Floats]:
-    """Return the distinct prompts, normalised, and the means of their scores."""
+    """Return the distinct prompts that have a score, normalised, and the means of their scores."""
     values = np.array(scores, dtype=np.float64)
+    if values.ndim == 1 and len(targets) == 1:
+        values = values[:, None]
     if values.shape != (len(prompts), len(targets)):
         raise PredictorError(
             f"`scores` has shape {values.shape}, but {len(prompts)} prompts and {len(targets)} "
@@ -169,10 +163,11 @@ def _one_row_a_prompt(
     if np.isinf(values).any():
         raise PredictorError("`scores` holds infinite values; leave such rows out")
     texts = [normalise(prompt) for prompt in prompts]
-    places = {text: place for place, text in enumerate(dict.fromkeys(filter(None, texts)))}
+    scored = (~np.isnan(values)).any(axis=1)
+    rows = [row for row, text in enumerate(texts) if text and scored[row]]
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(places) > MOST:
         raise PredictorError(f"{len(places)} prompts are too many to fit to; draw {MOST} of them")
-    rows = [row for row, text in enumerate(texts) if text]
     at = [places[texts[row]] for row in rows]
     total, count = np.zeros((2, len(places), len(targets)))
     np.add.at(total, at, np.nan_to_num(values[rows]))
@@ -228,13 +223,16 @@ def _patterns(values: Floats) -> Iterator[tuple[NDArray[np.bool_], list[int]]]:
         yield ~np.isnan(values[:, columns[0]]), columns
 
 
-def _figures(left_out: Floats, values: Floats, targets: Sequence[str]) -> dict[str, dict]:
-    """Return how left-out predictions correlate, by target; what is all the same ranks nothing."""
-    found = qpp_values(left_out, values, ("pearson", "kendall", "spearman"))
-    columns = np.nan_to_num(np.column_stack(list(found.values()))).round(4).tolist()
+def _training(head: _Head, values: Floats, targets: Sequence[str]) -> dict[str, Any]:
+    """Return what the card tells of each target; what is all the same ranks nothing, so 0."""
+    found = qpp_values(head.left_out, values, ("pearson", "kendall", "spearman"))
+    rows = np.nan_to_num(np.column_stack(list(found.values()))).round(4).tolist()
+    figures = [dict(zip(found, row, strict=True)) for row in rows]
     return {
-        target: dict(zip(found, row, strict=True))
-        for target, row in zip(targets, columns, strict=True)
+        "scores": dict(zip(targets, np.isfinite(values).sum(axis=0).tolist(), strict=True)),
+        "strength": dict(zip(targets, head.strength.tolist(), strict=True)),
+        "cross_validation": dict(zip(targets, figures, strict=True)),
+        "versions": {"numpy": np.__version__, "python": platform.python_version()},
     }
 
 

@@ -13,7 +13,7 @@ from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.predictor import Uncertain
-from pqpp_models.text.calibration import CalibratedPredictor, distance_to_nearest
+from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
 from pqpp_models.text.ridge.features import (
     BUCKETS,
     Floats,
@@ -29,6 +29,7 @@ ENCODER = "static"
 SCALE = 127.0
 """What int8 points are divided by."""
 
+_STANDARD = ("mean", "deviation", "weight")
 _REMEDY = "save or download the predictor again"
 
 
@@ -122,7 +123,8 @@ class RidgePredictor(CalibratedPredictor):
         from pqpp_hub.card import render_card
 
         limits = [(name, *self.limits[name]) for name in self.targets]
-        return render_card("predictors/ridge", limits=limits, **{"training": None, **self.details})
+        facts = {name: self.details.get(name) for name in ("data", "training")}
+        return render_card("predictors/ridge", limits=limits, **facts)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
@@ -160,14 +162,11 @@ class RidgePredictor(CalibratedPredictor):
             tensors["weights"],
             tensors["intercept"],
             tensors["references"],
-            {name: tensors[f"calibration.{name}"] for name in ("slope", "offset", "spread", "far")},
+            {name: tensors[f"calibration.{name}"] for name in CALIBRATION},
             targets,
             limits,
             {key: value for key, value in config.items() if key not in own},
         )
-
-
-_STANDARD = ("mean", "deviation", "weight")
 
 
 def check_names(targets: Sequence[Any]) -> tuple[str, ...]:

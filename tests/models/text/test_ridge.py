@@ -1,10 +1,12 @@
 """The ridge head of `pqpp fit`: its mathematics, what it reads, and its checkpoints."""
 
 import json
+import os
 import subprocess
 import sys
 import time
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,10 +207,41 @@ def test_limits(ridge):
     np.testing.assert_allclose(hbpp.predict(PROMPTS), 3 * ridge.predict(PROMPTS) - 1, atol=1e-5)
 
 
+def test_flat_scores_and_prompts_without_any():
+    flat = fit([*PROMPTS, "a cat nobody rated"], [*RATES[:, 0], np.nan], ["match_rate"])
+    assert flat.details["training"]["prompts"] == 60 == len(flat.references)
+    np.testing.assert_allclose(
+        flat.predict(PROMPTS), fit(PROMPTS, RATES, ["match_rate"]).predict(PROMPTS), atol=1e-6
+    )
+
+
+def test_lone_surrogates_are_fitted_to_and_saved(tmp_path):
+    odd = [f"{prompt} \ud800" for prompt in PROMPTS]
+    fitted = fit(odd, RATES, ["match_rate"])
+    loaded = Predictor.from_pretrained(fitted.save_pretrained(tmp_path / "odd"))
+    np.testing.assert_allclose(loaded.predict(odd), fitted.predict(odd), atol=1e-6)
+
+
 def test_what_cannot_be_learned_is_predicted_by_about_its_mean():
     scores = np.random.default_rng(0).normal(size=(60, 1))
     fitted = fit(PROMPTS, scores, ["noise"])
     assert fitted.predict(PROMPTS).std() < 0.5 * scores.std()
+
+
+def test_any_hash_seed_gives_the_same_bytes(ridge, tmp_path):
+    code = (
+        "import sys\n"
+        "from models.text.test_ridge import PROMPTS, RATES, fit\n"
+        "fit(PROMPTS, RATES, ['match_rate'], data='made up').save_pretrained(sys.argv[1])"
+    )
+    weights = {(ridge.save_pretrained(tmp_path / "here") / "model.safetensors").read_bytes()}
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
+        subprocess.run([sys.executable, "-c", code, str(folder)], check=True, env=environment)
+        weights.add((folder / "model.safetensors").read_bytes())
+    assert len(weights) == 1
 
 
 def test_the_same_input_gives_the_same_predictor(ridge, tmp_path):
