@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
-from pqpp_feedback.rahf.outputs import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS
+from pqpp_feedback.rahf.outputs import HEAD_STYLES, HEATMAPS, SCORES, VARIANTS, check_choice
 from pqpp_feedback.registration import announce
 from pqpp_models.errors import PredictorError
 from pqpp_models.registration import announce_processor
@@ -64,18 +64,11 @@ class RahfConfig(PreTrainedConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Build the two towers' configurations and check the choices."""
-        for name, allowed in (("variant", VARIANTS), ("head_style", HEAD_STYLES)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"`{name}` is {getattr(self, name)!r}; choose among {', '.join(allowed)}"
-                )
-        if self.vision_config is None:
-            self.vision_config = ViTConfig()
-        self.vision_config = _built(self.vision_config, "vit")
+        check_choice("variant", self.variant, VARIANTS)
+        check_choice("head_style", self.head_style, HEAD_STYLES)
+        self.vision_config = _built(self.vision_config or ViTConfig(), "vit")
         _check_vision(self.vision_config)
-        if self.text_config is None:
-            self.text_config = t5_v1_1_base()
-        self.text_config = _built(self.text_config, "t5")
+        self.text_config = _built(self.text_config or t5_v1_1_base(), "t5")
         if getattr(self.text_config, "decoder_start_token_id", None) is None:
             self.text_config.decoder_start_token_id = self.text_config.pad_token_id
         for name in ("heatmap_conv_sizes", "heatmap_deconv_sizes", "score_conv_sizes"):
@@ -125,45 +118,31 @@ class RahfConfig(PreTrainedConfig):
     @classmethod
     def tiny(cls, variant: str = "multi_head", vocab_size: int = 96, **fields: Any) -> Self:
         """Return a configuration for tests: 32-pixel images, a few thousand weights."""
-        layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-        return cls(
-            vision_config=ViTConfig(hidden_size=16, image_size=32, patch_size=8, **layers),
-            text_config=_small_t5(16, 32, 1, 2, vocab_size),
-            variant=variant,
-            **{
-                "heatmap_conv_sizes": (12, 8),
-                "heatmap_deconv_sizes": (8, 8, 8),
-                "score_conv_sizes": (8, 4),
-                "score_dense_sizes": (16, 8),
-                **fields,
-            },
+        return cls._with_towers(
+            ViTConfig(image_size=32, patch_size=8, **_vit_layers(16, 32, 1, 2)),
+            _small_t5(16, 32, 1, 2, vocab_size),
+            {"variant": variant, **fields},
+            sizes=((12, 8), (8, 8, 8), (8, 4), (16, 8)),
         )
 
     @classmethod
     def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
         """Return a configuration that learns the generated scenes on two CPU cores in minutes."""
-        layers = {"num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 128}
-        return cls(
-            vision_config=ViTConfig(
-                hidden_size=64,
-                image_size=64,
-                patch_size=8,
-                hidden_dropout_prob=0.0,
-                # The usual .02 is for widths from 768 on; here it would keep all signals tiny.
-                initializer_range=0.08,
-                **layers,
-            ),
-            text_config=_small_t5(64, 128, 2, 4, vocab_size),
-            variant=variant,
-            **{
-                "heatmap_conv_sizes": (48, 32),
-                "heatmap_deconv_sizes": (24, 16),
-                "score_conv_sizes": (32, 16),
-                "score_dense_sizes": (64, 32),
-                "initializer_range": 0.08,
-                **fields,
-            },
+        # The usual spread of .02 is for widths from 768 on; here it would keep all signals tiny.
+        spread = {"initializer_range": 0.08}
+        layers = {**_vit_layers(64, 128, 3, 4), **spread, "hidden_dropout_prob": 0.0}
+        return cls._with_towers(
+            ViTConfig(image_size=64, patch_size=8, **layers),
+            _small_t5(64, 128, 2, 4, vocab_size),
+            {"variant": variant, **spread, **fields},
+            sizes=((48, 32), (24, 16), (32, 16), (64, 32)),
         )
+
+    @classmethod
+    def _with_towers(cls, vision: Any, text: Any, fields: dict[str, Any], sizes: Any) -> Self:
+        names = ("heatmap_conv", "heatmap_deconv", "score_conv", "score_dense")
+        own = {f"{name}_sizes": one for name, one in zip(names, sizes, strict=True)}
+        return cls(vision_config=vision, text_config=text, **{**own, **fields})
 
 
 def t5_v1_1_base() -> T5Config:
@@ -178,6 +157,15 @@ def t5_v1_1_base() -> T5Config:
         tie_word_embeddings=False,
         decoder_start_token_id=0,
     )
+
+
+def _vit_layers(size: int, wide: int, layers: int, heads: int) -> dict[str, int]:
+    return {
+        "hidden_size": size,
+        "intermediate_size": wide,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+    }
 
 
 def _small_t5(size: int, wide: int, layers: int, heads: int, vocab_size: int) -> T5Config:

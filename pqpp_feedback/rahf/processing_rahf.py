@@ -202,37 +202,31 @@ class RahfProcessor(ProcessorMixin):
         return found if tasks is None else {**found, "task_ids": torch.tensor(asked)}
 
     def padded(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
-        """Return rows of tokens as `input_ids` and `attention_mask`, padded at the end.
-
-        They get `length` tokens at least.
-        """
-        import torch
-
-        length = max([length or 1, *map(len, rows)])
-        ids = torch.full((len(rows), length), self.tokenizer.pad_token_id)
-        mask = torch.zeros((len(rows), length), dtype=torch.long)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)] = torch.tensor(row)
-            mask[number, : len(row)] = 1
-        return {"input_ids": ids, "attention_mask": mask}
+        """Return rows as `input_ids` and `attention_mask`, padded to `length` tokens at least."""
+        mask = [[1] * len(row) for row in rows]
+        ids = _filled(rows, self.tokenizer.pad_token_id, length)
+        return {"input_ids": ids, "attention_mask": _filled(mask, 0, length)}
 
     def labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
         """Return the decoder's labels of a batch; nothing counts where a prompt has none."""
-        import torch
-
-        rows = [
-            [] if one is None else self.target_ids(prompt, one)
-            for prompt, one in zip(prompts, labels, strict=True)
-        ]
-        found = torch.full((len(rows), max(1, max(map(len, rows)))), -100)
-        for number, row in enumerate(rows):
-            found[number, : len(row)] = torch.tensor(row, dtype=torch.long)
-        return found
+        pairs = zip(prompts, labels, strict=True)
+        rows = [[] if one is None else self.target_ids(prompt, one) for prompt, one in pairs]
+        return _filled(rows, -100)
 
     @property
     def model_input_names(self) -> list[str]:
         """Names of what the model takes."""
         return ["pixel_values", "input_ids", "attention_mask", "task_ids"]
+
+
+def _filled(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
+    """Return rows as a tensor of whole numbers with a value behind the shorter ones."""
+    import torch
+
+    found = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
+    for number, row in enumerate(rows):
+        found[number, : len(row)] = torch.tensor(row, dtype=torch.long)
+    return found
 
 
 def _texts(text: Any) -> list[str]:

@@ -138,22 +138,13 @@ def _unit_features(clip: Any, tokens: Mapping[str, Any], pixels: torch.Tensor) -
 
 @torch.inference_mode()
 def clip_similarity(
-    clip: Any, processor: Any, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 32
+    clip: Any, processor: Any, images: Sequence[Any], prompts: Sequence[str]
 ) -> NDArray[np.float64]:
     """Return the cosine similarity of each image and its prompt: the alignment of an untuned CLIP.
 
-    Args:
-        clip: A CLIP-like model.
-        processor: That of the model.
-        images: What `open_image` takes.
-        prompts: One an image.
-        batch_size: Images at once.
+    The images are judged at once, by a CLIP-like model and its processor.
     """
-    found = []
-    for start in range(0, len(images), batch_size):
-        some = slice(start, start + batch_size)
-        found.append(_similarity(clip, processor, images[some], prompts[some])[0].cpu())
-    return torch.cat(found).double().numpy() if found else np.empty(0)
+    return _similarity(clip, processor, images, prompts)[0].double().cpu().numpy()
 
 
 def clip_gradient_heatmaps(
@@ -163,13 +154,6 @@ def clip_gradient_heatmaps(
 
     The size of the gradient of the similarity at each pixel, summed over the channels, averaged to
     the wanted size and scaled to a maximum of 1: the paper's baseline for misalignment.
-
-    Args:
-        clip: A CLIP-like model.
-        processor: That of the model.
-        images: What `open_image` takes.
-        prompts: One an image.
-        size: Pixels along a side of the heatmaps.
 
     Returns:
         `(images, size, size)` in 0 .. 1.

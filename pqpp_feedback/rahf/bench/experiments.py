@@ -109,7 +109,7 @@ def clip_baselines(
         rows = table[start : start + batch_size]
         images = [open_image(image) for image in rows["image"]]
         some = slice(start, start + len(images))
-        similarity = clip_similarity(clip, processor, images, rows["prompt"], batch_size)
+        similarity = clip_similarity(clip, processor, images, rows["prompt"])
         scores[some, SCORES.index("alignment")] = similarity
         predicted.append(clip_gradient_heatmaps(clip, processor, images, rows["prompt"], size))
         true += [map_array(open_image(m).convert("L"), size) for m in rows["misalignment_map"]]
