@@ -46,12 +46,8 @@ def _reference_share(votes):
 def votes_that_count(votes, prompts, codes, rules, best):
     """The votes of admitted annotators, with control labels of the best few of each prompt.
 
-    Args:
-        votes: Checked `Votes`.
-        prompts: How many prompts there are.
-        codes: The number of each image's prompt, (images,).
-        rules: The arguments of `admit_annotators` behind the labels.
-        best: How many annotators count for each prompt.
+    `codes` is the number of each image's prompt; `rules` are the arguments of `admit_annotators`
+    behind the labels.
     """
     found = admission(votes, *rules)
     votes = votes.of(found["admitted"][:, None])

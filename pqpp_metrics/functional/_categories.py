@@ -10,10 +10,7 @@ _COMPACT = 4096
 
 
 def category_codes(*arrays):
-    """Number the categories of several arrays of labels together.
-
-    Args:
-        *arrays: numpy arrays without missing labels, all of text or all of numbers.
+    """Number the categories of several arrays of labels, all of text or all of numbers, together.
 
     Returns:
         The arrays as integer codes, 0 to the number of categories less 1 (some may not occur),
@@ -38,14 +35,6 @@ def category_codes(*arrays):
 
 def as_labels(name, values, ndim):
     """Return labels as a non-empty numpy array of text, integers, booleans or finite numbers.
-
-    Args:
-        name: What the caller calls this argument.
-        values: Array or nested sequences.
-        ndim: The number of dimensions that is allowed.
-
-    Returns:
-        The array; text as numpy strings.
 
     Raises:
         MetricInputError: wrong dimensions, empty, missing labels (None, NaN), mixed kinds.

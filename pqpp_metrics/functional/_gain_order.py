@@ -11,16 +11,9 @@ _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
 def gains_by_rank(xp, scores, gains, ties):
-    """Grades of each query's documents from the first rank to the last.
+    """Grades, float64 (queries, documents), in the order of rank.
 
-    Args:
-        xp: The array namespace.
-        scores: Finite scores, (queries, documents).
-        gains: Grades as float64, same shape.
-        ties: One of `TIES`; with "expected" every document of a tie gets the tie's mean grade.
-
-    Returns:
-        float64 array (queries, documents).
+    With "expected" every document of a tie gets the tie's mean grade.
     """
     if ties == "order":
         order = xp.argsort(-scores, axis=1, stable=True)
@@ -48,13 +41,7 @@ class TieGroups:
     """
 
     def __init__(self, xp, scores, gains):
-        """Find the groups.
-
-        Args:
-            xp: The array namespace.
-            scores: Scores in falling order, (queries, documents).
-            gains: Grades in the same order.
-        """
+        """Find the groups in scores in falling order; the grades are in the same order."""
         queries, documents = scores.shape
         begins = scores[:, 1:] != scores[:, :-1]
         first = xp.ones_like(begins[:, :1]) if documents > 1 else scores[:, :1] == scores[:, :1]
@@ -79,14 +66,9 @@ class TieGroups:
 def ranked_groups(xp, scores, gains):
     """Grades by rank, tied documents in any order, and the groups of the queries with ties.
 
-    Args:
-        xp: The array namespace.
-        scores: Finite scores, (queries, documents).
-        gains: Grades as float64, same shape.
-
     Returns:
-        Grades by rank, (queries, documents); None, or the indices of the queries that have
-        ties and their `TieGroups`.
+        Grades, (queries, documents); None, or the indices of the queries that have ties and their
+        `TieGroups`.
     """
     order = xp.argsort(-scores, axis=1, stable=False)
     ranked = xp.take_along_axis(gains, order, axis=1)
@@ -98,14 +80,10 @@ def ranked_groups(xp, scores, gains):
 
 
 def packed_grades(scores, grades):
-    """Small integer grades from the last rank to the first, by one sort of integers.
+    """Small integer grades from the last rank to the first, by one sort of integers, in numpy.
 
-    The grade takes the place of a score's lowest bits. Documents whose scores are equal in the
-    other bits come out in an order that means nothing: their queries are reported.
-
-    Args:
-        scores: numpy float64, (queries, documents).
-        grades: numpy integers or bool, same shape, 0 to 15.
+    The grade, 0 to 15, takes the place of a score's lowest bits. Documents whose scores are equal
+    in the other bits come out in an order that means nothing: their queries are reported.
 
     Returns:
         int64 array (queries, documents) of grades by rising score, and the indices of the

@@ -12,19 +12,14 @@ _PROBE = 256
 
 
 def group_codes(name, ids):
-    """Number the distinct ids 0, 1, 2, ... in order of first appearance.
-
-    Args:
-        name: What the caller calls this argument, for the error message.
-        ids: One id a row: all strings, or all integers.
+    """Number the distinct ids, all strings or all integers, in order of first appearance.
 
     Returns:
         The distinct ids as a numpy array (of objects where strings came in a list), and the
         number of each row's id (numpy integers).
 
     Raises:
-        MetricInputError: no ids, more than one dimension, or ids that are neither all strings
-            nor all integers.
+        MetricInputError: no ids, more than one dimension, or ids that are neither.
     """
     if isinstance(ids, (str, bytes)):
         raise MetricInputError(f"`{name}` is a single string; give one id for each row")

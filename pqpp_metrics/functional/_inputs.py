@@ -17,14 +17,7 @@ _LARGEST_EXACT_INTEGER = 2**53
 
 
 def as_array(name, value):
-    """Return `value` as an array: untouched if it is one, else converted by numpy.
-
-    Args:
-        name: What the caller calls this argument, for the error message.
-        value: An array of any Array API library, or nested sequences.
-
-    Returns:
-        An array of the library that `value` came from; numpy for anything else.
+    """Return an array of any library untouched, and nested sequences as a numpy array.
 
     Raises:
         MetricInputError: ragged rows, or a masked array (its mask would be lost silently).
@@ -42,15 +35,7 @@ def as_array(name, value):
 
 
 def as_numbers(name, value, ndim):
-    """Return `value` as a non-empty array of numbers with `ndim` dimensions.
-
-    Args:
-        name: What the caller calls this argument.
-        value: Array or nested sequences; booleans count as 0 and 1.
-        ndim: The number of dimensions that is allowed.
-
-    Returns:
-        The array, in its own dtype.
+    """Return a non-empty array of numbers with `ndim` dimensions, in its own dtype.
 
     Raises:
         MetricInputError: not numeric (strings, objects, complex), wrong dimensions, or empty.
@@ -90,15 +75,7 @@ def _kind(array):
 
 
 def as_floats(name, value, ndim):
-    """Return `value` as a non-empty array of floats, NaN and infinities still allowed.
-
-    Args:
-        name: What the caller calls this argument.
-        value: Array or nested sequences of numbers.
-        ndim: The number of dimensions that is allowed.
-
-    Returns:
-        Floating arrays in their own dtype; booleans and integers as float64.
+    """As `as_numbers`, booleans and integers as float64; NaN and infinities are still allowed.
 
     Raises:
         MetricInputError: as `as_numbers`, and integers that float64 cannot tell apart.
@@ -117,34 +94,14 @@ def as_floats(name, value, ndim):
 
 
 def as_finite(name, value, ndim):
-    """Return `value` as a non-empty array of finite floats.
-
-    Args:
-        name: What the caller calls this argument.
-        value: Array or nested sequences of numbers.
-        ndim: The number of dimensions that is allowed.
-
-    Returns:
-        Floating arrays in their own dtype; booleans and integers as float64.
-
-    Raises:
-        MetricInputError: as `as_floats`, and any NaN or infinity.
-    """
+    """As `as_floats`, and any NaN or infinity is refused."""
     array = as_floats(name, value, ndim)
     require_finite(name, array)
     return array
 
 
 def require_finite(name, array):
-    """Raise unless every entry of a floating array is finite.
-
-    Args:
-        name: What the caller calls this argument.
-        array: A floating array.
-
-    Raises:
-        MetricInputError: the number of NaN and infinite entries, and where the first one is.
-    """
+    """Raise unless a floating array is finite, with the number of faults and the first place."""
     xp = array_api_compat.array_namespace(array)
     finite = xp.isfinite(array)
     if bool(xp.all(finite)):
@@ -159,13 +116,7 @@ def require_finite(name, array):
 
 
 def same_library(**arrays):
-    """Return the arrays in one library and on one device, lists having become numpy before.
-
-    Args:
-        **arrays: Name and array of each argument.
-
-    Returns:
-        The namespace, and the list of arrays in the order given.
+    """Return the namespace of some arrays, and the arrays in the order given.
 
     Raises:
         MetricInputError: two different array libraries were mixed.
@@ -181,14 +132,7 @@ def same_library(**arrays):
 
 
 def require_same_shape(**arrays):
-    """Raise unless all arrays have the same shape.
-
-    Args:
-        **arrays: Name and array of each argument.
-
-    Raises:
-        MetricInputError: with the shapes that came.
-    """
+    """Raise, with the shapes that came, unless all arrays have the same shape."""
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
     if len(set(shapes.values())) > 1:
         came = " and ".join(f"`{name}` {shape}" for name, shape in shapes.items())
@@ -196,14 +140,7 @@ def require_same_shape(**arrays):
 
 
 def to_numpy(array):
-    """Return an array of any library and device as a numpy array.
-
-    Args:
-        array: An Array API array.
-
-    Returns:
-        The same values in numpy.
-    """
+    """Return an array of any library and device as a numpy array."""
     if isinstance(array, np.ndarray):
         return array
     if hasattr(array, "detach"):
@@ -212,34 +149,14 @@ def to_numpy(array):
 
 
 def require_choice(name, value, allowed):
-    """Raise unless an option is one of the allowed words.
-
-    Args:
-        name: The option's name.
-        value: What came.
-        allowed: The words, in the order to list them.
-
-    Raises:
-        MetricInputError: with the words that are allowed.
-    """
+    """Raise unless an option is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
         raise MetricInputError(f"`{name}` is {value!r}; it must be one of {words}")
 
 
 def require_positive_int(name, value):
-    """Return a cut-off or count as int, or raise unless it is an integer of at least 1.
-
-    Args:
-        name: The option's name.
-        value: What came.
-
-    Returns:
-        The value as int.
-
-    Raises:
-        MetricInputError: with what came.
-    """
+    """Return a cut-off or count as int, or raise unless it is an integer of at least 1."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or value < 1:
         raise MetricInputError(f"`{name}` is {value!r}; it must be an integer of at least 1")
@@ -250,16 +167,6 @@ def require_seed(name, value):
     """Return a seed as int, or raise unless it is an integer of at least 0.
 
     None is refused too: without a seed two calls would give two results.
-
-    Args:
-        name: The option's name.
-        value: What came.
-
-    Returns:
-        The value as int.
-
-    Raises:
-        MetricInputError: with what came.
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or value < 0:
@@ -276,20 +183,7 @@ def require_tolerance(name, value):
 
 
 def require_between(name, value, low, high):
-    """Return an option as float, or raise unless it lies strictly between two bounds.
-
-    Args:
-        name: The option's name.
-        value: What came.
-        low: The bound it must exceed.
-        high: The bound it must stay under.
-
-    Returns:
-        The value as float.
-
-    Raises:
-        MetricInputError: with what came.
-    """
+    """Return an option as float, or raise unless it lies strictly between two bounds."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not is_number or not math.isfinite(value) or not low < value < high:
         raise MetricInputError(

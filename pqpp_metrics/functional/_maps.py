@@ -122,12 +122,7 @@ class MapPair:
 
 
 def map_inputs(predictions, references, name="references"):
-    """Bring predicted and true maps into one library and the same shape.
-
-    Args:
-        predictions: Predicted maps, shape (..., height, width).
-        references: True maps or fixation counts, same shape.
-        name: What the caller calls the true maps.
+    """Bring predicted and true maps, (..., height, width), into one library and the same shape.
 
     Returns:
         The namespace, both stacks as (maps, height, width), and the shape of what comes before.
@@ -155,14 +150,8 @@ def map_inputs(predictions, references, name="references"):
 def on_each_map(function, predictions, references, counts=False):
     """Apply a function of a `MapPair` to every map, once its values have been checked.
 
-    Args:
-        function: Takes a `MapPair`, returns a float.
-        predictions: Predicted maps, shape (..., height, width).
-        references: True maps, same shape.
-        counts: Whether the references count fixations.
-
     Returns:
-        float64 array, shape (...).
+        float64 array of the shape before height and width.
 
     Raises:
         MetricInputError: as `map_inputs`, and NaN or infinite values, negative references.
@@ -184,16 +173,7 @@ def as_values(xp, values, like, shape):
 
 
 def map_pair(xp, prediction, reference, counts=False):
-    """Check one predicted and true map and cut them into bands.
-
-    Args:
-        xp: The array namespace.
-        prediction: (height, width).
-        reference: Same shape.
-        counts: Whether the reference counts fixations: it may stay bool then.
-
-    Returns:
-        A `MapPair`.
+    """Check one predicted and true map, cut into bands; one that counts fixations may stay bool.
 
     Raises:
         MetricInputError: NaN or infinite values, a negative reference.
@@ -219,16 +199,8 @@ def as_map(xp, values):
 def checked_truth(xp, name, values):
     """A true map as float64, or as it is where it is bool; raise unless finite and not negative.
 
-    Args:
-        xp: The array namespace.
-        name: What the caller calls it.
-        values: (height, width).
-
     Returns:
         The map, and its sum; NaN for the sum of a bool map, which nobody needs.
-
-    Raises:
-        MetricInputError: where the first NaN or infinite value is, or the lowest value.
     """
     if xp.isdtype(values.dtype, "bool"):
         return values, math.nan

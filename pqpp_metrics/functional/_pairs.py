@@ -9,18 +9,7 @@ from pqpp_metrics.functional._inputs import as_finite, require_same_shape, to_nu
 
 
 def paired_values(predictions, references):
-    """Check predicted and true values and return them as numpy float64 arrays.
-
-    Args:
-        predictions: Predicted values, shape (n,).
-        references: True values, shape (n,).
-
-    Returns:
-        Two arrays (n,), n at least 2.
-
-    Raises:
-        MetricInputError: see `pearson_qpp`.
-    """
+    """Check predicted and true values; return them as float64 arrays (n,), n at least 2."""
     x = to_numpy(as_finite("predictions", predictions, ndim=1)).astype(np.float64, copy=False)
     y = to_numpy(as_finite("references", references, ndim=1)).astype(np.float64, copy=False)
     require_same_shape(predictions=x, references=y)

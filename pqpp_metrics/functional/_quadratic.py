@@ -17,15 +17,12 @@ def signs(left, right):
 
 
 def pair_sums(weights, symmetric_block):
-    """For each row w of weights, the sum over all i, j of w[i] w[j] matrix[i, j].
+    """For each row w of weights, the sum over all i, j of w[i] w[j] matrix[i, j], exact.
 
     Args:
         weights: float32 whole numbers, shape (resamples, n).
         symmetric_block: Takes two slices, returns that block of a symmetric matrix of small
             whole numbers, float32.
-
-    Returns:
-        float64 array (resamples,), exact.
     """
     n = weights.shape[1]
     total = np.zeros(len(weights))

@@ -21,18 +21,10 @@ TIES = ("expected", "optimistic", "pessimistic", "order")
 
 
 def ranking_inputs(scores, relevance, tie_tolerance):
-    """Check scores and relevance and bring them into one library.
+    """Check scores and relevance and bring them into one library, as float scores and grades.
 
-    Args:
-        scores: Retrieval scores, (queries, documents), or a sequence of rows of any lengths.
-        relevance: Relevance grades, same shape.
-        tie_tolerance: Share of a query's range of scores within which neighbours are made equal.
-
-    Returns:
-        The namespace, the scores as floats, and the grades in the type they came in.
-
-    Raises:
-        MetricInputError: see `reciprocal_rank`.
+    Both are (queries, documents), or sequences of rows of any lengths. With `tie_tolerance`
+    neighbouring scores within that share of the query's range are made equal.
     """
     scores, relevance = _padded(scores, relevance)
     xp, (scores, relevance) = same_library(
@@ -111,15 +103,9 @@ def _filled_with_zeros(name, rows, width):
 
 
 def unretrieved_grades(xp, unretrieved, relevance):
-    """Check the grades of relevant documents that were not retrieved.
+    """Check the grades of relevant documents that were not retrieved, (queries, any number).
 
-    Args:
-        xp: The array namespace of the relevance.
-        unretrieved: Grades, (queries, any number), or None.
-        relevance: Checked grades of the retrieved documents, (queries, documents).
-
-    Returns:
-        Array (queries, any number) in the library of the relevance; no columns for None.
+    None becomes no columns. `relevance` are the checked grades of the retrieved documents.
 
     Raises:
         MetricInputError: another number of queries, or what `relevance` may not hold.
@@ -145,16 +131,7 @@ def unretrieved_grades(xp, unretrieved, relevance):
 
 
 def require_grades(xp, name, grades):
-    """Raise unless relevance grades are finite and 0 or above.
-
-    Args:
-        xp: The array namespace.
-        name: What the caller calls them.
-        grades: Array of numbers.
-
-    Raises:
-        MetricInputError: where the first NaN or infinite grade is, or the lowest grade.
-    """
+    """Raise unless relevance grades are finite and 0 or above."""
     if xp.isdtype(grades.dtype, "real floating"):
         require_finite(name, grades)
     if not xp.isdtype(grades.dtype, "bool") and (lowest := float(xp.min(grades))) < 0:
@@ -166,13 +143,8 @@ def require_grades(xp, name, grades):
 def by_blocks(function, xp, *arrays):
     """Apply a function to some queries at a time, so that what it works on stays in the cache.
 
-    Args:
-        function: Takes as many arrays (queries, documents), returns an array (queries,).
-        xp: The array namespace; only numpy is cut into blocks.
-        *arrays: Arrays (queries, documents).
-
-    Returns:
-        The values of all queries.
+    It takes as many arrays (queries, documents) and returns an array (queries,). Only numpy arrays
+    are cut into blocks.
     """
     step = max(1, _ENTRIES_AT_ONCE // arrays[0].shape[1])
     if not array_api_compat.is_numpy_namespace(xp) or len(arrays[0]) <= step:
@@ -221,13 +193,10 @@ def expected_reciprocal_rank(xp, ahead, tied, relevant, k):
 
     Args:
         xp: The array namespace.
-        ahead: Documents ranked before the group, (queries,) integers.
+        ahead: Documents ranked before the group, integers (queries,).
         tied: Documents in the group.
         relevant: Relevant documents in the group, at least 1.
         k: Ranks beyond k give 0; None for no cut-off.
-
-    Returns:
-        float64 array (queries,).
     """
     ahead, tied, relevant = as_float(xp, ahead, tied, relevant)
     value = xp.zeros_like(ahead)
@@ -242,34 +211,12 @@ def expected_reciprocal_rank(xp, ahead, tied, relevant, k):
 
 
 def relevant_in_top(xp, scores, relevant, k, ties):
-    """Number of relevant documents among the first k, tied documents by the rule `ties`.
-
-    Args:
-        xp: The array namespace.
-        scores: Finite scores, (queries, documents).
-        relevant: Bool, same shape.
-        k: The cut-off, at most the number of documents: one for all, or an array (queries,).
-        ties: One of `TIES`.
-
-    Returns:
-        float64 array (queries,).
-    """
+    """Number of relevant documents among the first k, which may differ by query, as float64."""
     return _at_threshold(xp, scores, relevant, k, ties, _share_of_tied)
 
 
 def any_relevant_in_top(xp, scores, relevant, k, ties):
-    """Whether a relevant document is among the first k: 1, 0, or under ties its probability.
-
-    Args:
-        xp: The array namespace.
-        scores: Finite scores, (queries, documents).
-        relevant: Bool, same shape.
-        k: The cut-off, at most the number of documents.
-        ties: One of `TIES`.
-
-    Returns:
-        float64 array (queries,).
-    """
+    """Whether a relevant document is among the first k: 1, 0, or under ties its probability."""
     found = _at_threshold(xp, scores, relevant, k, ties, _chance_of_any)
     return xp.clip(found, 0.0, 1.0)
 
@@ -323,16 +270,7 @@ def _extreme(xp, tied, relevant, free, ties):
 
 
 def kth_largest(xp, scores, k):
-    """The k-th largest score of each row.
-
-    Args:
-        xp: The array namespace.
-        scores: (queries, documents).
-        k: From 1 to the number of documents: one for all, or an array (queries,).
-
-    Returns:
-        Array (queries,).
-    """
+    """The k-th largest score of each row; k is one for all, or an array (queries,)."""
     documents = scores.shape[1]
     if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp):
         # A partition finds one order statistic without sorting the row.

@@ -6,15 +6,9 @@ from pqpp_metrics.functional._quadratic import pair_sums, signs
 
 
 def kendall(weights, x, y):
-    """Kendall's tau-b of each resample.
+    """Kendall's tau-b of each resample, float64 (resamples,); NaN where a side is constant.
 
-    Args:
-        weights: How often each query was drawn, float32 (resamples, n).
-        x: Predictions, (n,).
-        y: References, (n,).
-
-    Returns:
-        float64 array (resamples,); NaN where a side is constant.
+    `weights` says how often each query was drawn, float32 (resamples, n).
     """
     concordance = pair_sums(weights, lambda i, j: signs(x[i], x[j]) * signs(y[i], y[j]))
     pairs = _pairs_that_differ(weights, x) * _pairs_that_differ(weights, y)

@@ -4,17 +4,7 @@ import math
 
 
 def auc_of_map(xp, prediction, fixated, convention):
-    """Area under the curve of one map.
-
-    Args:
-        xp: The array namespace.
-        prediction: Predictions, (pixels,).
-        fixated: Which pixels are fixated, bool (pixels,).
-        convention: See `auc_judd`.
-
-    Returns:
-        A float; NaN without fixated or without other pixels.
-    """
+    """Area under the curve of one map, its pixels in a row; NaN without fixated or other pixels."""
     at_fixations = xp.sort(prediction[fixated], stable=False)
     hits, others = at_fixations.shape[0], prediction.shape[0] - at_fixations.shape[0]
     if hits == 0 or others == 0:

@@ -9,17 +9,10 @@ TIE_TOLERANCE = 1e-12
 
 
 def starts_of_ties(ordered, tie_tolerance):
-    """Which of some values in rising order is the first of its group of ties.
+    """Which of some values in rising order, float64 (n,), is the first of its group of ties.
 
     Values are in a group where each step between neighbours is at most `tie_tolerance` of the
     range of all; with 0 only equal values are.
-
-    Args:
-        ordered: float64 array (n,), finite, in rising order.
-        tie_tolerance: A share of the range.
-
-    Returns:
-        bool array (n,).
     """
     # Halves, because the range of two finite numbers may be none.
     limit = 2 * tie_tolerance * (ordered[-1] / 2 - ordered[0] / 2)
@@ -53,18 +46,10 @@ def average_ranks(values, tie_tolerance=0.0):
 
 
 def fisher_interval(value, n, variance, lost, confidence):
-    """Confidence interval of a correlation by Fisher's z-transform.
+    """Interval of a correlation by Fisher's z, whose variance is `variance` / (n - `lost`).
 
-    Args:
-        value: The correlation.
-        n: The number of pairs.
-        variance: Numerator of the variance of z.
-        lost: What is taken from n in its denominator.
-        confidence: Level of the interval.
-
-    Returns:
-        Lower and upper bound; (NaN, NaN) for a NaN value or n <= lost. A value of 1 or -1 has
-        an infinite z, and the interval is that single point.
+    (NaN, NaN) for a NaN value or n <= lost. A value of 1 or -1 has an infinite z, and the interval
+    is that single point.
     """
     from scipy.special import ndtri
 
@@ -78,15 +63,7 @@ def fisher_interval(value, n, variance, lost, confidence):
 
 
 def mean_interval(values, confidence):
-    """Student's t interval of the mean of independent values.
-
-    Args:
-        values: numpy array (n,).
-        confidence: Level of the interval.
-
-    Returns:
-        Lower and upper bound; (NaN, NaN) for fewer than 2 values.
-    """
+    """Student's t interval of the mean of independent values; NaN for fewer than 2."""
     from scipy.special import stdtrit
 
     n = len(values)
@@ -98,12 +75,5 @@ def mean_interval(values, confidence):
 
 
 def normal_two_sided(z):
-    """Two-sided p-value of a standard normal value.
-
-    Args:
-        z: The value.
-
-    Returns:
-        The p-value as float; NaN for NaN.
-    """
+    """Two-sided p-value of a standard normal value; NaN for NaN."""
     return math.erfc(abs(z) / math.sqrt(2))

@@ -14,15 +14,7 @@ _ROWS = 512
 
 
 def prepared(statistic, x):
-    """Predictions on a scale that two predictors share: standard scores, ranks, or as they are.
-
-    Args:
-        statistic: The measure.
-        x: Predictions, not constant, (n,).
-
-    Returns:
-        float64 array (n,).
-    """
+    """Predictions on a scale that two predictors share: standard scores, ranks, or as they are."""
     if statistic == "rmse":
         return x
     if statistic == "pearson":
@@ -34,14 +26,8 @@ def prepared(statistic, x):
 def pearson(swaps, a, b, y):
     """Difference of Pearson's r after each swap.
 
-    Args:
-        swaps: 1 keeps, 0 exchanges, float32 (swaps, n).
-        a: Predictions of the first predictor, (n,).
-        b: Predictions of the second.
-        y: References.
-
-    Returns:
-        float64 array (swaps,).
+    `swaps` is float32 (swaps, n), 1 keeps, 0 exchanges the predictions `a` and `b` of a query; `y`
+    are the references.
     """
     y = y / np.abs(y).max()
     y = (y - y.mean()) / y.std()

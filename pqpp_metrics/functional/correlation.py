@@ -116,9 +116,6 @@ def spearman_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOL
         input has no order: the value, p and interval are NaN. With fewer than 4 pairs the
         interval is NaN.
 
-    Raises:
-        MetricInputError: as `pearson_qpp`.
-
     Example:
         >>> result = spearman_qpp([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])
         >>> round(result["spearman_qpp"], 3), round(result["p_value"], 3), result["n"]
@@ -153,9 +150,6 @@ def kendall_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLE
         dict with "kendall_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
         input has no order: the value, p and interval are NaN. With fewer than 5 pairs the
         interval is NaN.
-
-    Raises:
-        MetricInputError: as `pearson_qpp`.
 
     Example:
         >>> result = kendall_qpp([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])

@@ -42,9 +42,6 @@ def smare(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE)
         "ci_low", "ci_high", "n", and "scores", the scaled error of each query. A constant input
         has no order: all but n is NaN. Ties short of that make errors smaller, not larger.
 
-    Raises:
-        MetricInputError: as `pearson_qpp`.
-
     Example:
         >>> result = smare([1, 2, 3, 4], [1, 2, 4, 3])
         >>> result["smare"], round(result["p_value"], 3)
@@ -112,9 +109,6 @@ def rmse_qpp(predictions, references, confidence=0.95):
     Returns:
         dict with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
         "ci_high", "n".
-
-    Raises:
-        MetricInputError: as `pearson_qpp`.
 
     Example:
         >>> result = rmse_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 5.0])

@@ -1,8 +1,10 @@
 """How well a ranking puts relevant documents first: one value for each query.
 
-Every function takes scores and relevance, arrays (queries, documents) of any Array API library,
-and ranks a query's documents by falling score. Documents with equal scores have no order of
-their own; `ties` says what is done about it:
+Every function takes scores, any finite numbers, and relevance, as arrays (queries, documents) of
+any Array API library, in which the values come back; a query without a relevant document scores 0,
+as in trec_eval. NaN, infinities, negative relevance and shapes that differ are a
+`MetricInputError`. A query's documents are ranked by falling score. Documents with equal scores
+have no order of their own; `ties` says what is done about it:
 
 - "expected" (default): the exact expected value over all orders of the tied documents, which
   does not depend on how the documents happen to be stored (McSherry and Najork, "Computing
@@ -17,7 +19,9 @@ order whose difference is at most this share of the query's range of scores, whi
 noise of sums in different orders.
 
 Queries may have different numbers of documents: give sequences of rows, as judgments come from
-ConQA, and each query is scored on its own documents.
+ConQA, and each query is scored on its own documents. Relevant documents that have no score because
+they were not retrieved are given as `unretrieved`, their relevance in an array (queries, any
+number), 0 where there are fewer; they count as relevant ones that were not found.
 """
 
 from pqpp_metrics.functional._inputs import require_choice, require_positive_int
@@ -42,21 +46,15 @@ def reciprocal_rank(scores, relevance, k=None, ties="expected", tie_tolerance=0.
     PQPP, section 3.2; Voorhees, "The TREC-8 Question Answering Track Report", 1999.
 
     Args:
-        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
-            numbers, negative ones too.
-        relevance: Relevance, same shape; a document is relevant where it is above 0.
+        scores: Shape (queries, documents), higher is ranked first.
+        relevance: Same shape; a document is relevant where it is above 0.
         k: Only the first k ranks count: a first relevant document beyond them gives 0. None
             (default) counts all.
-        ties: How equal scores are ordered, see the module's text.
-        tie_tolerance: Which scores are equal, see the module's text.
+        ties: How equal scores are ordered, see `ranking`.
+        tie_tolerance: Which scores are equal, see `ranking`.
 
     Returns:
-        float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
-        a relevant document.
-
-    Raises:
-        MetricInputError: shapes that differ, no queries or no documents, NaN or infinite
-            values, negative relevance, a `k` that is no positive integer, an unknown `ties`.
+        float64 array (queries,), each in [0, 1].
 
     Example:
         >>> reciprocal_rank([[0.9, 0.8, 0.1], [0.5, 0.5, 0.1]], [[0, 1, 0], [0, 1, 0]]).tolist()
@@ -110,20 +108,15 @@ def precision_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
     PQPP, section 3.2, with k = 10.
 
     Args:
-        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
-            numbers, negative ones too.
-        relevance: Relevance, same shape; a document is relevant where it is above 0.
+        scores: Shape (queries, documents), higher is ranked first.
+        relevance: Same shape; a document is relevant where it is above 0.
         k: The cut-off. With fewer than k documents the divisor stays k, as in trec_eval: places
             that were not filled count as not relevant.
-        ties: How equal scores are ordered, see the module's text.
-        tie_tolerance: Which scores are equal, see the module's text.
+        ties: How equal scores are ordered, see `ranking`.
+        tie_tolerance: Which scores are equal, see `ranking`.
 
     Returns:
-        float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
-        a relevant document.
-
-    Raises:
-        MetricInputError: as `reciprocal_rank`.
+        float64 array (queries,), each in [0, 1].
 
     Example:
         >>> precision_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]], k=2).tolist()
@@ -143,22 +136,15 @@ def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None, tie_
     TREC's recall. What text-to-image papers call Recall@K is `hit_rate_at_k`.
 
     Args:
-        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
-            numbers, negative ones too.
-        relevance: Relevance, same shape; a document is relevant where it is above 0.
+        scores: Shape (queries, documents), higher is ranked first.
+        relevance: Same shape; a document is relevant where it is above 0.
         k: The cut-off.
-        ties: How equal scores are ordered, see the module's text.
-        tie_tolerance: Which scores are equal, see the module's text.
-        unretrieved: Relevance of documents that have no score because they were not retrieved,
-            shape (queries, any number), 0 where there are fewer; they count as relevant ones
-            that were not found. None (default): every relevant document has a score.
+        ties: How equal scores are ordered, see `ranking`.
+        tie_tolerance: Which scores are equal, see `ranking`.
+        unretrieved: Relevance of documents that were not retrieved, see `ranking`.
 
     Returns:
-        float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
-        a relevant document, as in trec_eval.
-
-    Raises:
-        MetricInputError: as `reciprocal_rank`.
+        float64 array (queries,), each in [0, 1].
 
     Example:
         >>> recall_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]], k=2).tolist()
@@ -179,20 +165,15 @@ def hit_rate_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
     ConQA (Rodriguez et al., ECIR 2024), section 5: text-to-image papers call its mean Recall@K.
 
     Args:
-        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
-            numbers, negative ones too.
-        relevance: Relevance, same shape; a document is relevant where it is above 0.
+        scores: Shape (queries, documents), higher is ranked first.
+        relevance: Same shape; a document is relevant where it is above 0.
         k: The cut-off.
-        ties: How equal scores are ordered, see the module's text; "expected" gives the
-            probability of a hit.
-        tie_tolerance: Which scores are equal, see the module's text.
+        ties: How equal scores are ordered, see `ranking`; "expected" gives the probability of a
+            hit.
+        tie_tolerance: Which scores are equal, see `ranking`.
 
     Returns:
-        float64 array (queries,) of the scores' library: 1 for a hit, 0 for none, between them
-        where a tie decides; 0 for a query without a relevant document.
-
-    Raises:
-        MetricInputError: as `reciprocal_rank`.
+        float64 array (queries,): 1 for a hit, 0 for none, between them where a tie decides.
 
     Example:
         >>> hit_rate_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[0, 1, 0], [0, 1, 0]], k=2).tolist()
@@ -213,21 +194,14 @@ def r_precision(scores, relevance, ties="expected", unretrieved=None, tie_tolera
     Evaluation", 2005.
 
     Args:
-        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
-            numbers, negative ones too.
-        relevance: Relevance, same shape; a document is relevant where it is above 0.
-        ties: How equal scores are ordered, see the module's text.
-        tie_tolerance: Which scores are equal, see the module's text.
-        unretrieved: Relevance of documents that have no score because they were not retrieved,
-            shape (queries, any number), 0 where there are fewer; they count as relevant ones
-            that were not found. None (default): every relevant document has a score.
+        scores: Shape (queries, documents), higher is ranked first.
+        relevance: Same shape; a document is relevant where it is above 0.
+        ties: How equal scores are ordered, see `ranking`.
+        tie_tolerance: Which scores are equal, see `ranking`.
+        unretrieved: Relevance of documents that were not retrieved, see `ranking`.
 
     Returns:
-        float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
-        a relevant document.
-
-    Raises:
-        MetricInputError: as `reciprocal_rank`.
+        float64 array (queries,), each in [0, 1].
 
     Example:
         >>> r_precision([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]]).tolist()

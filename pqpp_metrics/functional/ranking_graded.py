@@ -43,23 +43,18 @@ def ndcg(
     ConQA (Rodriguez et al., ECIR 2024), section 5.
 
     Args:
-        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
-            numbers, negative ones too.
-        relevance: Relevance grades, same shape, 0 or above.
+        scores: Shape (queries, documents), higher is ranked first.
+        relevance: Grades, same shape, 0 or above.
         k: Only the first k ranks count, of the ideal ranking too. None (default) counts all.
         gains: A document's gain from its grade: "linear" (default, as in trec_eval) the grade
             itself, "exponential" 2 ** grade - 1 (Burges et al., ICML 2005).
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
-        unretrieved: Relevance of documents that were not retrieved, as for `recall_at_k`; here
-            they belong to the ideal ranking.
+        unretrieved: Relevance of documents that were not retrieved, see `ranking`; here they
+            belong to the ideal ranking.
 
     Returns:
-        float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
-        a relevant document.
-
-    Raises:
-        MetricInputError: as `reciprocal_rank`, and an unknown `gains`.
+        float64 array (queries,), each in [0, 1].
 
     Example:
         >>> ndcg([[0.9, 0.8, 0.7]], [[0, 2, 1]]).round(4).tolist()
@@ -167,21 +162,16 @@ def average_precision(
     expected value under ties is that of McSherry and Najork 2008.
 
     Args:
-        scores: Retrieval scores, shape (queries, documents), higher is ranked first, any finite
-            numbers, negative ones too.
-        relevance: Relevance, same shape; a document is relevant where it is above 0.
+        scores: Shape (queries, documents), higher is ranked first.
+        relevance: Same shape; a document is relevant where it is above 0.
         k: Only the first k ranks count; the divisor stays the number of relevant documents, as
             "map_cut" of trec_eval. None (default) counts all.
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
-        unretrieved: Relevance of documents that were not retrieved, as for `recall_at_k`.
+        unretrieved: Relevance of documents that were not retrieved, see `ranking`.
 
     Returns:
-        float64 array (queries,) of the scores' library, each in [0, 1]; 0 for a query without
-        a relevant document.
-
-    Raises:
-        MetricInputError: as `reciprocal_rank`.
+        float64 array (queries,), each in [0, 1].
 
     Example:
         >>> average_precision([[0.9, 0.8, 0.7]], [[1, 0, 1]]).round(4).tolist()

@@ -46,11 +46,11 @@ def paired_bootstrap(
     predictors are measured on the same resamples.
 
     Args:
-        predictions: Predictions of the first predictor, shape (n,).
-        other_predictions: Predictions of the second, same queries in the same order.
-        references: True performance, shape (n,).
+        predictions: Of the first predictor, shape (n,).
+        other_predictions: Of the second, same queries in the same order.
+        references: True performance, same shape.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
-        resamples: How many resamples to draw.
+        resamples: How many to draw.
         confidence: Level of the percentile interval, between 0 and 1.
         seed: Seed of the generator, an integer of at least 0.
         tie_tolerance: As for `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
@@ -135,9 +135,9 @@ def paired_permutation(
     ("pearson"), or ranks (all but "pearson" and "rmse"); "rmse" compares them as they are.
 
     Args:
-        predictions: Predictions of the first predictor, shape (n,).
-        other_predictions: Predictions of the second, same queries in the same order.
-        references: True performance, shape (n,).
+        predictions: Of the first predictor, shape (n,).
+        other_predictions: Of the second, same queries in the same order.
+        references: True performance, same shape.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         permutations: How many swaps to draw.
         seed: Seed of the generator, an integer of at least 0.

@@ -39,7 +39,7 @@ def nss(predictions, references, convention="pysaliency"):
     Args:
         predictions: Predicted maps, shape (..., height, width), any finite numbers.
         references: Number of fixations on each pixel, same shape; see `fixations.fixation_map`.
-        convention: Whose details are followed, see the module's text. All but "pysaliency" take
+        convention: Whose details are followed, see `saliency`. All but "pysaliency" take
             repeated fixations on a pixel as one.
 
     Returns:
@@ -63,17 +63,14 @@ def cc(predictions, references, convention="pysaliency"):
     Bylinskii et al. 2018, section 4.2.2.
 
     Args:
-        predictions: Predicted maps, shape (..., height, width), any finite numbers.
-        references: True maps, same shape, never negative.
-        convention: Whose details are followed, see the module's text; only "richhf" differs,
+        predictions: Shape (..., height, width), any finite numbers.
+        references: Same shape, never negative.
+        convention: Whose details are followed, see `saliency`; only "richhf" differs,
             by 1e-8 in the divisor.
 
     Returns:
         float64, shape (...), each in [-1, 1]. NaN where the reference is constant (empty ones
         are). A constant prediction gives 0 in "pysaliency" and "richhf", NaN in the others.
-
-    Raises:
-        MetricInputError: as `nss`.
 
     Example:
         >>> float(cc([[0.0, 1.0], [2.0, 3.0]], [[0.0, 2.0], [4.0, 6.0]]).round(6))
@@ -88,10 +85,10 @@ def kld(predictions, references, convention="pysaliency"):
     Bylinskii et al. 2018, section 4.2.3: sum of q log(q / p), p and q the maps scaled to sum 1.
 
     Args:
-        predictions: Predicted maps, shape (..., height, width), never negative ("pysaliency"
-            moves a map with negative values up until its lowest is 0).
-        references: True maps, same shape, never negative.
-        convention: Whose details are followed, see the module's text: "pysaliency" adds 1e-20
+        predictions: Shape (..., height, width), never negative ("pysaliency" moves a map with
+            negative values up until its lowest is 0).
+        references: Same shape, never negative.
+        convention: Whose details are followed, see `saliency`: "pysaliency" adds 1e-20
             to every pixel, the others an epsilon to the divisor and inside the logarithm.
 
     Returns:
@@ -114,10 +111,10 @@ def sim(predictions, references, convention="pysaliency"):
     Bylinskii et al. 2018, section 4.2.1.
 
     Args:
-        predictions: Predicted maps, shape (..., height, width), never negative ("pysaliency"
-            moves a map with negative values up until its lowest is 0).
-        references: True maps, same shape, never negative.
-        convention: Whose details are followed, see the module's text: "matlab" first stretches
+        predictions: Shape (..., height, width), never negative ("pysaliency" moves a map with
+            negative values up until its lowest is 0).
+        references: Same shape, never negative.
+        convention: Whose details are followed, see `saliency`: "matlab" first stretches
             both maps to [0, 1], "richhf" adds 1e-8 to the sums.
 
     Returns:
@@ -147,16 +144,13 @@ def auc_judd(predictions, references, convention="pysaliency"):
     Args:
         predictions: Predicted maps, shape (..., height, width), any finite numbers.
         references: Fixation counts or a true map, same shape; a pixel above 0 is fixated.
-        convention: Whose details are followed, see the module's text. A value outside [0, 1],
+        convention: Whose details are followed, see `saliency`. A value outside [0, 1],
             which the loops of "matlab" and "richhf" can give under many ties, is a bug: the
             value of "pysaliency" is returned then.
 
     Returns:
         float64, shape (...), each in [0, 1], .5 is chance. NaN for a map without fixated or
         without other pixels.
-
-    Raises:
-        MetricInputError: as `nss`.
 
     Example:
         >>> float(auc_judd([[0.1, 0.4], [0.3, 0.9]], [[0, 0], [1, 1]]))
@@ -185,9 +179,6 @@ def heatmap_mse(predictions, references):
 
     Returns:
         float64, shape (...), 0 is best.
-
-    Raises:
-        MetricInputError: as `nss`.
 
     Example:
         >>> float(heatmap_mse([[0.5, 0.0]], [[1.0, 0.0]]))
