@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pqpp_metrics.functional._inputs import require_between, require_positive_int
+from pqpp_metrics.functional._inputs import require_between, require_int
 from pqpp_metrics.functional._kappa import kappa_of
 from pqpp_metrics.functional._votes import as_mask, as_votes, require_images
 
@@ -61,7 +61,7 @@ def votes_that_count(votes, prompts, codes, rules, best):
 
 def best_votes(votes, prompts, codes, quality, best):
     """As `keep_best_annotators`, of checked votes."""
-    best = require_positive_int("best", best)
+    best = require_int("best", best)
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(prompts))
     voted = np.logical_or.reduceat(votes.present[:, order], starts, axis=1)

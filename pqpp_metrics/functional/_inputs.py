@@ -100,6 +100,11 @@ def as_finite(name, value, ndim):
     return array
 
 
+def finite_numpy(name, value, ndim):
+    """As `as_finite`, as a numpy float64 array."""
+    return to_numpy(as_finite(name, value, ndim)).astype(np.float64, copy=False)
+
+
 def require_finite(name, array):
     """Raise unless a floating array is finite, with the number of faults and the first place."""
     xp = array_api_compat.array_namespace(array)
@@ -148,6 +153,13 @@ def to_numpy(array):
     return np.asarray(array_api_compat.to_device(array, "cpu"))
 
 
+def require_values(name, array, allowed, meaning):
+    """Raise, with the first other one, unless a numpy array holds only the allowed values."""
+    known = np.isin(array, allowed)
+    if not known.all():
+        raise MetricInputError(f"`{name}` holds {array[~known][0]:g}; {meaning}")
+
+
 def require_choice(name, value, allowed):
     """Raise unless an option is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
@@ -155,22 +167,11 @@ def require_choice(name, value, allowed):
         raise MetricInputError(f"`{name}` is {value!r}; it must be one of {words}")
 
 
-def require_positive_int(name, value):
-    """Return a cut-off or count as int, or raise unless it is an integer of at least 1."""
+def require_int(name, value, least=1):
+    """Return an option as int, or raise unless it is an integer of at least `least`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    if not whole or value < 1:
-        raise MetricInputError(f"`{name}` is {value!r}; it must be an integer of at least 1")
-    return int(value)
-
-
-def require_seed(name, value):
-    """Return a seed as int, or raise unless it is an integer of at least 0.
-
-    None is refused too: without a seed two calls would give two results.
-    """
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    if not whole or value < 0:
-        raise MetricInputError(f"`{name}` is {value!r}; it must be an integer of at least 0")
+    if not whole or value < least:
+        raise MetricInputError(f"`{name}` is {value!r}; it must be an integer of at least {least}")
     return int(value)
 
 

@@ -5,17 +5,25 @@ import math
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_finite, require_same_shape, to_numpy
+from pqpp_metrics.functional._inputs import finite_numpy, require_same_shape
 
 
 def paired_values(predictions, references):
     """Check predicted and true values; return them as float64 arrays (n,), n at least 2."""
-    x = to_numpy(as_finite("predictions", predictions, ndim=1)).astype(np.float64, copy=False)
-    y = to_numpy(as_finite("references", references, ndim=1)).astype(np.float64, copy=False)
+    x = finite_numpy("predictions", predictions, ndim=1)
+    y = finite_numpy("references", references, ndim=1)
     require_same_shape(predictions=x, references=y)
     if len(x) < 2:
         raise MetricInputError("one pair was given; a correlation needs at least 2")
     return x, y
+
+
+def paired_with_another(predictions, other_predictions, references):
+    """As `paired_values`, with the predictions of a second predictor between the two."""
+    other = finite_numpy("other_predictions", other_predictions, ndim=1)
+    x, y = paired_values(predictions, references)
+    require_same_shape(predictions=x, other_predictions=other)
+    return x, other, y
 
 
 def is_constant(values):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_finite, require_choice, to_numpy
+from pqpp_metrics.functional._inputs import finite_numpy, require_choice
 
 RULES = ("unanimous", "majority", "three_votes", "any")
 
@@ -33,7 +33,7 @@ def conqa_relevance(votes, rule="unanimous"):
         [1, 0, 0]
     """
     require_choice("rule", rule, RULES)
-    counts = to_numpy(as_finite("votes", votes, ndim=2))
+    counts = finite_numpy("votes", votes, ndim=2)
     if counts.shape[1] != 3:
         raise MetricInputError(
             f"`votes` has shape {counts.shape}; give (images, 3): relevant, non-relevant, unsure"

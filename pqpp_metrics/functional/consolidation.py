@@ -7,7 +7,8 @@ from pqpp_metrics.functional._inputs import (
     as_floats,
     as_numbers,
     require_choice,
-    require_positive_int,
+    require_int,
+    require_values,
     to_numpy,
 )
 
@@ -89,11 +90,8 @@ def majority_labels(keyword_labels, ties="aligned"):
     """
     require_choice("ties", ties, _TIES)
     labels = to_numpy(as_numbers("keyword_labels", keyword_labels, ndim=2))
-    known = np.isin(labels, (0, 1))
-    if not known.all():
-        raise MetricInputError(
-            f"`keyword_labels` holds {labels[~known][0]}; a label is 0 (misaligned) or 1 (aligned)"
-        )
+    meaning = "a label is 0 (misaligned) or 1 (aligned)"
+    require_values("keyword_labels", labels, (0, 1), meaning)
     twice = 2 * (labels == 1).sum(axis=0)
     aligned = twice >= len(labels) if ties == "aligned" else twice > len(labels)
     return aligned.astype(np.int64)
@@ -121,8 +119,8 @@ def points_heatmap(points, height, width):
         >>> points_heatmap([[[1, 1]]], height=3, width=3).tolist()
         [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    height = require_positive_int("height", height)
-    width = require_positive_int("width", width)
+    height = require_int("height", height)
+    width = require_int("width", width)
     if len(points) == 0:
         raise MetricInputError("`points` is empty; give a list for each annotator, which may be")
     radius = height * _RADIUS

@@ -9,7 +9,7 @@ import math
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
     require_between,
-    require_positive_int,
+    require_int,
     require_tolerance,
 )
 from pqpp_metrics.functional._pairs import is_constant, paired_values, pearson_correlation
@@ -44,7 +44,7 @@ def student_t_p_value(r, n):
     """
     from scipy.special import betainc
 
-    n = require_positive_int("n", n)
+    n = require_int("n", n)
     if n < 2:
         raise MetricInputError(f"`n` is {n}; a correlation needs at least 2 pairs")
     if math.isnan(r):

@@ -3,7 +3,13 @@
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_finite, as_numbers, require_choice, to_numpy
+from pqpp_metrics.functional._inputs import (
+    as_numbers,
+    finite_numpy,
+    require_choice,
+    require_values,
+    to_numpy,
+)
 
 _LEVELS = 4
 # Weights come from a language model as decimals; their sum is 1 up to what rounding leaves.
@@ -48,7 +54,7 @@ def hwpq(positive, negative, levels, question_weights, level_weights, ties="fals
     """
     require_choice("ties", ties, _TIES)
     yes, no = (_majority(*side, ties) for side in (("positive", positive), ("negative", negative)))
-    levels = to_numpy(as_finite("levels", levels, ndim=1))
+    levels = finite_numpy("levels", levels, ndim=1)
     weights = _weights("question_weights", question_weights)
     level_weights = _weights("level_weights", level_weights)
     lengths = {"positive": len(yes), "negative": len(no), "levels": len(levels)}
@@ -56,9 +62,7 @@ def hwpq(positive, negative, levels, question_weights, level_weights, ties="fals
     if len(set(lengths.values())) > 1:
         came = ", ".join(f"{n} `{name}`" for name, n in lengths.items())
         raise MetricInputError(f"{came} were given; give one of each for every fact")
-    if not np.isin(levels, range(1, _LEVELS + 1)).all():
-        wrong = levels[~np.isin(levels, range(1, _LEVELS + 1))][0]
-        raise MetricInputError(f"`levels` holds {wrong:g}; a level is 1, 2, 3 or 4")
+    require_values("levels", levels, (1, 2, 3, 4), "a level is 1, 2, 3 or 4")
     _check_sums(levels, weights, level_weights)
     confirmed = yes & ~no
     place = levels.astype(np.intp) - 1
@@ -74,15 +78,13 @@ def hwpq(positive, negative, levels, question_weights, level_weights, ties="fals
 def _majority(name, answers, ties):
     """Whether most of the k answers to each question are yes."""
     answers = to_numpy(as_numbers(name, answers, ndim=2))
-    if not np.isin(answers, (0, 1)).all():
-        wrong = answers[~np.isin(answers, (0, 1))][0]
-        raise MetricInputError(f"`{name}` holds {wrong}; an answer is true (1) or false (0)")
+    require_values(name, answers, (0, 1), "an answer is true (1) or false (0)")
     twice = 2 * (answers != 0).sum(axis=1)
     return twice >= answers.shape[1] if ties == "true" else twice > answers.shape[1]
 
 
 def _weights(name, values):
-    weights = to_numpy(as_finite(name, values, ndim=1)).astype(np.float64)
+    weights = finite_numpy(name, values, ndim=1)
     if (weights < 0).any():
         raise MetricInputError(f"`{name}` holds {weights.min():g}; a weight is 0 or above")
     return weights

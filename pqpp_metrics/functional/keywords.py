@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import to_numpy
+from pqpp_metrics.functional._inputs import require_values, to_numpy
 
 # RichHF's tokens: what is left between these characters; of all blanks only the plain space counts.
 TOKEN = re.compile(r'[^,.?!":; ]+')
@@ -130,11 +130,8 @@ def _labels(name, index, values):
         raise MetricInputError(
             f"`{name}` of sample {index} are no labels; give a flat list of 0 and 1, or a text"
         )
-    if not np.isin(array, (0, 1)).all():
-        wrong = array[~np.isin(array, (0, 1))][0]
-        raise MetricInputError(
-            f"`{name}` of sample {index} hold {wrong}; a label is 0 (misaligned) or 1 (aligned)"
-        )
+    meaning = "a label is 0 (misaligned) or 1 (aligned)"
+    require_values(f"{name}[{index}]", array, (0, 1), meaning)
     return array
 
 

@@ -11,6 +11,7 @@ from pqpp_metrics.functional._inputs import (
     as_array,
     as_numbers,
     require_between,
+    require_values,
     to_numpy,
 )
 
@@ -47,9 +48,7 @@ def match_rate(matches, groups=None, group_names=None, confidence=0.95):
     """
     confidence = require_between("confidence", confidence, 0, 1)
     hits = to_numpy(as_numbers("matches", matches, ndim=1))
-    if not np.isin(hits, (0, 1)).all():
-        wrong = hits[~np.isin(hits, (0, 1))][0]
-        raise MetricInputError(f"`matches` holds {wrong}; a match is true (1) or false (0)")
+    require_values("matches", hits, (0, 1), "a match is true (1) or false (0)")
     hits = hits.astype(np.float64)
     result = _rate(hits.sum(), len(hits), confidence)
     result["groups"] = []

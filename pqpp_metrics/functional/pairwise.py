@@ -4,10 +4,10 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
-    as_finite,
+    finite_numpy,
     require_choice,
     require_tolerance,
-    to_numpy,
+    require_values,
 )
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE
 
@@ -43,19 +43,15 @@ def pairwise_accuracy(predictions, references, score_ties="wrong", tie_tolerance
     """
     require_choice("score_ties", score_ties, _SCORE_TIES)
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
-    scores = to_numpy(as_finite("predictions", predictions, ndim=2))
-    preference = to_numpy(as_finite("references", references, ndim=1))
+    scores = finite_numpy("predictions", predictions, ndim=2)
+    preference = finite_numpy("references", references, ndim=1)
     if scores.shape != (len(preference), 2):
         raise MetricInputError(
             f"`predictions` has shape {scores.shape} and `references` {preference.shape}; "
             "give (pairs, 2) scores and one preference for each pair"
         )
-    known = np.isin(preference, (-1, 0, 1))
-    if not known.all():
-        raise MetricInputError(
-            f"`references` holds {preference[~known][0]:g}; a preference is 1 for the first "
-            "image, -1 for the second, 0 for none"
-        )
+    meaning = "a preference is 1 for the first image, -1 for the second, 0 for none"
+    require_values("references", preference, (-1, 0, 1), meaning)
     decided = preference != 0
     limit = 2 * tie_tolerance * (scores.max() / 2 - scores.min() / 2)  # halves cannot overflow
     with np.errstate(over="ignore"):

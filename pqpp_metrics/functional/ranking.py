@@ -24,7 +24,7 @@ they were not retrieved are given as `unretrieved`, their relevance in an array 
 number), 0 where there are fewer; they count as relevant ones that were not found.
 """
 
-from pqpp_metrics.functional._inputs import require_choice, require_positive_int
+from pqpp_metrics.functional._inputs import require_choice, require_int
 from pqpp_metrics.functional._ranked import (
     TIES,
     any_relevant_in_top,
@@ -61,7 +61,7 @@ def reciprocal_rank(scores, relevance, k=None, ties="expected", tie_tolerance=0.
         [0.5, 0.75]
     """
     require_choice("ties", ties, TIES)
-    k = None if k is None else require_positive_int("k", k)
+    k = None if k is None else require_int("k", k)
     xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
     return by_blocks(lambda s, r: _reciprocal_rank(xp, s, r, k, ties), xp, scores, relevance)
 
@@ -122,7 +122,7 @@ def precision_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
         >>> precision_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]], k=2).tolist()
         [0.75, 0.0]
     """
-    k = require_positive_int("k", k)
+    k = require_int("k", k)
 
     def of_block(xp, scores, relevant, unretrieved):
         return relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties) / k
@@ -150,7 +150,7 @@ def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None, tie_
         >>> recall_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]], k=2).tolist()
         [0.75, 0.0]
     """
-    k = require_positive_int("k", k)
+    k = require_int("k", k)
 
     def of_block(xp, scores, relevant, unretrieved):
         found = relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties)
@@ -179,7 +179,7 @@ def hit_rate_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
         >>> hit_rate_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[0, 1, 0], [0, 1, 0]], k=2).tolist()
         [0.5, 1.0]
     """
-    k = require_positive_int("k", k)
+    k = require_int("k", k)
 
     def of_block(xp, scores, relevant, unretrieved):
         return any_relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties)

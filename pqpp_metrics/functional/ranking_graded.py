@@ -13,7 +13,7 @@ from pqpp_metrics.functional._gain_order import (
     packed_grades,
     ranked_groups,
 )
-from pqpp_metrics.functional._inputs import require_choice, require_positive_int
+from pqpp_metrics.functional._inputs import require_choice, require_int
 from pqpp_metrics.functional._ranked import (
     TIES,
     by_blocks,
@@ -62,7 +62,7 @@ def ndcg(
     """
     require_choice("ties", ties, TIES)
     require_choice("gains", gains, _GAINS)
-    k = None if k is None else require_positive_int("k", k)
+    k = None if k is None else require_int("k", k)
     xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
     missing = unretrieved_grades(xp, unretrieved, relevance)
     if gains == "exponential":
@@ -178,7 +178,7 @@ def average_precision(
         [0.8333]
     """
     require_choice("ties", ties, TIES)
-    k = None if k is None else require_positive_int("k", k)
+    k = None if k is None else require_int("k", k)
     xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
     ranks = _ranks(xp, scores, scores.shape[1])
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)

@@ -10,16 +10,12 @@ import numpy as np
 
 from pqpp_metrics.functional import _resampled, _swapped
 from pqpp_metrics.functional._inputs import (
-    as_finite,
     require_between,
     require_choice,
-    require_positive_int,
-    require_same_shape,
-    require_seed,
+    require_int,
     require_tolerance,
-    to_numpy,
 )
-from pqpp_metrics.functional._pairs import paired_values
+from pqpp_metrics.functional._pairs import paired_with_another
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
 from pqpp_metrics.functional.qpp_report import MEASURES, OF_RANKS
 
@@ -75,9 +71,9 @@ def paired_bootstrap(
     require_choice("statistic", statistic, tuple(MEASURES))
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
     x, other, y = _three(predictions, other_predictions, references, tie_tolerance)
-    resamples = require_positive_int("resamples", resamples)
+    resamples = require_int("resamples", resamples)
     confidence = require_between("confidence", confidence, 0, 1)
-    seed = require_seed("seed", seed)
+    seed = require_int("seed", seed, least=0)
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     measure = getattr(_resampled, statistic)
     differences = []
@@ -162,8 +158,8 @@ def paired_permutation(
     require_choice("statistic", statistic, tuple(MEASURES))
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
     x, other, y = _three(predictions, other_predictions, references, tie_tolerance)
-    permutations = require_positive_int("permutations", permutations)
-    seed = require_seed("seed", seed)
+    permutations = require_int("permutations", permutations)
+    seed = require_int("seed", seed, least=0)
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     p = math.nan
     if not math.isnan(value - other_value):
@@ -206,11 +202,8 @@ def _three(predictions, other_predictions, references, tie_tolerance):
     The generator draws places. Only with an order of their own do queries that come shuffled, or
     from several processes, get the same draws.
     """
-    other = as_finite("other_predictions", other_predictions, ndim=1)
-    other = to_numpy(other).astype(np.float64, copy=False)
-    x, y = paired_values(predictions, references)
-    require_same_shape(predictions=x, other_predictions=other)
-    x, other, y = (merge_ties(values, tie_tolerance) for values in (x, other, y))
+    values = paired_with_another(predictions, other_predictions, references)
+    x, other, y = (merge_ties(side, tie_tolerance) for side in values)
     order = np.lexsort((other, x, y))
     return x[order], other[order], y[order]
 

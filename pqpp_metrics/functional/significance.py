@@ -9,15 +9,14 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
-    as_finite,
     as_floats,
+    finite_numpy,
     require_between,
     require_choice,
-    require_same_shape,
     require_tolerance,
     to_numpy,
 )
-from pqpp_metrics.functional._pairs import paired_values, pearson_correlation
+from pqpp_metrics.functional._pairs import paired_with_another, pearson_correlation
 from pqpp_metrics.functional._statistics import (
     TIE_TOLERANCE,
     average_ranks,
@@ -70,10 +69,7 @@ def dependent_correlations(
     require_choice("test", test, ("williams", "steiger"))
     require_choice("correlation", correlation, ("pearson", "spearman"))
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
-    other = as_finite("other_predictions", other_predictions, ndim=1)
-    other = to_numpy(other).astype(np.float64, copy=False)
-    x, y = paired_values(predictions, references)
-    require_same_shape(predictions=x, other_predictions=other)
+    x, other, y = paired_with_another(predictions, other_predictions, references)
     if correlation == "spearman":
         x, other, y = (average_ranks(values, tie_tolerance) for values in (x, other, y))
     first, second = pearson_correlation(x, y), pearson_correlation(other, y)
@@ -147,8 +143,8 @@ def mann_whitney(x, y, alternative="less", tie_tolerance=TIE_TOLERANCE):
     from scipy.stats import mannwhitneyu
 
     require_choice("alternative", alternative, _ALTERNATIVES)
-    x = to_numpy(as_finite("x", x, ndim=1)).astype(np.float64, copy=False)
-    y = to_numpy(as_finite("y", y, ndim=1)).astype(np.float64, copy=False)
+    x = finite_numpy("x", x, ndim=1)
+    y = finite_numpy("y", y, ndim=1)
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
     both = merge_ties(np.concatenate([x, y]), tie_tolerance)
     if both.min() == both.max():

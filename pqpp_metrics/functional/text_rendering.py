@@ -3,7 +3,7 @@
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_finite, to_numpy
+from pqpp_metrics.functional._inputs import finite_numpy
 
 
 def text_rendering(predictions, references, weights=(0.5, 0.5)):
@@ -37,7 +37,7 @@ def text_rendering(predictions, references, weights=(0.5, 0.5)):
             f"{len(predictions)} `predictions` and {len(references)} `references` were given; "
             "give one of each for every image"
         )
-    pair = to_numpy(as_finite("weights", weights, ndim=1))
+    pair = finite_numpy("weights", weights, ndim=1)
     if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
         raise MetricInputError(f"`weights` is {tuple(weights)}; give two, 0 or above, summing to 1")
     pairs = list(zip(predictions, references, strict=True))

@@ -7,7 +7,7 @@ here is the arithmetic that turns their output into a score.
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_finite, require_same_shape, to_numpy
+from pqpp_metrics.functional._inputs import finite_numpy, require_same_shape
 
 
 def light_direction(predictions, references):
@@ -40,7 +40,7 @@ def light_direction(predictions, references):
 
 def _vectors(name, values):
     """Unit vectors in the given directions."""
-    vectors = to_numpy(as_finite(name, values, ndim=2)).astype(np.float64)
+    vectors = finite_numpy(name, values, ndim=2)
     if vectors.shape[1] != 3:
         raise MetricInputError(f"`{name}` has shape {vectors.shape}; a direction has 3 coordinates")
     largest = np.abs(vectors).max(axis=1, keepdims=True)
@@ -75,7 +75,7 @@ def scene_composition(coverage, consistency):
     """
     parts = {}
     for name, values in (("coverage", coverage), ("consistency", consistency)):
-        parts[name] = to_numpy(as_finite(name, values, ndim=1)).astype(np.float64)
+        parts[name] = finite_numpy(name, values, ndim=1)
         _require_range(name, parts[name], -1.0, 1.0)
     require_same_shape(**parts)
     coverage, consistency = (np.maximum(part, 0.0) for part in parts.values())
@@ -120,10 +120,7 @@ def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6):
     if all(len(values) == 0 for values in given.values()):
         nothing = np.empty(0)
         return {"penetration": float("nan"), "chaos": nothing, "weighted": nothing}
-    arrays = {
-        name: to_numpy(as_finite(name, values, ndim=2)).astype(np.float64)
-        for name, values in given.items()
-    }
+    arrays = {name: finite_numpy(name, values, ndim=2) for name, values in given.items()}
     require_same_shape(**arrays)
     inside, outside, confidence = arrays.values()
     if inside.shape[1] != 2:
@@ -153,7 +150,7 @@ def geometric_minimum(scores):
         >>> geometric_minimum([[0.9, 0.8, 0.7, 0.95, 0.6, 1.0]]).tolist()
         [0.6]
     """
-    scores = to_numpy(as_finite("scores", scores, ndim=2)).astype(np.float64)
+    scores = finite_numpy("scores", scores, ndim=2)
     if scores.shape[1] != 6:
         raise MetricInputError(f"`scores` has shape {scores.shape}; give (images, 6) sub-scores")
     _require_range("scores", scores, 0.0, 1.0)
