@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
 from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError, MissingResourceError
+from pqpp_models.errors import CheckpointError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import resolve_targets, target_range
 
@@ -85,9 +86,10 @@ class TorchPredictor(Predictor):
 
         Raises:
             CheckpointError: the weights or the configuration do not fit each other.
-            MissingResourceError: torch or transformers is not installed.
+            MissingExtraError: torch or transformers is not installed.
         """
-        model_class = _import_model(cls)
+        with needing(f"the predictor {cls.name!r}", "models"):
+            model_class = cls.model_class()
         own = _model_config(folder, config, model_class)
         model = _load_model(folder, model_class, own, tensors or _read_unhashed(folder))
         try:
@@ -120,16 +122,9 @@ class TorchPredictor(Predictor):
             CheckpointError: the folder holds other things than a checkpoint.
         """
         config, tensors = self._state()
+        files = {} if self.processor is None else processor_files(self.processor)
         full = {**config, "predictor_type": self.name, "targets": list(self.targets)}
-        return write_checkpoint(folder, full, tensors, self._card(), self._processor_files())
-
-    def _processor_files(self) -> dict[str, bytes]:
-        if self.processor is None:
-            return {}
-        with tempfile.TemporaryDirectory() as beside:
-            self.processor.save_pretrained(beside)
-            found = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
-        return {name: content for name, content in found.items() if name in EXTRA_FILES}
+        return write_checkpoint(folder, full, tensors, self._card(), files)
 
     def _card(self) -> str:
         return fine_tuned_card(self)
@@ -138,6 +133,14 @@ class TorchPredictor(Predictor):
     def device(self) -> torch.device:
         """Where the model is."""
         return self.model.device
+
+
+def processor_files(processor: Any) -> dict[str, bytes]:
+    """Return the files of a tokenizer or processor that a checkpoint may hold."""
+    with tempfile.TemporaryDirectory() as beside:
+        processor.save_pretrained(beside)
+        found = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
+    return {name: content for name, content in found.items() if name in EXTRA_FILES}
 
 
 def fine_tuned_card(predictor: Any) -> str:
@@ -165,15 +168,6 @@ def fine_tuned_card(predictor: Any) -> str:
             for name in names
         },
     )
-
-
-def _import_model(cls: type[TorchPredictor]) -> type[PreTrainedModel]:
-    try:
-        return cls.model_class()
-    except ImportError as error:
-        raise MissingResourceError(
-            f"the predictor {cls.name!r} needs {error.name}; install pqpp[models]"
-        ) from None
 
 
 def _model_config(folder: Path, config: Mapping[str, Any], model_class: Any) -> Any:
@@ -208,16 +202,15 @@ def _load_model(folder: Path, model_class: Any, config: Any, tensors: Mapping[st
     expected = model.state_dict()
     wrong = [name for name in expected if name not in state]
     wrong += [name for name in state if name not in expected]
-    wrong += [
-        name for name in expected if name in state and expected[name].shape != state[name].shape
-    ]
+    wrong += [n for n in expected if n in state and expected[n].shape != state[n].shape]
     if wrong:
-        what = "lacks" if wrong[0] not in state else "has an unexpected"
-        if wrong[0] in state and wrong[0] in expected:
-            what = f"has {tuple(state[wrong[0]].shape)}, not {tuple(expected[wrong[0]].shape)}, as"
+        name = wrong[0]
+        what = f"lacks {name!r}" if name not in state else f"has an unexpected {name!r}"
+        if name in state and name in expected:
+            what = f"has {tuple(state[name].shape)}, not {tuple(expected[name].shape)}, as {name!r}"
+        more = f" and {len(wrong) - 1} more differ" if len(wrong) > 1 else ""
         raise CheckpointError(
-            f"{folder / WEIGHTS} does not fit {CONFIG}: it {what} {wrong[0]!r}"
-            f"{f' and {len(wrong) - 1} more differ' if len(wrong) > 1 else ''}; {_REMEDY}"
+            f"{folder / WEIGHTS} does not fit {CONFIG}: it {what}{more}; {_REMEDY}"
         )
     model.load_state_dict(state)
     return model

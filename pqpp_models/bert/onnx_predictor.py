@@ -10,6 +10,7 @@ Kendall with the true values of 2,000 captions by more than .001.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import logging
 import tempfile
 from collections.abc import Mapping
@@ -19,16 +20,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.extras import needing
 from pqpp_models.bert.predictor import BertPredictor
-from pqpp_models.checkpoint import CONFIG, EXTRA_FILES, Tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError, MissingResourceError, UnknownPredictorError
+from pqpp_models.checkpoint import CONFIG, Tensors, write_checkpoint
+from pqpp_models.errors import CheckpointError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import resolve_targets, unscale_targets
-from pqpp_models.torch_predictor import fine_tuned_card
+from pqpp_models.torch_predictor import fine_tuned_card, processor_files
 
 GRAPH = "model.onnx"
 _INPUTS = ("input_ids", "attention_mask")
-_NEEDED = "onnx, onnxruntime and onnxscript; install pqpp[onnx]"
 _FLOAT = 1  # onnx.TensorProto.FLOAT
 
 
@@ -41,7 +42,7 @@ class OnnxBertPredictor(Predictor):
         graph: the bytes of the ONNX model.
         tokenizer: the tokenizer.
         config: `targets`, `max_length` and what else is to be told.
-        threads: threads a prediction uses; onnxruntime's own choice if left out.
+        threads: how many a prediction uses; onnxruntime's own choice if left out.
         batch_size: prompts that the model sees at once.
     """
 
@@ -71,12 +72,12 @@ class OnnxBertPredictor(Predictor):
         """Convert a text predictor.
 
         Args:
-            predictor: the predictor, which stays as it is.
+            predictor: it stays as it is.
             int8: round the weights to eight bits; if not, they stay float32.
-            threads: threads a prediction uses.
+            threads: how many a prediction uses.
 
         Raises:
-            MissingResourceError: the packages of `pqpp[onnx]` are not installed.
+            MissingExtraError: a package of `pqpp[onnx]` is not installed.
         """
         graph = export_graph(predictor)
         if int8:
@@ -111,12 +112,9 @@ class OnnxBertPredictor(Predictor):
     def save_pretrained(self, folder: Any) -> Path:
         """Write graph, tokenizer and card to a folder; see `Predictor.save_pretrained`."""
         config, tensors = self._state()
-        with tempfile.TemporaryDirectory() as beside:
-            self.tokenizer.save_pretrained(beside)
-            files = {p.name: p.read_bytes() for p in Path(beside).iterdir()}
-        files = {name: content for name, content in files.items() if name in EXTRA_FILES}
+        files = {**processor_files(self.tokenizer), GRAPH: self.graph}
         full = {**config, "predictor_type": self.name}
-        return write_checkpoint(folder, full, tensors, self._card(), {**files, GRAPH: self.graph})
+        return write_checkpoint(folder, full, tensors, self._card(), files)
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -132,7 +130,7 @@ class OnnxBertPredictor(Predictor):
 
         Raises:
             CheckpointError: the graph is missing, damaged or another one.
-            MissingResourceError: onnxruntime is not installed.
+            MissingExtraError: onnxruntime is not installed.
         """
         _import("onnxruntime")
         try:
@@ -224,9 +222,5 @@ def quantize_graph(graph: bytes) -> bytes:
 
 
 def _import(name: str) -> Any:
-    import importlib
-
-    try:
+    with needing("the predictor 'bert_onnx'", "onnx"):
         return importlib.import_module(name)
-    except ImportError:
-        raise MissingResourceError(f"the predictor 'bert_onnx' needs {_NEEDED}") from None

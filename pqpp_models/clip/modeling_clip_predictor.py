@@ -17,7 +17,7 @@ from torch.nn import functional
 from transformers import AutoModel, PreTrainedModel
 
 from pqpp_models.clip.configuration_clip_predictor import ClipPredictorConfig
-from pqpp_models.images.backbone import feature_size, image_features, load_backbone, text_features
+from pqpp_models.images.backbone import embed_pixels, embed_tokens, feature_size, load_backbone
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
 from pqpp_models.pretrained import StrictLoading
 
@@ -97,9 +97,9 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             tokens = {"input_ids": input_ids}
             if attention_mask is not None:
                 tokens["attention_mask"] = attention_mask
-            text_embeds = text_features(self.backbone, **tokens)
+            text_embeds = embed_tokens(self.backbone, **tokens)
         if image_embeds is None:
-            image_embeds = image_features(self.backbone, pixel_values)
+            image_embeds = embed_pixels(self.backbone, pixel_values)
         logits = self.head(torch.cat([text_embeds, image_embeds], dim=-1))
         is_retrieval = self.config.task == "retrieval"
         # Only what is a probability gets a sigmoid: the paper's regression neuron has none.

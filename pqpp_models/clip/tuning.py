@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pqpp_models.errors import MissingResourceError
+from pqpp_files.extras import needing
 
 TUNINGS = ("frozen", "lora", "full")
 
@@ -15,22 +15,18 @@ def prepare(model: Any, tuning: str, rank: int, alpha: int) -> None:
     Args:
         model: A model with `backbone` and `head`.
         tuning: One of `TUNINGS`.
-        rank: Rank of the adapters.
+        rank: That of the adapters.
         alpha: Their scale.
 
     Raises:
-        MissingResourceError: Adapters are wanted and peft is not installed.
+        MissingExtraError: Adapters are wanted and peft is not installed.
     """
     if tuning == "full":
         return
     model.backbone.requires_grad_(False)
     if tuning == "lora":
-        try:
+        with needing("`tuning: lora`", "models"):
             from peft import LoraConfig, get_peft_model
-        except ImportError:
-            raise MissingResourceError(
-                "`tuning: lora` needs peft; install pqpp[models], or choose frozen or full"
-            ) from None
         adapters = LoraConfig(r=rank, lora_alpha=alpha, target_modules=["q_proj", "v_proj"])
         model.backbone = get_peft_model(model.backbone, adapters)
 

@@ -33,12 +33,12 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     return backbone
 
 
-def text_features(backbone: Any, **inputs: torch.Tensor) -> torch.Tensor:
+def embed_tokens(backbone: Any, **inputs: torch.Tensor) -> torch.Tensor:
     """Return the features of tokenized prompts, `(prompts, size)`."""
     return pooled(backbone.get_text_features(**inputs))
 
 
-def image_features(backbone: Any, pixel_values: torch.Tensor) -> torch.Tensor:
+def embed_pixels(backbone: Any, pixel_values: torch.Tensor) -> torch.Tensor:
     """Return the features of prepared images, `(images, size)`."""
     return pooled(backbone.get_image_features(pixel_values=pixel_values))
 

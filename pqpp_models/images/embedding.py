@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from pqpp_files.write_beside import write_whole
-from pqpp_models.images.backbone import image_features, text_features
+from pqpp_models.images.backbone import embed_pixels, embed_tokens
 from pqpp_models.images.pairs import Pairs, open_image
 
 
@@ -48,7 +48,7 @@ def embed_prompts(
     for start in range(0, len(prompts), batch_size):
         tokens = tokens_of(processor, prompts[start : start + batch_size], backbone.config)
         moved = {name: tensor.to(backbone.device) for name, tensor in tokens.items()}
-        parts.append(text_features(backbone, **moved).float().cpu().numpy())
+        parts.append(embed_tokens(backbone, **moved).float().cpu().numpy())
     return np.concatenate(parts)
 
 
@@ -60,7 +60,7 @@ def embed_images(
     parts = []
     for start in range(0, len(images), batch_size):
         pixels = pixels_of(processor, images[start : start + batch_size]).to(backbone.device)
-        parts.append(image_features(backbone, pixels).float().cpu().numpy())
+        parts.append(embed_pixels(backbone, pixels).float().cpu().numpy())
     return np.concatenate(parts)
 
 
