@@ -123,9 +123,12 @@ class TextEnsemblePredictor(CalibratedPredictor):
             "outside.": instructions,
             "calibration.": self.calibration,
         }
+        encoder = json.loads(self.encoder.config.to_json_string(use_diff=False))
+        if Path(encoder.get("_name_or_path", "")).is_dir():  # a configuration tells no local path
+            encoder["_name_or_path"] = Path(encoder["_name_or_path"]).name
         config = {
             "collection": description,
-            "encoder": json.loads(self.encoder.config.to_json_string(use_diff=False)),
+            "encoder": encoder,
             "tuned": json.loads(self.tuned.config.to_json_string()),
         }
         return {**config, **self.details}, {

@@ -1,6 +1,7 @@
 """The text ensemble: its predictions, its folders, and how it takes instructions."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ def test_the_ensemble_comes_back_from_its_folder(ensemble, tmp_path):
     twice = Predictor.from_pretrained(again.save_pretrained(tmp_path / "twice"))
     np.testing.assert_allclose(twice.predict(PROMPTS), again.predict(PROMPTS), atol=1e-6)
     assert "Not measured" in (folder / "README.md").read_text("utf-8")
+    assert str(tmp_path.parent) not in (folder / "config.json").read_text("utf-8")
 
 
 def with_instructions(ensemble):
@@ -90,16 +92,22 @@ def test_no_ensemble_is_shipped():
         Predictor.from_pretrained("text_ensemble")
 
 
-def test_a_checkpoint_with_older_names_loads(ensemble, tmp_path):
-    strict = with_instructions(ensemble)
-    folder = strict.save_pretrained(tmp_path / "old")
-    path = folder / "config.json"
-    config = json.loads(path.read_text("utf-8"))
-    training = config["training"]
-    training["outside"] = {"ajar": training.pop("instruction_model")["floor"]}
-    training["encoder_name"] = training.pop("encoder")
-    path.write_text(json.dumps(config), "utf-8")
-    old = Predictor.from_pretrained(folder)
-    assert old.details["training"]["instruction_model"] == {"floor": 0.0}
-    assert "a gate adds a linear model" in old.card() and "| floor 0 |" in old.card()
-    np.testing.assert_allclose(old.predict(PROMPTS), strict.predict(PROMPTS), atol=5e-3)
+OLDER = Path(__file__).parents[2] / "older_checkpoints" / "text_ensemble"
+PREDICTED = [
+    [1.055631, 1.073263, 1.070247, 0.345563, 0.350224, 0.365342, 0.359721, 0.348582, 0.322073],
+    [0.026508, 0.078734, 0.019432, 0.342226, 0.348659, 0.354213, 0.339130, 0.353827, 0.358369],
+]
+"""What version 0.1.0, which saved that checkpoint, predicts for two prompts."""
+
+
+def test_an_older_checkpoint_predicts_what_it_did(ensemble, tmp_path):
+    predictor = Predictor.from_pretrained(OLDER)
+    prompts = ["a red cat", "two dogs and a bird"]
+    found = predictor.predict(prompts)
+    np.testing.assert_allclose(found, PREDICTED, atol=2e-6)
+    told = predictor.details["training"]["instruction_model"]
+    assert told["floor"] == 0.1 and "outside" not in predictor.details["training"]
+    saved = predictor.save_pretrained(tmp_path / "saved")
+    assert Predictor.from_pretrained(saved).predict(prompts).tolist() == found.tolist()
+    card = (saved / "README.md").read_text("utf-8")
+    assert "a gate adds a linear model" in card and "floor 0.1" in card
