@@ -62,15 +62,9 @@ class Collection:
         tables: WordTables,
         postings: Postings | None = None,
     ) -> Collection:
-        """Make a collection of an encoder's outputs.
+        """Make a collection of an encoder's outputs, by layer of shape ``(captions, size)``.
 
         The mean over the captions is taken off every layer but the last one.
-
-        Args:
-            encoded: by layer, an array of shape ``(captions, size)``.
-            labelled: how many captions, from the first on, will have labels.
-            tables: as in the class.
-            postings: as in the class.
 
         >>> encoded = {6: np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]])}
         >>> collection = Collection.build(encoded, 1, WordTables.build(["a", "b", "c"]))
@@ -121,9 +115,6 @@ class Collection:
             labels: of the labelled captions, shape ``(labelled, targets)``.
             layers: where the nearest labelled captions are looked up.
             own: whether the prompts are captions of the collection.
-
-        Returns:
-            An array of shape ``(prompts, features)``.
         """
         parts = [
             self.density_features(vectors),

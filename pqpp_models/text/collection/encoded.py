@@ -62,14 +62,7 @@ class EncodedCaptions:
         layers: Sequence[int],
         progress: bool = False,
     ) -> Self:
-        """Encode captions; those that say the same words count once.
-
-        Args:
-            captions: the texts.
-            encoder: an encoder of `AutoModel`, in evaluation mode.
-            tokenizer: its tokenizer.
-            layers: numbers of its layers; 0 is what the first one gets.
-            progress: show a progress bar.
+        """Encode captions by an `AutoModel`; those that say the same words count once.
 
         Raises:
             PredictorError: no caption is left, or the encoder has no such layer.

@@ -25,15 +25,10 @@ class DistilSettings:
 
     Attributes:
         piece_size: numbers in the vector of a word piece.
-        filters: of each convolution.
-        hidden_size: units of the hidden layer.
         point_size: numbers in a prompt's point.
-        dropout: of vectors, phrases and the hidden layer.
         true_share: share of a training prompt's own scores in what it is trained to; the rest is
             what the teacher says of it without having seen its scores.
         point_weight: weight of the points' loss, one minus the cosine to the teacher's.
-        epochs: passes over the prompts.
-        batch_size: prompts a step.
         learning_rate: the highest, after warming up over a twentieth of the steps.
         weight_decay: of AdamW, on matrices only.
     """
@@ -123,7 +118,7 @@ def distil(
         goals: what each prompt's scores should be.
         points: where each prompt's point should be, unit vectors.
         pieces: the word pieces' first vectors.
-        settings: how.
+        settings: see there.
         seed: of everything random.
     """
     torch.manual_seed(seed)

@@ -124,7 +124,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             "calibration.": self.calibration,
         }
         encoder = json.loads(self.encoder.config.to_json_string(use_diff=False))
-        if Path(encoder.get("_name_or_path", "")).is_dir():  # a configuration tells no local path
+        if Path(encoder.get("_name_or_path") or "").is_dir():  # a configuration tells no local path
             encoder["_name_or_path"] = Path(encoder["_name_or_path"]).name
         config = {
             "collection": description,
@@ -189,13 +189,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
 
 def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> NDArray[np.float64]:
-    """Return what a fine-tuned encoder says of some prompts, before the sigmoid.
-
-    Args:
-        tuned: a `BertForPerformancePrediction` in evaluation mode.
-        tokenizer: its tokenizer.
-        prompts: the texts.
-    """
+    """Return what a `BertForPerformancePrediction` says of some prompts, before the sigmoid."""
     from pqpp_models.encoder.encoding import score
     from pqpp_models.encoder.tokens import encode
 

@@ -37,14 +37,9 @@ class FitSettings:
         feature_width: what multiplies its squared distance.
         ridge: strength of the regularisation.
         rank_share: share of the Gaussian rank in a target, beside its standardised value.
-        networks: networks, each trained without its own part of the rows.
+        networks: how many, each trained without its own part of the rows.
         hidden_size: units of a network's first hidden layer; the second has half as many.
-        input_dropout: dropout of a network's input.
-        dropout: dropout after its hidden layers.
-        epochs: passes over the rows.
-        batch_size: rows a step.
         learning_rate: the highest, after warming up over a tenth of the steps.
-        weight_decay: of AdamW.
     """
 
     kernel_layers: tuple[int, ...] = (6, 2)
@@ -86,14 +81,14 @@ def fit_collection_model(
     settings: FitSettings,
     seed: int,
 ) -> Fitted:
-    """Fit a model to the labelled captions of a collection.
+    """Fit a model to the training prompts, which are the labelled captions of a collection.
 
     Args:
         collection: captions, the first of which are the training prompts.
         prompts: the training prompts.
         encoded: by layer, the encoder's mean states of the training prompts.
         targets: shape ``(prompts, targets)``.
-        settings: how.
+        settings: see there.
         seed: of the networks and of their parts of the rows.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)

@@ -47,14 +47,14 @@ def fit_instruction_model(
     tables: WordTables,
     settings: InstructionSettings,
 ) -> InstructionModel:
-    """Fit the gate and the regression.
+    """Fit the gate and the regression to captions of a collection and to instructions.
 
     Args:
         captions: captions of the collection.
         instructions: prompts that give instructions.
         rates: for each of these, how often images follow it, from 0 to 1.
         tables: the counts of the collection's words.
-        settings: how.
+        settings: see there.
     """
     features = difficulty_features(instructions, tables)
     shortest = float(features[:, DIFFICULTY_FEATURES.index("log_words")].min())

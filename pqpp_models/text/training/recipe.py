@@ -79,8 +79,10 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
     def describe(self, train: Rows, captions: int) -> dict[str, Any]:
         """Return what a configuration and a card tell of every training."""
+        is_folder = Path(self.dataset).is_dir()
+        dataset = Path(self.dataset).resolve().name if is_folder else self.dataset
         return {
-            "data": f"{self.subset or Path(self.dataset).name}, split {self.train_split}",
+            "data": f"{self.subset or dataset}, split {self.train_split}",
             "training": {
                 "prompts": len(train),
                 "captions": captions,

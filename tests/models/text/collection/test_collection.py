@@ -101,9 +101,3 @@ def test_ridge_leaves_out_what_it_says():
     ridge, _ = fitting.fit_ridge({k: v[kept] for k, v in rows.items()}, shifted, settings)
     predicted = ridge({k: v[[7]] for k, v in rows.items()})[0]
     np.testing.assert_allclose(left_out[7], predicted, atol=0.05)
-
-
-def test_word_tables_hold_no_words():
-    tables = WordTables.build(["a purple zebra"] * 3)
-    assert tables.counts.dtype == np.uint8 and tables.pairs.dtype == np.uint8
-    assert (tables.counts > 0).sum() == 2

@@ -15,13 +15,6 @@ from pqpp_models.targets import target_limits
 from pqpp_models.text.static.network import quantise
 from pqpp_models.text.static.predictor import SHIPPED, StaticPredictor
 from pqpp_models.text.static.word_pieces import WordPieces, split_words
-from pqpp_models.text.words import (
-    DIFFICULTY_FEATURES,
-    WordTables,
-    content_words,
-    difficulty_features,
-    words_of,
-)
 
 PROMPTS = [
     "A man riding a wave on a surfboard.",
@@ -177,33 +170,6 @@ def test_rounded_vectors_are_close():
     back = codes * scales[:, None].astype(np.float32)
     assert codes.dtype == np.int8
     assert np.abs(back - vectors).max() <= np.abs(vectors).max() / 127
-
-
-def test_features_read_what_they_are_called():
-    tables = WordTables.build(["a red cat on a mat", "two cats", "a dog"])
-    prompts = [
-        'A sign that says "no dogs"',
-        "five cats to the left of 12 boxes",
-        "a cat without a hat",
-        "",
-    ]
-    rows = difficulty_features(prompts, tables)
-    found = {name: rows[:, i].tolist() for i, name in enumerate(DIFFICULTY_FEATURES)}
-    assert found["lettering"] == [1, 0, 0, 0]
-    assert found["numbers"] == [0, 2, 0, 0]
-    assert found["negation"] == [1, 0, 1, 0]
-    assert found["places"] == [0, 1, 0, 0]
-    assert np.isfinite(rows).all()
-
-
-def test_an_own_caption_does_not_count():
-    tables = WordTables.build(["a purple zebra", "a red cat"])
-    content = content_words(words_of("a purple zebra"))
-    assert (tables.rarity(content, own=True) > tables.rarity(content)).all()
-    assert tables.unseen(content) == 0
-    assert tables.unseen(["cat", "zebra"]) == 1
-    again = WordTables(tables.counts, tables.pairs, tables.size)
-    assert np.array_equal(again.rarity(["cat"]), tables.rarity(["cat"]))
 
 
 @pytest.mark.realdata

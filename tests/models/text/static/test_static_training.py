@@ -1,23 +1,17 @@
-"""Distillation, calibration and the instruction model on made-up prompts."""
+"""Distillation and the parts of the training script on made-up prompts."""
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from pqpp_models.text.calibration import fit_calibration  # noqa: E402
-from pqpp_models.text.instructions import InstructionModel, begins_lower  # noqa: E402
 from pqpp_models.text.static.distillation import (  # noqa: E402
     DistilSettings,
     StaticModule,
     distil,
     first_points,
 )
-from pqpp_models.text.training.instructions import (  # noqa: E402
-    InstructionSettings,
-    fit_instruction_model,
-)
-from pqpp_models.text.words import WordTables, difficulty_features  # noqa: E402
+from pqpp_models.text.training.instructions import InstructionSettings  # noqa: E402
 
 SMALL = DistilSettings(
     piece_size=8,
@@ -77,38 +71,6 @@ def test_points_keep_similarities():
     wide /= np.linalg.norm(wide, axis=1, keepdims=True)
     points = first_points(wide, 3)
     np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
-
-
-def test_deviations_cover_nine_in_ten():
-    random = np.random.default_rng(0)
-    scores = random.normal(size=(4000, 2))
-    distance = random.uniform(0, 1, 4000).astype(np.float32)
-    true = 0.5 * scores + 1 + random.normal(size=scores.shape) * (0.1 + distance)[:, None]
-    found = fit_calibration(scores, true, distance, np.array([0.5, 0.9]), [True, False])
-    assert found["slope"] == pytest.approx([0.5, 0.5], abs=0.05)
-    assert found["offset"] == pytest.approx([1, 1], abs=0.05)
-    assert (found["spread"][:, 1] > 0.5).all()
-    assert found["spread"][0, 4] > 0 == found["spread"][1, 4]
-
-
-def test_the_gate_stays_closed_for_captions():
-    captions = [f"A man {verb} a wave on a board." for verb in ("riding", "catching")] * 100
-    instructions = [f"{n} cats left of a box" for n in ("two", "three", "four")] * 20
-    tables = WordTables.build(captions)
-    settings = InstructionSettings(closed_share=1.0, ridge=1.0, expected={"unknown_words": -1.0})
-    rates = np.tile([0.9, 0.5, 0.1], 20)
-    model = fit_instruction_model(captions, instructions, rates, tables, settings)
-    inside = difficulty_features(captions, tables, own=True)
-    outside = difficulty_features(instructions, tables)
-    assert model.gate(inside, begins_lower(captions)).max() < 1e-4
-    opened = model.gate(outside, begins_lower(instructions))
-    assert opened.min() > 0.5
-    hbpp = model.hbpp(outside[:3])
-    assert hbpp[0] > hbpp[1] > hbpp[2]
-    harder = difficulty_features(["two zyxq cats left of a box"], tables)
-    assert model.hbpp(harder)[0] < hbpp[0]
-    again = InstructionModel.from_tensors(model.tensors())
-    assert np.array_equal(again.gate(outside, begins_lower(instructions)), opened)
 
 
 def test_the_script_trains_a_predictor(tmp_path):

@@ -1,0 +1,87 @@
+"""The two training scripts from a recipe's file to a saved predictor with its scores."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from models.made_up import made_up
+from support.tiny_models import load_script, save_text_encoder
+
+from pqpp_models import TARGETS, Predictor
+from pqpp_models.errors import PredictorError
+
+FIT = "{kernel_layers: [2, 1], networks: 2, hidden_size: 8, epochs: 1}"
+STATIC = f"""
+teacher: {FIT}
+student: {{piece_size: 8, filters: 8, hidden_size: 8, point_size: 4, epochs: 1}}
+made_up: 0
+"""
+ENSEMBLE = f"""
+fit: {FIT}
+tuned: {{targets: [mean_hbpp], epochs: 1, batch_size: 16, max_length: 48}}
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A tiny encoder, a dataset, captions and GenEval's file; in the current folder."""
+    import pandas as pd
+
+    monkeypatch.chdir(tmp_path)
+    save_text_encoder(tmp_path / "encoder")
+    (tmp_path / "data").mkdir()
+    for seed, split in enumerate(("train", "validation")):
+        prompts, scores = made_up(40, seed=seed)
+        table = pd.DataFrame(scores, columns=list(TARGETS))
+        table.insert(0, "prompt", [f"{prompt} {n} {split}" for n, prompt in enumerate(prompts)])
+        table.loc[3, "mean_rr"] = np.nan  # such a prompt is left out
+        table.to_csv(tmp_path / "data" / f"{split}.csv", index=False)
+    captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(30, seed=5)[0])]
+    (tmp_path / "captions.txt").write_text("\n".join(captions))
+    rows = [("counting", "three cats"), ("colors", "a red dog"), ("position", "a dog left")] * 4
+    lines = [json.dumps({"tag": tag, "prompt": prompt}) for tag, prompt in rows]
+    (tmp_path / "geneval.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def flags(files, recipe):
+    common = "model: encoder\ndataset: data\nlayers: [0, 1, 2]\ncaptions: captions.txt\n"
+    common += "geneval: geneval.jsonl\noutput: made\n"
+    (files / "recipe.yaml").write_text(common + recipe)
+    return ["--config", "recipe.yaml"]
+
+
+@pytest.mark.parametrize(("name", "recipe"), [("static", STATIC), ("text_ensemble", ENSEMBLE)])
+def test_a_recipe_becomes_a_predictor(files, name, recipe):
+    script = load_script(f"train_{name}")
+    script.main(flags(files, recipe))
+    made = Predictor.from_pretrained("made")
+    assert made.name == name and made.details["training"]["prompts"] == 39
+    assert made.details["data"] == "data, split train"
+    scores = made.details["evaluation"]["validation"]
+    assert set(scores) == {*TARGETS, "mean"}
+    card = (files / "made" / "README.md").read_text("utf-8")
+    assert "The validation split of data, to which nothing was fitted" in card
+    assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
+    with pytest.raises(PredictorError, match="holds a finished model; add --overwrite"):
+        script.main(flags(files, recipe))
+
+
+def test_some_targets_only(files):
+    script = load_script("train_text_ensemble")
+    script.main([*flags(files, ENSEMBLE), "--targets", "mean_hbpp,mean_rr", "--overwrite"])
+    made = Predictor.from_pretrained("made")
+    assert made.targets == ("mean_hbpp", "mean_rr")
+    assert made.predict(["a cat"]).shape == (1, 2)
+
+
+def test_cross_validation_saves_nothing(files, capsys):
+    script = load_script("train_text_ensemble")
+    script.main([*flags(files, ENSEMBLE), "--folds", "2"])
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line[0] == "{"]
+    assert len(found) == 2 and set(found[0]) == {*TARGETS, "mean"}
+    assert not (files / "made").exists()
