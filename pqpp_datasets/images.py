@@ -22,7 +22,7 @@ _IDENTITY = ("source", "prompt_id", "image_id")
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
-def image_features() -> dict:
+def features_of_images() -> dict:
     """Return the features of the image columns.
 
     `sdxl_images` and `glide_images` are lists, shorter or empty where files are not there;

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError, DataFileError
-from pqpp_datasets.images import add_images, image_features, image_fingerprint
+from pqpp_datasets.images import add_images, features_of_images, image_fingerprint
 from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 
@@ -92,7 +92,7 @@ def features(options: Mapping[str, object]):
     """Return the `datasets.Features`; `image_dir` among the options adds the image columns."""
     from datasets import Features
 
-    images = image_features() if options.get("image_dir") else {}
+    images = features_of_images() if options.get("image_dir") else {}
     return Features({**Features.from_arrow_schema(SCHEMA), **images})
 
 

@@ -44,7 +44,7 @@ class Annotator:
 
 
 @dataclass(frozen=True)
-class Votes:
+class Judgments:
     """Judgments of generated images.
 
     Attributes:
@@ -66,7 +66,7 @@ class Votes:
 
 
 def judge_annotators(
-    votes: Votes, min_kappa: float = MIN_KAPPA, min_reference_share: float = MIN_REFERENCE_SHARE
+    votes: Judgments, min_kappa: float = MIN_KAPPA, min_reference_share: float = MIN_REFERENCE_SHARE
 ) -> list[Annotator]:
     """Measure every annotator outside the control group, and say who is not admitted and why.
 
@@ -102,7 +102,7 @@ def judge_annotators(
     return found
 
 
-def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
+def _agreement(votes: Judgments) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     """Return how many control images each annotator judged, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
@@ -146,7 +146,7 @@ def _reference_faults(share: float | None, least: float) -> list[str]:
     return [f"called {share:.1%} of the reference images highly relevant, not over {least:.0%}"]
 
 
-def best_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
+def trusted_votes(votes: Judgments, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
     """Return the votes that count: of admitted annotators, of generated images, the best three.
 
     A prompt with more annotators keeps the votes of those with the highest mean kappa, equals in
@@ -171,7 +171,7 @@ def best_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> n
     return matrix
 
 
-def _places(votes: Votes, annotators: list[Annotator]) -> np.ndarray:
+def _places(votes: Judgments, annotators: list[Annotator]) -> np.ndarray:
     """Return the place of each annotator in the order of trust, -1 for those not admitted."""
     admitted = [a for a in annotators if not a.reasons]
     ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))

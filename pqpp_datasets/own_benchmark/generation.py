@@ -6,7 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.own_benchmark.admission import Annotator, Votes, best_votes, judge_annotators
+from pqpp_datasets.own_benchmark.admission import (
+    Annotator,
+    Judgments,
+    judge_annotators,
+    trusted_votes,
+)
 from pqpp_datasets.own_benchmark.judgment_files import (
     Coded,
     pairs_of,
@@ -77,7 +82,7 @@ def score_judgments(path: Path, columns: dict[str, Coded], prompts: Prompts, opt
     model, annotator = columns["model"], columns["annotator"]
     texts = Coded(numbers, [text for _, text in prompts.keys])
     items, first = pairs_of(texts, model, columns["image"])
-    votes = Votes(
+    votes = Judgments(
         item=items,
         prompt=numbers,
         annotator=annotator.codes,
@@ -89,7 +94,7 @@ def score_judgments(path: Path, columns: dict[str, Coded], prompts: Prompts, opt
     refuse_repeats(path, "this judgment", texts, model, columns["image"], annotator)
     _refuse_two_roles(path, votes)
     annotators = judge_annotators(votes, options.min_kappa, options.min_reference_share)
-    matrix = best_votes(votes, annotators, options.best)
+    matrix = trusted_votes(votes, annotators, options.best)
     scores = _scores(matrix, numbers[first], model.codes[first], model.names, prompts, options)
     values, counts = np.unique(matrix[~np.isnan(matrix)], return_counts=True)
     return Generation(
@@ -110,7 +115,7 @@ def _control(path: Path, columns) -> np.ndarray:
     return values_of(path, columns["control"], "control", FLAGS) == 1
 
 
-def _refuse_two_roles(path: Path, votes: Votes) -> None:
+def _refuse_two_roles(path: Path, votes: Judgments) -> None:
     both = np.intersect1d(votes.annotator[votes.control], votes.annotator[~votes.control])
     if len(both):
         row = int(np.argmax((votes.annotator == both[0]) & ~votes.control)) + 1

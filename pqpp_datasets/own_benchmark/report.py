@@ -14,7 +14,7 @@ _RANGES = {"hbpp": (-1.0, 2.0)}
 _LABEL_NAMES = {2: "high relevance", 1: "low relevance", 0: "no relevance", -1: "unrealistic"}
 
 
-def render_report(built: Built, name: str) -> str:
+def quality_report(built: Built, name: str) -> str:
     """Return a self-contained HTML page on how a benchmark came about.
 
     It shows what is odd, the votes that count and their agreement, every annotator with the reason

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pqpp_datasets.export.parquet_folder import export_folder, write_split
 from pqpp_datasets.own_benchmark.build import Built
-from pqpp_datasets.own_benchmark.report import render_report
+from pqpp_datasets.own_benchmark.report import quality_report
 from pqpp_hub.card import render_card
 
 
@@ -28,7 +28,7 @@ def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark"
         for split, table in built.splits.items():
             write_split(beside / "data", split, [table])
         (beside / "README.md").write_text(_card(built, name), "utf-8")
-        (beside / "report.html").write_text(render_report(built, name), "utf-8")
+        (beside / "report.html").write_text(quality_report(built, name), "utf-8")
     return Path(folder)
 
 

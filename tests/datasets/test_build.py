@@ -521,7 +521,7 @@ def test_file_that_comes_while_writing_stays(tmp_path, monkeypatch):
         (folder / "note.txt").write_text("mine")
         return ""
 
-    monkeypatch.setattr("pqpp_datasets.own_benchmark.write.render_report", note)
+    monkeypatch.setattr("pqpp_datasets.own_benchmark.write.quality_report", note)
     with pytest.raises(OptionError, match=r"'note\.txt'"):
         write_benchmark(built, folder)
     assert (folder / "note.txt").read_text() == "mine"
@@ -534,7 +534,7 @@ def test_interrupted_writing_leaves_the_old_folder(tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pqpp_datasets.own_benchmark.write.render_report", stop)
+    monkeypatch.setattr("pqpp_datasets.own_benchmark.write.quality_report", stop)
     with pytest.raises(KeyboardInterrupt):
         write_benchmark(built, folder, "New")
     assert "# Old" in (folder / "README.md").read_text()
