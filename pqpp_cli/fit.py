@@ -8,6 +8,10 @@ from pqpp_cli.options import add_targets, given_once, names_of
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_TOO_GOOD = (
+    "static's network was trained on these prompts with their scores, so the figures are too good; "
+    "see pqpp bench --split validation"
+)
 _EPILOG = """examples:
   pqpp fit ratings.csv --targets mean_rating --output my_predictor
   pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
@@ -73,6 +77,8 @@ def run(options: argparse.Namespace) -> None:
     fitted = fit(prompts, scores, list(columns), data, folds=options.folds, progress=shown)
     folder = fitted.save_pretrained(options.output)
     print(format_figures(fitted))
+    if data.startswith("pqpp") and data.endswith("train"):
+        print(_TOO_GOOD)
     print(f"saved in {folder}; use it by pqpp predict --predictor {folder}")
 
 

@@ -1,5 +1,7 @@
 """`pqpp fit`, called as the command line calls it."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -143,6 +145,21 @@ def test_what_it_cannot_use_ends_in_one_line(arguments, said, capsys):
     assert main(["fit", *arguments, *output]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+@pytest.mark.realdata
+def test_a_fit_to_pqpp_says_that_its_figures_are_too_good(real_data, tmp_path, capsys):
+    from pqpp_metrics.functional import pearson_qpp
+
+    arguments = ["--data-dir", str(real_data / "pqpp" / "v1.0"), "--targets", "mean_hbpp"]
+    found = fitted("pqpp-v1.0", *arguments)
+    said = capsys.readouterr().out
+    assert "5997" in said and "figures are too good" in said
+    text = (real_data / "pqpp" / "v1.0" / "dataset" / "validation.csv").read_text("utf-8")
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    predicted = found.predict([row["best_caption"] for row in rows], "mean_hbpp")[:, 0]
+    true = [float(row["avg_generative_score"]) for row in rows]
+    assert pearson_qpp(predicted, true)["pearson_qpp"] > 0.57
 
 
 def test_a_target_that_is_not_learned_is_told(capsys):
