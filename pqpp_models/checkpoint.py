@@ -45,9 +45,6 @@ Tensors = dict[str, NDArray[Any]]
 def read_config(folder: Path) -> dict[str, Any]:
     """Read a checkpoint's configuration and check that this version understands it.
 
-    Args:
-        folder: a folder with ``config.json``.
-
     Returns:
         The configuration; ``predictor_type`` is a string and ``format_version`` is known.
 
@@ -84,13 +81,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     """Read a checkpoint's weights and check them against the configuration's hash.
 
-    Args:
-        folder: a folder with ``model.safetensors``; without weights if the configuration has no
-            ``weights_sha256``.
-        config: what ``read_config`` returned.
-
     Returns:
-        The arrays by name; empty for a predictor without weights.
+        The arrays by name; empty where the configuration has no ``weights_sha256``.
 
     Raises:
         CheckpointError: the file is missing, damaged, or not the one the configuration was
@@ -126,7 +118,7 @@ def check_tensors(
     Args:
         folder: where they came from, for the message.
         tensors: what ``read_tensors`` returned.
-        expected: data type and shape by name.
+        expected: type and shape by name.
 
     Raises:
         CheckpointError: an array is missing, has another type or shape, or is not finite.

@@ -49,9 +49,7 @@ def loading(what: str, remedy: str, *names: str) -> Iterator[None]:
 def why_not_loaded(error: Exception, *names: str) -> str:
     """Return why something could not be loaded, in words that hold no token.
 
-    Args:
-        error: What was raised.
-        *names: The folders or repositories that were asked for.
+    `names` are the folders or repositories that were asked for.
     """
     away = [name for name in names if not Path(name).expanduser().is_dir()]
     if not away:
@@ -66,10 +64,7 @@ def why_not_loaded(error: Exception, *names: str) -> str:
 
 
 def load_tokenizer(name_or_path: str) -> Any:
-    """Return a pretrained model's tokenizer.
-
-    Args:
-        name_or_path: A folder, or a name on the Hub.
+    """Return a pretrained model's tokenizer, of a folder or of a name on the Hub.
 
     Raises:
         CheckpointError: There is none that can be loaded.
@@ -142,14 +137,8 @@ class StrictLoading:
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
         """Load a model as transformers does, from safetensors only, with nothing missing.
 
-        Args:
-            pretrained_model_name_or_path: As in transformers.
-            *args: As in transformers.
-            **kwargs: As in transformers; `use_safetensors` is always true. Weights of other shapes
-                are let pass with `ignore_mismatched_sizes=True`.
-
-        Returns:
-            The model; with `output_loading_info=True` also what transformers says of the loading.
+        Arguments and result are those of transformers; `use_safetensors` is always true. Weights of
+        other shapes are let pass with `ignore_mismatched_sizes=True`.
 
         Raises:
             CheckpointError: The weights are no safetensors, are not all there or do not fit, or

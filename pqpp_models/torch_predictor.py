@@ -111,15 +111,7 @@ class TorchPredictor(Predictor):
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write model, tokenizer or processor, and model card to a folder.
 
-        Args:
-            folder: a new folder, an empty one, or one with an older checkpoint of the
-                same type, which is replaced whole or not at all.
-
-        Returns:
-            The folder.
-
-        Raises:
-            CheckpointError: the folder holds other things than a checkpoint.
+        See `Predictor.save_pretrained`.
         """
         config, tensors = self._state()
         files = {} if self.processor is None else processor_files(self.processor)

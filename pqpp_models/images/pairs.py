@@ -61,7 +61,7 @@ def read_pairs(rows: Iterable[Mapping[str, Any]], task: str, first_k: int) -> Pa
     (`relevance` for `images`).
 
     Args:
-        rows: The rows.
+        rows: Mappings.
         task: `generation` or `retrieval`.
         first_k: How many retrieved images of a model are taken; all generated ones are.
 
@@ -119,9 +119,9 @@ def performance(
     unnamed model (`images`) counts for every target.
 
     Args:
-        scores: One score a pair: performance or relevance, scaled to 0 .. 1.
-        pairs: The pairs.
-        targets: The targets wanted.
+        scores: One a pair: performance or relevance, scaled to 0 .. 1.
+        pairs: What was scored.
+        targets: Those wanted.
         aggregation: `threshold` or `expected`, for P@10 and RR.
 
     Raises:
@@ -141,11 +141,6 @@ def mean_over_images(
     scores: NDArray[np.float64], pairs: Pairs, targets: Sequence[str]
 ) -> NDArray[np.float64]:
     """Return the mean score over the images that each target is about, in the scores' own units.
-
-    Args:
-        scores: One score a pair.
-        pairs: The pairs.
-        targets: HBPP targets.
 
     Raises:
         PredictorError: A row lacks the images that a target needs.
@@ -208,8 +203,7 @@ def _of_ranking(scores, rows, ranks, n, measure, aggregation) -> NDArray[np.floa
 def open_image(value: Any) -> Any:
     """Return an RGB image from an image, an array, a path, or a mapping with `path` or `bytes`.
 
-    Args:
-        value: Any of these; grey values of 16 bit are scaled to 8.
+    Grey values of 16 bit are scaled to 8.
 
     Raises:
         PredictorError: It is none of these, or cannot be read; a path is named.

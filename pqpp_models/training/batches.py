@@ -11,10 +11,6 @@ from numpy.typing import NDArray
 def in_order(n: int, batch_size: int) -> list[NDArray[np.int64]]:
     """Cut the numbers from 0 to n into batches, in their order.
 
-    Args:
-        n: How many rows there are.
-        batch_size: Rows a batch.
-
     Example:
         >>> [batch.tolist() for batch in in_order(3, 2)]
         [[0, 1], [2]]
@@ -32,9 +28,9 @@ class LengthSortedBatches:
     Args:
         lengths: The length of each row.
         batch_size: Rows a batch.
-        seed: Of the order.
+        seed: That of the order.
         sort: Whether to sort by length; if not, batches are random.
-        pool: Batches that are sorted together.
+        pool: How many batches are sorted together.
 
     Example:
         >>> batches = LengthSortedBatches([5, 1, 4, 2, 3], batch_size=2, seed=0)

@@ -18,15 +18,7 @@ _LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft",
 def describe(
     recipe: PredictorRecipe, train: Rows, validation: Rows, progress: Progress, processes: int
 ) -> dict[str, Any]:
-    """Return what `hub_cards/predictors/_fine_tuned.md` tells of a training.
-
-    Args:
-        recipe: The recipe.
-        train: The rows that were learned from.
-        validation: The rows that early stopping looked at.
-        progress: How it went.
-        processes: How many processes took part.
-    """
+    """Return what `hub_cards/predictors/_fine_tuned.md` tells of a training."""
     data = {
         "version": str(getattr(validation.table.info, "version", "")),
         "train_rows": len(train),

@@ -42,13 +42,11 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
 
     Args:
         recipe: Names the dataset, its configuration, its folder and the targets.
-        split: The split.
-        **options: Further options of `load_dataset`, like `image_dir`.
+        split: Its name.
+        **options: Further ones of `load_dataset`, like `image_dir`.
 
     Raises:
-        RecipeError: The dataset cannot be loaded; a column is missing, a prompt is no text, a
-            value is out of its target's range, or no row has one; or no row is of the recipe's
-            source.
+        RecipeError: The dataset cannot be loaded, or its rows cannot be learned from.
         BenchmarkError: The benchmark's files are missing or damaged.
     """
     import datasets
@@ -79,13 +77,6 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
 @contextlib.contextmanager
 def reading(dataset: str, remedy: str) -> Iterator[None]:
     """Say in one line why the block's dataset cannot be loaded; errors of ours pass as they are.
-
-    Args:
-        dataset: Its name or folder.
-        remedy: What to do.
-
-    Raises:
-        RecipeError: It cannot be loaded.
 
     Example:
         >>> with reading("poems", "check `dataset`"):

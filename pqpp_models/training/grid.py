@@ -25,10 +25,6 @@ def grid_search(
 
     A cell that is finished is not trained again, an interrupted one goes on from its checkpoint.
 
-    Args:
-        recipe: Its `grid_learning_rates` and `grid_weight_decays` are the grid.
-        train_one: Trains a recipe and saves its predictor in `model` in its `output_dir`.
-
     Returns:
         One mapping a cell with the two settings and the validation's metrics, the best first.
     """

@@ -73,12 +73,7 @@ class Task:
 
 
 def make_accelerator(recipe: OptimisationOptions) -> Accelerator:
-    """Return the accelerator that a recipe asks for, with the random numbers seeded.
-
-    Raises:
-        RecipeError: The recipe names an unknown tracker.
-        MissingResourceError: A tracker's package is not installed.
-    """
+    """Return the accelerator that a recipe asks for, with the random numbers seeded."""
     check_trackers(recipe.report_to)
     accelerator = Accelerator(
         mixed_precision=recipe.mixed_precision,
@@ -111,13 +106,7 @@ def is_sharded(accelerator: Accelerator) -> bool:
 def train(task: Task, recipe: OptimisationOptions, accelerator: Accelerator) -> Progress:
     """Train a model and leave the weights of its best epoch in it.
 
-    Args:
-        task: What is to be learned.
-        recipe: How; `recipe.output_dir` gets the checkpoints and the best weights.
-        accelerator: From `make_accelerator`.
-
-    Returns:
-        How the training went; `best` has the validation's metrics.
+    The recipe's `output_dir` gets the checkpoints and the best weights.
 
     Raises:
         HubError: The predictor is to be pushed, and the Hub would refuse it.
@@ -171,7 +160,8 @@ class _Run:
         if self.recipe.resume:
             self.progress = self.checkpoints.load(self.accelerator)
         if self.recipe.report_to:
-            shown = {k: v if isinstance(v, (int, float)) else str(v) for k, v in self._settings()}
+            settings = self.recipe.to_dict().items()
+            shown = {k: v if isinstance(v, (int, float)) else str(v) for k, v in settings}
             self.accelerator.init_trackers("pqpp", config=shown)
         self.bar = tqdm(
             total=self.steps_an_epoch * self.recipe.epochs,
@@ -180,9 +170,6 @@ class _Run:
             desc="training",
             unit="step",
         )
-
-    def _settings(self):
-        return self.recipe.to_dict().items()
 
     def is_stalled(self) -> bool:
         """Tell whether the validation has not got better for too long."""

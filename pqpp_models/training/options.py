@@ -45,7 +45,7 @@ def option(
         choices: The texts that it may be.
         above: A number, or each of a list, must be above this.
         least: It must be this or more.
-        below: It must be below this.
+        below: It must be less.
         decides: Whether the weights depend on it, as they do if nothing is said: then a resumed
             run must agree in it, and the card tells it.
         required: Whether a script cannot do without it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pqpp_files.extras import install_command
 from pqpp_models.errors import MissingResourceError
 from pqpp_models.training.options import RecipeError
 
@@ -12,9 +13,6 @@ _ALL = "all"  # whatever is installed
 
 def check_trackers(names: Sequence[str]) -> None:
     """Check that Accelerate will take every tracker; it leaves out silently what it cannot import.
-
-    Args:
-        names: The recipe's `report_to`.
 
     Raises:
         RecipeError: Accelerate knows no such tracker.
@@ -36,8 +34,8 @@ def check_trackers(names: Sequence[str]) -> None:
         if name not in LOGGER_TYPE_TO_CLASS:
             known = ", ".join([_ALL, *sorted(LOGGER_TYPE_TO_CLASS)])
             raise RecipeError(f"`report_to` names {name!r}; choose among {known}")
-        package = "pqpp[trackers]" if name == "tensorboard" else f"the package of {name}"
+        known = name == "tensorboard"
+        remedy = install_command("trackers") if known else f"install the package of {name}"
         raise MissingResourceError(
-            f"`report_to` names {name!r}, which is not installed; install {package}, or leave it "
-            "out"
+            f"`report_to` names {name!r}, which is not installed; {remedy}, or leave it out"
         )

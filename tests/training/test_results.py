@@ -89,7 +89,7 @@ def test_trackers_that_are_not_there_are_told_before_the_training(script, recipe
 
     monkeypatch.setattr("accelerate.tracking.get_available_trackers", lambda: [LoggerType.WANDB])
     for names, kind, message in (
-        (["wandb", "tensorboard"], MissingResourceError, r"'tensorboard'.* pqpp\[trackers\]"),
+        (["wandb", "tensorboard"], MissingResourceError, r"'tensorboard'.*\[trackers\]"),
         (["all", "trackio"], MissingResourceError, "'trackio'.* the package of trackio"),
         (["nope"], RecipeError, "names 'nope'; choose among all, .*tensorboard"),
     ):

@@ -16,6 +16,7 @@ from pqpp_models.training.script import or_exit
 
 LAUNCHED = ("train_bert", "train_clip", "train_correlation_cnn")
 LAUNCHED += ("train_rahf", "train_rahf_baselines", "finetune_t2i")
+LAUNCHED += ("train_static", "train_text_ensemble")
 
 
 @pytest.mark.parametrize("script", LAUNCHED)
