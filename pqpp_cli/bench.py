@@ -4,26 +4,28 @@ import argparse
 import sys
 
 from pqpp_cli import bench_richhf
-from pqpp_cli.options import add_image_dir, add_output, add_predictors, add_targets, names_of
+from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
+from pqpp_cli.prompt_datasets import add_dataset
 
 FORMATS = ("table", "markdown", "latex", "csv", "json")
 TABLES = (
     *("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics"),
     "generalisation",
 )
+SUBSET = "pqpp-v1.0"
 
 _ONLY = {
-    "pqpp": {
+    "predictors": {
         **dict.fromkeys(("targets", "predictors", "report", "projection", "baseline", "metrics")),
-        **{"config": "pqpp-v1.0", "table": "main", "fitted_to": "mscoco", "image_dir": None},
-        **{"dataset": [], "metric": []},
+        **{"subset": None, "table": "main", "fitted_to": "mscoco", "image_dir": None},
+        **{"scores": [], "metric": []},
     },
     "richhf": {**dict.fromkeys(("models", "clip", "pickapic_dir", "limit")), "batch_size": 16},
 }
-"""Options that one benchmark has and the other has not, with what they are if left out."""
+"""Options that a comparison of predictors has and RichHF's has not, or the other way round."""
 
 _TABLE_OF = {
-    "dataset": "generalisation",
+    "scores": "generalisation",
     "fitted_to": "cross-dataset",
     "metrics": "automatic-metrics",
     "metric": "automatic-metrics",
@@ -33,15 +35,16 @@ _TABLE_OF = {
 _EPILOG = """examples:
   pqpp bench --split validation
   pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
-  pqpp bench --config pqpp --format latex --output table.tex
+  pqpp bench --subset pqpp --format latex --output table.tex
   pqpp bench --report report.html
-  pqpp bench --config pqpp --table by-source
+  pqpp bench --subset pqpp --table by-source
   pqpp bench --table cross-model --predictors static
-  pqpp bench --config pqpp --table cross-dataset --split test
+  pqpp bench --subset pqpp --table cross-dataset --split test
   pqpp bench --table automatic-metrics --metrics hpsv2.csv --metric hpsv2=sdxl_hbpp
   pqpp bench --predictors static,n_words --baseline n_words
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
-  pqpp bench --benchmark richhf --models ./rahf --pickapic-dir pickapic --split test
+  pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
+  pqpp bench --dataset richhf --models ./rahf --pickapic-dir pickapic --split test
 
 tables of the PQPP paper:
   main               3 and 5: each target by its own prediction
@@ -67,29 +70,25 @@ def add_parser(subparsers) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--config",
-        default="pqpp-v1.0",
-        help="configuration of the benchmark (default: %(default)s)",
+    add_dataset(
+        parser,
+        "the benchmark: pqpp, another listed name, OWNER/REPOSITORY or a folder, with the prompts "
+        "in the column prompt; richhf compares models of rich human feedback (default: pqpp)",
+        default="pqpp",
+        older="--benchmark",
+        subset=f"{SUBSET} of pqpp, whose train split the shipped predictor was trained on",
+        split="validation",
     )
-    parser.add_argument("--split", default="validation", help="the split (default: %(default)s)")
-    parser.add_argument(
-        "--data-dir",
-        metavar="DIR",
-        help="read the published files from this folder instead of downloading them; with --table "
-        "generalisation the folder of PQPP v1.1, or one that holds pqpp/v1.1 and gimbrr",
-    )
-    add_image_dir(parser)
     parser.add_argument(
         "--table", choices=TABLES, default="main", help="which table, see below (default: main)"
     )
-    add_targets(parser, "all nine")
+    add_targets(parser, "all that the benchmark has")
     add_predictors(parser, "static, which comes with the package, and linguistic")
     parser.add_argument(
         "--no-published", action="store_true", help="leave the published figures out"
     )
     parser.add_argument(
-        "--dataset",
+        "--scores",
         action="append",
         default=[],
         metavar="FILE:COLUMN",
@@ -105,7 +104,7 @@ def add_parser(subparsers) -> None:
     _add_report(parser)
     add_output(parser, FORMATS, by_name=True)
     bench_richhf.add_options(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, column="prompt")
 
 
 def _add_metrics(parser: argparse.ArgumentParser) -> None:
@@ -144,229 +143,188 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the protocol, print the table, write the report."""
-    _refuse_options_of_the_other(options)
-    if options.benchmark == "richhf":
+    _refuse_unheeded(options)
+    if options.dataset == "richhf":
         return bench_richhf.run(options)
-    from pqpp_cli import automatic_metrics, generalisation
-    from pqpp_cli.output import emit, format_of
+    from pqpp_cli.output import format_of
     from pqpp_models.bench.projection import require_method
-    from pqpp_models.bench.tables import format_results
-    from pqpp_models.targets import resolve_targets
+    from pqpp_models.bench.run import load_predictors
 
     options.format = format_of(options, FORMATS)
     if options.report and options.projection not in (None, "none"):
         require_method(options.projection)  # before the scoring
-    targets = resolve_targets(options.targets)
-    _refuse_options_of_other_tables(options)
     if options.table == "generalisation":
-        generalisation.check_options(options)
-    predictors = load_predictors(names_of(options.predictors), options.split)
+        _check_generalisation(options)
+    else:
+        _check_benchmark(options)
+    predictors, left_out = load_predictors(names_of(options.predictors), options.split)
+    for line in left_out:
+        _note(line)
     if options.table == "generalisation":
-        return generalisation.run(options, predictors)
-    rows = load_rows(options.config, options.split, options.data_dir, options.image_dir)
-    for predictor in predictors.values():
-        predictor.require_columns(rows.column_names, options.config)
-    if options.table == "automatic-metrics":
-        return automatic_metrics.run(options, predictors, rows, targets)
-    bench = compare(
-        predictors,
-        rows,
-        targets,
-        options.config,
-        options.split,
-        options.table,
-        options.fitted_to,
-    )
-    if options.baseline:
-        bench = tested(bench, rows, options.baseline)
-    published = published_beside(bench[0]) if options.table == "main" else []
-    published = [] if options.no_published else published
-    emit(format_results(options.format, bench[0], published), options.output)
-    if options.report:
-        write_report(options.report, bench, rows, published, predictors, options.projection)
+        return _generalisation(options, predictors)
+    _tables(options, predictors)
 
 
-def _refuse_options_of_the_other(options: argparse.Namespace) -> None:
-    """Refuse what only the other benchmark has, rather than leave it unheeded."""
+def _note(line: str) -> None:
+    print(f"pqpp: note: {line}", file=sys.stderr)
+
+
+def _refuse_unheeded(options: argparse.Namespace) -> None:
+    """Refuse what only another benchmark or table has, rather than leave it unheeded."""
     from pqpp_cli.errors import CommandError
 
-    other = "pqpp" if options.benchmark == "richhf" else "richhf"
+    other = "predictors" if options.dataset == "richhf" else "richhf"
     for name, default in _ONLY[other].items():
         if getattr(options, name) != default:
+            remedy = "--dataset richhf" if other == "richhf" else "a benchmark of predictors"
             raise CommandError(
-                f"--{name.replace('_', '-')}: --benchmark {options.benchmark} has none; leave it "
-                f"out, or take --benchmark {other}"
+                f"--{name.replace('_', '-')}: --dataset {options.dataset} has none; leave it out, "
+                f"or take {remedy}"
             )
-
-
-def _refuse_options_of_other_tables(options: argparse.Namespace) -> None:
-    from pqpp_cli.errors import CommandError
-
     for name, table in _TABLE_OF.items():
-        if getattr(options, name) != _ONLY["pqpp"][name] and options.table != table:
+        if getattr(options, name) != _ONLY["predictors"][name] and options.table != table:
             raise CommandError(
                 f"--{name.replace('_', '-')}: only --table {table} has it; leave it out, or take "
                 "that table"
             )
 
 
-def load_rows(config: str, split: str, data_dir: str | None, image_dir: str | None = None):
-    """Return one split of a configuration as a dataset, or raise an error that a user can read."""
-    import datasets
+def _tables(options: argparse.Namespace, predictors: dict) -> None:
+    from pqpp_cli.output import emit
+    from pqpp_cli.prompt_datasets import load_rows
+    from pqpp_models.bench.automatic_metrics import NOTE
+    from pqpp_models.bench.report import render_report
+    from pqpp_models.bench.run import run_table
+    from pqpp_models.bench.split import Split
+    from pqpp_models.bench.tables import format_results
 
-    import pqpp_datasets  # noqa: F401 (registers, also where the start-up files are switched off)
+    by_itself = options.dataset == "pqpp" and options.subset is None
+    options.subset = SUBSET if by_itself else options.subset
+    split = Split.of(load_rows(options), options.dataset)
+    for predictor in predictors.values():
+        predictor.require_columns(split.rows.column_names, split.config)
+    predicted = [target for one in predictors.values() for target in one.targets]
+    targets = split.targets(options.targets, predicted)
+    if by_itself:
+        _note(f"on {SUBSET}, since the shipped predictor was trained on it; --subset pqpp is v1.1")
+    progress = sys.stderr.isatty()
+    if options.table == "automatic-metrics":
+        found = _automatic_metrics(options, split, predictors, targets, progress)
+    else:
+        fitted_to = options.fitted_to
+        found = run_table(split, predictors, targets, options.table, fitted_to, progress)
+        if options.baseline:
+            found = found.tested(options.baseline, progress)
+    beside = options.table == "main" and not options.no_published
+    published = found.published() if beside else []
+    text = format_results(options.format, found.results, published)
+    if options.table == "automatic-metrics" and options.format in ("table", "markdown"):
+        text += f"\n\n{NOTE}"
+    emit(text, options.output)
+    if options.report:
+        spaces, reason = found.spaces(options.projection)
+        if reason:
+            _note(f"without pictures of spaces: {reason}")
+        emit(render_report(found, published, spaces), options.report)
+
+
+def _automatic_metrics(options, split, predictors, targets, progress: bool):
+    from pqpp_cli.errors import CommandError
+    from pqpp_models.bench.automatic_metrics import run_automatic_metrics
+
+    if options.metrics is None:
+        raise CommandError(
+            "--table automatic-metrics needs --metrics FILE: prompt_id or prompt, and a column a "
+            "metric, like sdxl_hpsv2"
+        )
+    named = {}
+    for text in options.metric:
+        column, sign, target = text.partition("=")
+        if not sign:
+            raise CommandError(f"--metric {text}: COLUMN=TARGET is needed, like hpsv2=sdxl_hbpp")
+        named[column.strip()] = target.strip()
+    return run_automatic_metrics(
+        split, predictors, targets, options.metrics, named, options.baseline, progress
+    )
+
+
+def _check_benchmark(options: argparse.Namespace) -> None:
+    """Refuse a benchmark of ours that has no scores of prompts, before it is downloaded."""
     from pqpp_cli.errors import CommandError
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_models import TARGETS
 
-    usable = [b.name for b in BENCHMARKS.values() if set(TARGETS) <= set(b.features({}))]
-    if config not in usable:
-        what = "has no targets" if config in BENCHMARKS else "there is no such configuration"
-        raise CommandError(f"--config {config}: {what}; use one of {', '.join(usable)}")
-    if split not in BENCHMARKS[config].splits:
-        raise CommandError(
-            f"--split {split}: {config} has {', '.join(BENCHMARKS[config].splits)}; use one of them"
-        )
-    if not sys.stderr.isatty():
-        datasets.disable_progress_bars()
-    images = {} if image_dir is None else {"image_dir": image_dir}
-    return datasets.load_dataset("pqpp", config, data_dir=data_dir, split=split, **images)
+    def is_usable(name: str) -> bool:
+        columns = BENCHMARKS[name].features({})
+        scores = [kind for kind in columns.values() if "float" in getattr(kind, "dtype", "")]
+        return "prompt" in columns and bool(scores)
+
+    name = options.subset or options.dataset
+    if name in BENCHMARKS and not is_usable(name):
+        usable = ", ".join(filter(is_usable, BENCHMARKS))
+        raise CommandError(f"--subset {name}: it has no targets; use one of {usable}")
 
 
-def load_predictors(names: list[str] | None, split: str) -> dict[str, object]:
-    """Load the predictors that were named, or the default ones that can run here."""
+def _check_generalisation(options: argparse.Namespace) -> None:
+    """Refuse what the table of generalisation does not have, before anything is loaded."""
+    from pathlib import Path
+
     from pqpp_cli.errors import CommandError
-    from pqpp_models import (
-        DEFAULT_PREDICTOR,
-        MissingResourceError,
-        Predictor,
-        expand_predictors,
-    )
+    from pqpp_datasets.benchmarks import BENCHMARKS
 
-    loaded: dict[str, Predictor] = {}
-    left_out: dict[str, list[str]] = {}
-    for name in expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"]):
-        try:
-            predictor = Predictor.from_pretrained(name)
-            if predictor.inputs == "text":
-                predictor.predict(["a red cat"])  # resources are looked up at first use
-        except MissingResourceError as error:
-            if names:
-                raise
-            left_out.setdefault(str(error), []).append(name)
-            continue
-        if predictor.supervised and split == "train":
-            if names:
-                raise CommandError(
-                    f"{name} was fitted to a train split, its figures there would say nothing; "
-                    "use --split validation or test"
-                )
-            print(f"pqpp: note: without {name}: it was fitted to train", file=sys.stderr)
-            continue
-        loaded[name] = predictor
-    for reason, without in left_out.items():
-        print(f"pqpp: note: without {', '.join(without)}: {reason}", file=sys.stderr)
-    if not loaded:
-        raise CommandError("none of the default predictors can run here; name one by --predictors")
-    return loaded
+    for name in ("report", "baseline", "image_dir"):
+        if getattr(options, name):
+            raise CommandError(
+                f"--{name.replace('_', '-')}: --table generalisation has none; leave it out, or "
+                "take another table"
+            )
+    if ":" in options.dataset:
+        raise CommandError(f"--dataset {options.dataset}: write --scores {options.dataset}")
+    if options.dataset != "pqpp" or options.subset not in (None, "pqpp"):
+        raise CommandError(
+            f"--dataset {options.dataset} --subset {options.subset}: --table generalisation reads "
+            "pqpp; leave it out, or name a set of your own by --scores FILE:COLUMN"
+        )
+    splits = BENCHMARKS["pqpp"].splits
+    if options.split not in splits:
+        raise CommandError(
+            f"--split {options.split}: pqpp has {', '.join(splits)}; use one of them"
+        )
+    if options.data_dir and not Path(options.data_dir).expanduser().is_dir():
+        raise CommandError(
+            f"--data-dir {options.data_dir}: no such folder; give that of PQPP v1.1, or one that "
+            "holds pqpp/v1.1 and gimbrr"
+        )
 
 
-def compare(
-    predictors,
-    rows,
-    targets,
-    config: str,
-    split: str,
-    table: str = "main",
-    fitted_to: str = "mscoco",
-):
-    """Return the results, the predictions and the true values of one run of the protocol."""
-    from pqpp_models.bench.experiments import experiment_cells
-    from pqpp_models.bench.protocol import evaluate_predictions, predict_all
-
-    sources = rows["source"][:]
-    cells = experiment_cells(table, targets, list(dict.fromkeys(sources)), fitted_to)
-    predicted = list(dict.fromkeys(cell.predicted for cell in cells))
-    references = {cell.reference: rows[cell.reference][:] for cell in cells}
-    predictions = predict_all(predictors, rows, predicted, progress=sys.stderr.isatty())
-    generated = set(sources) == {"generated"}
-    results = evaluate_predictions(
-        predictions, references, config, split, generated, cells, sources
-    )
-    if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
-        results = [result for result in results if result.n]
-    return results, predictions, references
-
-
-def tested(bench, rows, baseline: str):
-    """Return the bench with every result tested against the baseline's."""
-    from pqpp_models.bench.comparison import compare_with_baseline
-
-    results, predictions, references = bench
-    results = compare_with_baseline(
-        results,
-        predictions,
-        references,
-        baseline,
-        rows["source"][:],
-        progress=sys.stderr.isatty(),
-    )
-    return results, predictions, references
-
-
-def published_beside(results) -> list:
-    """Return the published figures of the targets that are in the results."""
-    from pqpp_models.bench.published import published_results
-
-    targets = {result.target for result in results}
-    return [result for result in published_results() if result.target in targets]
-
-
-def write_report(
-    path: str, bench, rows, published, predictors=None, projection: str | None = "none"
-) -> None:
-    """Write the HTML report beside and rename it.
-
-    Args:
-        path: The file.
-        bench: What `compare` returned.
-        rows: The rows of the split.
-        published: The published figures to print beside.
-        predictors: Name to predictor, for the pictures of their spaces.
-        projection: `tsne`, `umap` or `none`; None for the first one where it can be had.
-    """
+def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
+    from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit
-    from pqpp_models.bench.report import render_report
+    from pqpp_cli.prompt_datasets import quiet
+    from pqpp_models.bench.generalisation import (
+        evaluate_generalisation,
+        format_generalisation,
+        load_sets,
+        read_set,
+    )
+    from pqpp_models.targets import resolve_targets
 
-    results, predictions, references = bench
-    first = results[0]
-    title = f"Prompt and query performance prediction: {first.config}, {first.split} split"
-    about = {"sources": rows["source"][:], "prompts": rows["prompt"][:]}
-    spaces = projected_spaces(predictors or {}, about["prompts"], projection)
-    emit(render_report(results, predictions, references, published, title, spaces, **about), path)
-
-
-def projected_spaces(predictors, prompts, projection: str | None) -> dict:
-    """Bring each predictor's space into two dimensions, a point a prompt.
-
-    Args:
-        predictors: Name to predictor; those without a space are passed over.
-        prompts: The prompts.
-        projection: As in `write_report`.
-
-    Returns:
-        Predictor to `Projection`.
-    """
-    from pqpp_models import MissingResourceError
-    from pqpp_models.bench.projection import project
-
-    spaced = {name: one for name, one in predictors.items() if one.has_space}
-    if projection == "none" or len(prompts) < 5:
-        return {}
-    try:
-        return {name: project(one.embed(prompts), projection) for name, one in spaced.items()}
-    except MissingResourceError as error:
-        if projection is not None:
-            raise
-        print(f"pqpp: note: without pictures of spaces: {error}", file=sys.stderr)
-        return {}
+    targets = resolve_targets(options.targets or "mean_hbpp")
+    if len(targets) != 1:
+        raise CommandError(f"--targets: {len(targets)} came, this table asks for one of them")
+    for name, predictor in predictors.items():
+        if predictor.inputs != "text":
+            raise CommandError(
+                f"{name} needs {predictor.inputs}, these sets have prompts only; leave it out"
+            )
+    own = [read_set(text) for text in options.scores]
+    quiet()
+    sets, left_out = load_sets(options.data_dir, options.split, targets[0])
+    for line in left_out:
+        _note(line)
+    if not sets + own:
+        raise CommandError(
+            "no set of prompts could be read, see the notes; name a folder by --data-dir, or a "
+            "file by --scores FILE:COLUMN"
+        )
+    results = evaluate_generalisation(predictors, [*sets, *own], targets[0])
+    emit(format_generalisation(options.format, results), options.output)

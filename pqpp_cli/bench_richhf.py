@@ -1,19 +1,12 @@
-"""`pqpp bench --benchmark richhf`: models of rich feedback as the paper's four tables."""
+"""`pqpp bench --dataset richhf`: models of rich feedback as the paper's four tables."""
 
 import argparse
 import sys
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--benchmark` and the options that only this one has; the others are `pqpp bench`'s."""
-    parser.add_argument(
-        "--benchmark",
-        choices=("pqpp", "richhf"),
-        default="pqpp",
-        help="pqpp: predictors of performance; richhf: models of rich human feedback, as the "
-        "RichHF paper's four tables (default: %(default)s)",
-    )
-    group = parser.add_argument_group("with --benchmark richhf")
+    """Add the options that only this benchmark has; the others are `pqpp bench`'s."""
+    group = parser.add_argument_group("with --dataset richhf")
     group.add_argument(
         "--models",
         metavar="NAME_OR_PATH[,...]",

@@ -77,12 +77,12 @@ def _print_predictions(predictor, targets) -> None:
 def _fitted_on_sample(folder: Path):
     import numpy as np
 
-    from pqpp_cli.bench import load_rows
     from pqpp_cli.fit import format_figures
+    from pqpp_datasets.load import load_benchmark
     from pqpp_models import TARGETS, Predictor
     from pqpp_models.text.ridge.fitting import fit
 
-    train = load_rows("sample", "train", None)
+    train = load_benchmark("sample", split="train")
     scores = np.column_stack([train[target][:] for target in TARGETS])
     fitted = fit(train["prompt"][:], scores, TARGETS, "sample, train")
     fitted.save_pretrained(folder)
@@ -91,16 +91,19 @@ def _fitted_on_sample(folder: Path):
 
 
 def _bench_on_sample(fitted, report: Path) -> Path:
-    from pqpp_cli.bench import compare, load_rows, published_beside, write_report
+    from pqpp_cli.output import emit
+    from pqpp_datasets.load import load_benchmark
     from pqpp_models import TARGETS
+    from pqpp_models.bench.report import render_report
+    from pqpp_models.bench.run import run_table
+    from pqpp_models.bench.split import Split
     from pqpp_models.bench.tables import format_results
 
-    rows = load_rows("sample", "test", None)
+    split = Split.of(load_benchmark("sample", split="test"))
     predictors = {"ridge (fitted on sample train)": fitted, **_linguistic()}
-    bench = compare(predictors, rows, TARGETS, "sample", "test")
-    published = published_beside(bench[0])
-    print(format_results("table", bench[0], published))
-    write_report(str(report), bench, rows, published)
+    found = run_table(split, predictors, TARGETS)
+    print(format_results("table", found.results, found.published()))
+    emit(render_report(found, found.published()), str(report))
     return report
 
 

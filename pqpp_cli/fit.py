@@ -15,7 +15,7 @@ _TOO_GOOD = (
 _EPILOG = """examples:
   pqpp fit ratings.csv --targets mean_rating --output my_predictor
   pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
-  pqpp fit pqpp --config pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
+  pqpp fit pqpp --subset pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
   pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
 
 The predictor is a linear head on the network of `static`; it is fitted in closed form, on one core,
@@ -107,11 +107,15 @@ def _read(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]
     if Path(options.dataset).suffix.lower() in _TABLES and not Path(options.dataset).is_dir():
         return _read_table(options)
     from pqpp_cli.prompt_datasets import load_rows
+    from pqpp_datasets.benchmarks import BENCHMARKS
 
-    rows = load_rows(_listed(options))
+    benchmark = BENCHMARKS.get(options.subset or options.dataset)
+    if benchmark and options.split is None and "train" in benchmark.splits:
+        options.split = "train"
+    rows = load_rows(options)
     targets = _targets(options, rows.column_names)
     columns = {name: _numbers(options.dataset, name, rows[name]) for name in targets}
-    parts = (options.dataset, options.config, options.split)
+    parts = (options.dataset, options.subset, options.split)
     return list(rows["prompt"]), columns, ", ".join(filter(None, parts))
 
 
@@ -129,21 +133,6 @@ def _read_table(options: argparse.Namespace) -> tuple[list[str], dict[str, list[
     prompts = table.texts(options.column)
     targets = _targets(options, [name for name in table.columns if name != options.column])
     return prompts, {name: table.numbers(name) for name in targets}, Path(options.dataset).name
-
-
-def _listed(options: argparse.Namespace) -> argparse.Namespace:
-    """Return the options of a dataset, where a name of ours stands for a configuration of pqpp."""
-    from pqpp_datasets.benchmarks import BENCHMARKS
-
-    found = argparse.Namespace(**vars(options))
-    if options.dataset in BENCHMARKS and not Path(options.dataset).is_dir():
-        if options.config is None:
-            found.config = options.dataset
-        found.dataset = "pqpp"
-        splits = BENCHMARKS[found.config].splits if found.config in BENCHMARKS else ()
-        if options.split is None and "train" in splits:
-            found.split = options.split = "train"
-    return found
 
 
 def _targets(options: argparse.Namespace, columns: list[str]) -> list[str]:

@@ -3,32 +3,58 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.options import add_image_dir
+from pqpp_cli.options import add_image_dir, add_retired
 
-OPTIONS = ("config", "split", "data_dir", "image_dir")
+OPTIONS = ("subset", "split", "data_dir", "image_dir")
 
 
-def add_dataset(parser: argparse.ArgumentParser) -> None:
-    """Add `--dataset` and the options that say which part of it."""
+def add_dataset(
+    parser: argparse.ArgumentParser,
+    what: str = "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a "
+    "folder of data files or of save_to_disk",
+    default: str | None = None,
+    older: str | None = None,
+    subset: str = "the one that it names",
+    split: str | None = None,
+) -> None:
+    """Add `--dataset` and the options that say which part of it.
+
+    Args:
+        parser: The parser.
+        what: The help of `--dataset`.
+        default: What it is if left out.
+        older: An older name of it.
+        subset: The default of `--subset`, in words.
+        split: What `--split` is if left out.
+    """
+    names = ["--dataset", older] if older else ["--dataset"]
+    parser.add_argument(*names, metavar="NAME_OR_FOLDER", default=default, help=what)
+    parser.add_argument("--subset", help=f"its configuration (default: {subset})")
+    add_retired(parser, "--config", "--subset, and --dataset for the data")
     parser.add_argument(
-        "--dataset",
-        metavar="NAME_OR_FOLDER",
-        help="read the prompts of a dataset: pqpp, OWNER/REPOSITORY, or a folder of data files or "
-        "of save_to_disk",
+        "--split", default=split, help=f"its split (default: {split or 'the only one'})"
     )
     parser.add_argument(
-        "--config", help="configuration of the dataset (default: the one that it names)"
-    )
-    parser.add_argument("--split", help="its split (default: the only one)")
-    parser.add_argument(
-        "--data-dir", metavar="DIR", help="read pqpp's published files from this folder"
+        "--data-dir",
+        metavar="DIR",
+        help="read the published files from this folder, or from a root that holds pqpp/v1.1 and "
+        "so on, instead of downloading them",
     )
     add_image_dir(parser)
 
 
-def load_rows(options: argparse.Namespace):
+def quiet() -> None:
+    """Keep the progress bars of `datasets` off what is no terminal."""
+    import datasets
+
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
+
+
+def load_rows(options: argparse.Namespace) -> Any:
     """Return the rows that the options name, with the prompts in the column `prompt`.
 
     Args:
@@ -38,17 +64,14 @@ def load_rows(options: argparse.Namespace):
         CommandError: There is no such dataset, configuration, split or column, or a prompt is no
             text.
     """
-    import datasets
     from datasets.exceptions import DatasetGenerationError
 
-    import pqpp_datasets  # noqa: F401 (registers, also where the start-up files are switched off)
     from pqpp_files.errors import PqppError
     from pqpp_hub.reasons import reason_behind
 
-    if not sys.stderr.isatty():
-        datasets.disable_progress_bars()
+    quiet()
     try:
-        rows = _split_of(_loaded(options), options)
+        rows = _loaded(options)
     except Exception as error:
         if isinstance(error, PqppError):
             raise
@@ -63,51 +86,70 @@ def load_rows(options: argparse.Namespace):
     return _with_prompts(rows, options)
 
 
-def _loaded(options: argparse.Namespace):
+def _loaded(options: argparse.Namespace) -> Any:
     import datasets
 
-    if (Path(options.dataset) / "dataset_dict.json").is_file() or (
-        Path(options.dataset) / "dataset_info.json"
-    ).is_file():
-        for name in ("config", "data_dir", "image_dir"):
-            if getattr(options, name) is not None:
-                raise CommandError(
-                    f"--{name.replace('_', '-')}: {options.dataset} was saved by save_to_disk and "
-                    "takes none; leave it out"
-                )
-        return datasets.load_from_disk(options.dataset)
-    images = {} if options.image_dir is None else {"image_dir": options.image_dir}
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_files.errors import did_you_mean
+    from pqpp_hub import is_repository_id
     from pqpp_hub.pull import cached_if_unreachable
 
-    with cached_if_unreachable(options.dataset):
-        return datasets.load_dataset(
-            options.dataset, options.config, data_dir=options.data_dir, **images
+    name, place = options.dataset, Path(options.dataset).expanduser()
+    if name in BENCHMARKS:
+        return _one_of_ours(options, BENCHMARKS)
+    if (place / "dataset_dict.json").is_file() or (place / "dataset_info.json").is_file():
+        for option in ("subset", "data_dir", "image_dir"):
+            if getattr(options, option) is not None:
+                raise CommandError(
+                    f"--{option.replace('_', '-')}: {name} was saved by save_to_disk and takes "
+                    "none; leave it out"
+                )
+        return _split_of(datasets.load_from_disk(name), options)
+    if not place.is_dir() and (name.startswith(".") or not is_repository_id(name)):
+        raise CommandError(
+            f"--dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
+            f"{did_you_mean(name, BENCHMARKS)}"
         )
+    with cached_if_unreachable(name):
+        found = datasets.load_dataset(name, options.subset, data_dir=options.data_dir)
+    return _split_of(found, options)
 
 
-def _split_of(found, options: argparse.Namespace):
+def _one_of_ours(options: argparse.Namespace, benchmarks: dict) -> Any:
+    """Load a split of pqpp, or of the configuration that the dataset's name is."""
+    from pqpp_datasets.load import load_benchmark
+    from pqpp_files.errors import did_you_mean
+
+    subset = options.subset or options.dataset
+    if subset not in benchmarks or options.dataset not in ("pqpp", subset):
+        raise CommandError(
+            f"--subset {subset}: {options.dataset} has no such configuration; "
+            f"{did_you_mean(subset, benchmarks)}"
+        )
+    splits = benchmarks[subset].splits
+    split = options.split or (splits[0] if len(splits) == 1 else None)
+    if split not in splits:
+        asked = "--split is needed" if split is None else f"--split {split}"
+        raise CommandError(f"{asked}: {subset} has {', '.join(splits)}; use one of them")
+    images = {} if options.image_dir is None else {"image_dir": options.image_dir}
+    return load_benchmark(subset, data_dir=options.data_dir, split=split, **images)
+
+
+def _split_of(found: Any, options: argparse.Namespace) -> Any:
     """Return one split of what was loaded."""
     if not hasattr(found, "keys"):
         if options.split is not None:
             raise CommandError(f"--split {options.split}: {options.dataset} has no splits")
         return found
     splits = list(found)
-    if options.split is None and len(splits) == 1:
-        return found[splits[0]]
-    if options.split not in splits:
-        if options.dataset == "pqpp" and options.split is not None:
-            import datasets
-
-            # A copy may lack one of its splits; the benchmark says which file is missing.
-            datasets.load_dataset(
-                "pqpp", options.config, data_dir=options.data_dir, split=options.split
-            )
-        asked = "--split is needed" if options.split is None else f"--split {options.split}"
+    split = options.split or (splits[0] if len(splits) == 1 else None)
+    if split not in splits:
+        asked = "--split is needed" if split is None else f"--split {split}"
         raise CommandError(f"{asked}: {options.dataset} has {', '.join(splits)}; use one of them")
-    return found[options.split]
+    return found[split]
 
 
-def _with_prompts(rows, options: argparse.Namespace):
+def _with_prompts(rows: Any, options: argparse.Namespace) -> Any:
     column = options.column
     if column not in rows.column_names:
         raise CommandError(
@@ -127,7 +169,7 @@ def _with_prompts(rows, options: argparse.Namespace):
     return rows
 
 
-def plain_columns(rows) -> dict[str, list]:
+def plain_columns(rows: Any) -> dict[str, list]:
     """Return a dataset's columns but for images, which no table of text holds.
 
     Example:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -95,6 +96,19 @@ class Predictor(ABC):
         return (
             f"a higher score means {'an easier' if self.higher == 'easier' else 'a harder'} prompt"
         )
+
+    @property
+    def trained_on(self) -> str | None:
+        """The configuration of PQPP that it was trained on, None where that is not told.
+
+        >>> Predictor.from_pretrained("static").trained_on
+        'pqpp-v1.0'
+        """
+        recipe = self.details.get("recipe") or {}
+        told = [self.details.get("data"), *(recipe.get(k) for k in ("dataset", "dataset_config"))]
+        words = " ".join(one for one in [*told, recipe.get("subset")] if isinstance(one, str))
+        found = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
+        return max(found, key=len, default=None)
 
     @property
     def size(self) -> str:

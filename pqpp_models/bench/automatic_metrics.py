@@ -7,12 +7,17 @@ for a target is the user's choice; how well it agrees with people stands in a ro
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from pqpp_files.read_table import read_table
 from pqpp_models.bench.experiments import Cell
-from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions
+from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
+from pqpp_models.bench.run import Run
+from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
 from pqpp_models.targets import TARGETS, resolve_targets
 
 HUMAN = "human judgments"
@@ -132,9 +137,7 @@ def human_results(
     cells: Sequence[Cell],
     metrics: Mapping[str, Sequence[float | None]],
     true: Mapping[str, Sequence[float | None]],
-    config: str,
-    split: str,
-    generated: bool = False,
+    split: Split,
 ) -> list[Result]:
     """Correlate each metric with what people said, on the prompts that have both.
 
@@ -142,16 +145,51 @@ def human_results(
         cells: The table's columns.
         metrics: Metric to one value a prompt.
         true: Target to one true value a prompt.
-        config: The configuration of the benchmark, for the record.
-        split: The split, for the record.
-        generated: Whether the data are generated, for the record.
+        split: What they are of.
     """
     results = []
     for cell in cells:
         judged = np.array([math.nan if v is None else v for v in true[cell.predicted]], float)
-        values = metrics[cell.reference]
-        both = [None if math.isnan(j) else v for j, v in zip(judged, values, strict=True)]
-        said = Predictions(HUMAN, (cell.predicted,), np.nan_to_num(judged)[:, None])
-        references = {cell.reference: both}
-        results += evaluate_predictions([said], references, config, split, generated, [cell])
+        said = Predictions(HUMAN, (cell.predicted,), judged[:, None])
+        results += evaluate_predictions([said], metrics, split, [cell])
     return results
+
+
+def run_automatic_metrics(
+    split: Split,
+    predictors: Mapping[str, Predictor],
+    targets: Sequence[str],
+    path: str,
+    named: Mapping[str, str],
+    baseline: str | None = None,
+    progress: bool = False,
+) -> Run:
+    """Correlate predictors, and people, with the metrics of a file.
+
+    Args:
+        split: The rows.
+        predictors: Name to predictor.
+        targets: Only metrics of these targets.
+        path: A table with `prompt_id` or `prompt` and a column a metric.
+        named: Column to target, for metrics whose names don't tell.
+        baseline: Test every predictor against this one of them.
+        progress: Show progress bars on standard error.
+    """
+    table = read_table(path)
+    columns = {name: table.values(name) for name in table.columns}
+    numbers = [
+        name
+        for name, cells in columns.items()
+        if name not in KEYS and all(isinstance(cell, int | float | None) for cell in cells)
+    ]
+    cells = automatic_cells(numbers, named, targets)
+    keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
+    metrics = values_by_prompt(columns, keys, [cell.reference for cell in cells])
+    asked = list(dict.fromkeys(cell.predicted for cell in cells))
+    predictions = predict_all(predictors, split.rows, asked, progress)
+    results = evaluate_predictions(predictions, metrics, split, cells)
+    run = Run(split, predictors, results, predictions, metrics)
+    if baseline:
+        run = run.tested(baseline, progress)
+    people = human_results(cells, metrics, split.true(asked), split)
+    return replace(run, results=[*run.results, *people])

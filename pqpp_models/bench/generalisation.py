@@ -7,13 +7,31 @@ Spearman's; with groups (GIMBRR's tasks) also its mean within the groups, which 
 reach by telling easy tasks from hard ones.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pqpp_metrics.functional.correlation import kendall_qpp, pearson_qpp, spearman_qpp
+from pqpp_files.read_table import read_table
+from pqpp_metrics.functional import qpp_report, spearman_qpp
+from pqpp_models.bench.split import RELEASES
+from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
+
+if TYPE_CHECKING:
+    import datasets
+
+
+NOTE = (
+    "drawbench: every DrawBench prompt of this copy; gimbrr: the share of four models whose image\n"
+    "matched, without the tasks called Controlled. Only a predictor that was fitted without a set\n"
+    "is tested by it; its card says what it was fitted to."
+)
 
 
 @dataclass(frozen=True)
@@ -25,12 +43,14 @@ class ScoredPrompts:
         prompts: The prompts.
         scores: One score a prompt; higher is better, on any scale.
         groups: The group of each prompt, or None.
+        data: Where they come from: benchmark, release and split, or a file.
     """
 
     name: str
     prompts: Sequence[str]
     scores: Sequence[float]
     groups: Sequence[str] | None = None
+    data: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,6 +60,7 @@ class GeneralisationResult:
     Attributes:
         predictor: Its name.
         prompts: The name of the set.
+        data: Where the set comes from.
         target: The target that the predictor was asked for.
         n: The number of prompts.
         spearman: Spearman's rank correlation over all prompts.
@@ -53,6 +74,7 @@ class GeneralisationResult:
 
     predictor: str
     prompts: str
+    data: str
     target: str
     n: int
     spearman: float
@@ -65,7 +87,7 @@ class GeneralisationResult:
 
 
 def evaluate_generalisation(
-    predictors: Mapping[str, object], sets: Sequence[ScoredPrompts], target: str = "mean_hbpp"
+    predictors: Mapping[str, Predictor], sets: Sequence[ScoredPrompts], target: str = "mean_hbpp"
 ) -> list[GeneralisationResult]:
     """Correlate each predictor with each set.
 
@@ -92,31 +114,33 @@ def evaluate_generalisation(
 
 
 def _result(name: str, predicted, one: ScoredPrompts, target: str) -> GeneralisationResult:
-    scores = np.asarray(one.scores, dtype=float)
-    spearman = spearman_qpp(predicted, scores)
-    within = _within(predicted, scores, one.groups)
+    known = ~np.isnan(predicted)  # a blank prompt has no prediction
+    predicted, scores = predicted[known], np.asarray(one.scores, dtype=float)[known]
+    groups = None if one.groups is None else np.asarray(one.groups)[known]
+    found = qpp_report(predicted, scores, measures=("spearman", "pearson", "kendall"))
+    within = _within(predicted, scores, groups)
     return GeneralisationResult(
         predictor=name,
         prompts=one.name,
+        data=one.data,
         target=target,
         n=len(scores),
-        spearman=spearman["spearman_qpp"],
-        spearman_ci_low=spearman["ci_low"],
-        spearman_ci_high=spearman["ci_high"],
+        spearman=found["spearman_qpp"]["spearman_qpp"],
+        spearman_ci_low=found["spearman_qpp"]["ci_low"],
+        spearman_ci_high=found["spearman_qpp"]["ci_high"],
         spearman_within_groups=float(np.mean(within)) if within else math.nan,
         groups=len(within),
-        pearson=pearson_qpp(predicted, scores)["pearson_qpp"],
-        kendall=kendall_qpp(predicted, scores)["kendall_qpp"],
+        pearson=found["pearson_qpp"]["pearson_qpp"],
+        kendall=found["kendall_qpp"]["kendall_qpp"],
     )
 
 
 def _within(predicted, scores, groups) -> list[float]:
     if groups is None:
         return []
-    labels = np.asarray(groups)
     found = []
-    for label in dict.fromkeys(groups):
-        mine = labels == label
+    for label in dict.fromkeys(groups.tolist()):
+        mine = groups == label
         if mine.sum() < 3 or np.ptp(scores[mine]) == 0:
             continue  # a group with one rate for all orders nothing
         rho = spearman_qpp(predicted[mine], scores[mine])["spearman_qpp"]
@@ -148,7 +172,80 @@ def gimbrr_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> ScoredPr
             about[row["prompt_id"]] = (row["prompt"], row["task"])
     rates = [sum(found) / len(found) for found in votes.values()]
     prompts, tasks = zip(*(about[prompt_id] for prompt_id in votes), strict=True)
-    return ScoredPrompts("gimbrr", prompts, rates, tasks)
+    return ScoredPrompts("gimbrr", prompts, rates, tasks, "gimbrr-annotations")
+
+
+def pqpp_sets(
+    splits: Mapping[str, datasets.Dataset], split: str, target: str
+) -> list[ScoredPrompts]:
+    """Return PQPP's captions of one split, and its DrawBench prompts of all that are there.
+
+    Raises:
+        PredictorError: There is no such split in this copy.
+    """
+
+    def scored(name: str, rows: list[dict], where: str) -> ScoredPrompts:
+        known = [row for row in rows if row[target] is not None]
+        prompts, scores = [row["prompt"] for row in known], [row[target] for row in known]
+        return ScoredPrompts(name, prompts, scores, data=f"pqpp ({RELEASES['pqpp']}), {where}")
+
+    if split not in splits:
+        raise PredictorError(f"--split {split}: this copy of pqpp has {', '.join(splits)}; use one")
+    captions = [row for row in splits[split] if row["source"] == "mscoco"]
+    drawn = [row for rows in splits.values() for row in rows if row["source"] == "drawbench"]
+    sets = [scored(f"mscoco ({split})", captions, f"{split} split")]
+    sets.append(scored("drawbench", drawn, f"splits {', '.join(splits)}"))
+    return [one for one in sets if len(one.prompts) > 1]
+
+
+def load_sets(
+    data_dir: str | None, split: str, target: str
+) -> tuple[list[ScoredPrompts], list[str]]:
+    """Return the sets of this project that can be read here, and a line on each that can't."""
+    from pqpp_datasets.errors import BenchmarkError
+    from pqpp_datasets.load import load_benchmark
+
+    made = {
+        "pqpp": lambda rows: pqpp_sets(rows, split, target),
+        "gimbrr-annotations": lambda rows: [gimbrr_match_rates(rows)],
+    }
+    found: list[ScoredPrompts] = []
+    left_out = []
+    for name, folder in _folders(data_dir, list(made)).items():
+        try:
+            found += made[name](load_benchmark(name, data_dir=folder))
+        except BenchmarkError as error:
+            left_out.append(f"without {name}: {error}")
+    return found, left_out
+
+
+def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None]:
+    """Return the configurations to read, each with its folder; None lets the library find it."""
+    from pqpp_datasets.benchmarks import BENCHMARKS
+
+    if data_dir is None:
+        return dict.fromkeys(names)
+    root = Path(data_dir).expanduser()
+    below = {name: [root / one for one in BENCHMARKS[name].folders] for name in names}
+    inside = {n: data_dir for n, places in below.items() if any(p.is_dir() for p in places)}
+    return inside or {"pqpp": data_dir}
+
+
+def read_set(text: str) -> ScoredPrompts:
+    """Read FILE:COLUMN, a file with the prompts in `prompt` and a score.
+
+    Raises:
+        PredictorError: There is no column in the text.
+        FileError: The file cannot be read, or the column holds no numbers.
+    """
+    path, colon, column = text.rpartition(":")
+    if not colon or not path:
+        raise PredictorError(f"--scores {text}: FILE:COLUMN is needed, the column of the scores")
+    table = read_table(path, ["prompt", column])
+    pairs = zip(table.texts("prompt"), table.numbers(column), strict=True)
+    known = [pair for pair in pairs if not math.isnan(pair[1])]
+    prompts, scores = [prompt for prompt, _ in known], [score for _, score in known]
+    return ScoredPrompts(Path(path).stem, prompts, scores, data=f"{Path(path).name}:{column}")
 
 
 def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -> str:
@@ -160,6 +257,7 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     """
     import pandas as pd
 
+    notes = [f"{name}: {data}, n = {n}" for name, data, n in _sets(results)]
     frame = pd.DataFrame([vars(result) for result in results])
     if style == "csv":
         return frame.to_csv(index=False)
@@ -169,12 +267,18 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     rows = [_row(result) for result in results]
     if style == "latex":
         table = pd.DataFrame(rows, columns=header)
-        return table.to_latex(index=False, escape=True)
+        comments = "".join(f"% {note}\n" for note in notes)
+        return comments + table.to_latex(index=False, escape=True)
     from tabulate import tabulate
 
-    return tabulate(
-        rows, header, "github" if style == "markdown" else "simple", disable_numparse=True
-    )
+    look = "github" if style == "markdown" else "simple"
+    table = tabulate(rows, header, look, disable_numparse=True)
+    return "\n".join([table, "", *notes, NOTE])
+
+
+def _sets(results: Sequence[GeneralisationResult]) -> list[tuple[str, str, int]]:
+    """Return each set's name, where it comes from, and its size."""
+    return list(dict.fromkeys((one.prompts, one.data, one.n) for one in results))
 
 
 def _row(result: GeneralisationResult) -> list[str]:

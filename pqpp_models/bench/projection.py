@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -10,14 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_models.errors import MissingResourceError, PredictorError
+from pqpp_files.extras import needing
+from pqpp_models.errors import PredictorError
 
-METHODS = ("tsne", "umap")
-_PACKAGES = {
-    "tsne": ("t-SNE", "scikit-learn", "sklearn"),
-    "umap": ("UMAP", "umap-learn", "umap"),
-}
 TITLES = {"tsne": "t-SNE", "umap": "UMAP"}
+METHODS = tuple(TITLES)
+_MODULES = {"tsne": "sklearn.manifold", "umap": "umap"}
 SEED = 0
 _PERPLEXITY = _NEIGHBOURS = 30
 
@@ -47,7 +45,7 @@ def project(points: ArrayLike, method: str | None = None, seed: int = SEED) -> P
 
     Raises:
         PredictorError: the method is unknown, or there are fewer than five rows.
-        MissingResourceError: scikit-learn, or umap-learn, is not installed.
+        MissingExtraError: scikit-learn, or umap-learn, is not installed.
 
     >>> project(np.eye(6)).points.shape
     (6, 2)
@@ -58,6 +56,7 @@ def project(points: ArrayLike, method: str | None = None, seed: int = SEED) -> P
         raise PredictorError(f"projection {method!r} is unknown; use {' or '.join(METHODS)}")
     if array.ndim != 2 or len(array) < 5:
         raise PredictorError(f"points have shape {array.shape}; five rows are the least")
+    require_method(method)
     found = _tsne(array, seed) if method == "tsne" else _umap(array, seed)
     return Projection(found.astype(np.float64), method)
 
@@ -65,41 +64,29 @@ def project(points: ArrayLike, method: str | None = None, seed: int = SEED) -> P
 def require_method(method: str) -> None:
     """Say at once where the package of a method is missing.
 
-    Args:
-        method: ``tsne`` or ``umap``.
-
     Raises:
-        MissingResourceError: scikit-learn, or umap-learn, is not installed.
+        MissingExtraError: scikit-learn, or umap-learn, is not installed.
     """
-    name, package, module = _PACKAGES[method]
-    if importlib.util.find_spec(module) is None:
-        raise MissingResourceError(_needs(name, package))
+    with needing(f"{TITLES[method]} (see --projection)", "plots"):
+        importlib.import_module(_MODULES[method])
 
 
 def _tsne(points: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    try:
-        from sklearn.manifold import TSNE
-    except ImportError:
-        raise MissingResourceError(_needs(*_PACKAGES["tsne"][:2])) from None
+    from sklearn.manifold import TSNE
+
     perplexity = min(_PERPLEXITY, (len(points) - 1) / 3)
     return TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(points)
 
 
 def _umap(points: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    try:
-        from umap import UMAP
-    except ImportError:
-        raise MissingResourceError(_needs(*_PACKAGES["umap"][:2])) from None
+    from umap import UMAP
+
     neighbours = min(_NEIGHBOURS, len(points) - 1)
     start = "spectral" if len(points) > 12 else "random"
     with warnings.catch_warnings():  # a fixed seed means one thread, which UMAP warns of
         warnings.simplefilter("ignore")
         model = UMAP(n_neighbors=neighbours, init=start, random_state=seed, n_jobs=1)
         return model.fit_transform(points)
-
-
-def _needs(what: str, package: str) -> str:
-    return f"{what} needs {package}; install pqpp[plots], or use --projection none"
 
 
 def space_figure(

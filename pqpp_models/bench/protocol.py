@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_metrics.functional import kendall_qpp, pearson_qpp, student_t_p_value
+from pqpp_metrics.functional import qpp_report, student_t_p_value
 from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
 
 MARKS = ((0.001, "‡"), (0.01, "†"))
 MARKS_NOTE = "† p < .01, ‡ p < .001, two-sided Student's t against no correlation"
@@ -32,8 +34,9 @@ class Result:
             cross-task table.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
+        release: Its version, None if it tells none.
         split: The split.
-        n: How many prompts have a true value and entered.
+        n: How many prompts have a true value and a prediction, and entered.
         pearson: Pearson's r, NaN where one side is constant.
         pearson_p: Its p by Student's t.
         pearson_ci_low: Lower bound of its 95 % confidence interval.
@@ -43,6 +46,7 @@ class Result:
         kendall_ci_low: Lower bound of its 95 % confidence interval.
         kendall_ci_high: Upper bound.
         generated: Whether the data are generated rather than judged by people.
+        trained_on: The configuration of PQPP that the predictor was fitted to, if it is told.
         baseline: The predictor that this one was tested against, if any.
         pearson_baseline_p: p of no difference from it in Pearson's r, corrected over the table.
         kendall_baseline_p: The same in Kendall's tau-b.
@@ -54,6 +58,7 @@ class Result:
     predicted: str
     source: str | None
     config: str
+    release: str | None
     split: str
     n: int
     pearson: float
@@ -65,6 +70,7 @@ class Result:
     kendall_ci_low: float
     kendall_ci_high: float
     generated: bool
+    trained_on: str | None = None
     baseline: str | None = None
     pearson_baseline_p: float = math.nan
     kendall_baseline_p: float = math.nan
@@ -77,24 +83,22 @@ class Predictions:
     Attributes:
         predictor: Its name.
         targets: The columns of `values`.
-        values: Array `(prompts, targets)`.
+        values: Array `(prompts, targets)`, NaN for a blank prompt.
+        higher: What a higher value says of a prompt: `easier`, `harder` or `unknown`.
+        trained_on: The configuration of PQPP that it was fitted to, if it is told.
     """
 
     predictor: str
     targets: tuple[str, ...]
     values: NDArray[np.float64]
+    higher: str = "easier"
+    trained_on: str | None = None
 
 
 def predict_all(
-    predictors: Mapping[str, object], rows, targets: Sequence[str], progress: bool = False
+    predictors: Mapping[str, Predictor], rows, targets: Sequence[str], progress: bool = False
 ) -> list[Predictions]:
     """Ask every predictor for all targets that it has among those wanted.
-
-    Args:
-        predictors: Name to `Predictor`.
-        rows: What `Predictor.predict` takes.
-        targets: The targets wanted.
-        progress: Show a progress bar on standard error.
 
     Raises:
         PredictorError: If a predictor has none of the targets.
@@ -102,37 +106,35 @@ def predict_all(
     from tqdm.auto import tqdm
 
     found = []
-    for name, predictor in tqdm(
-        predictors.items(), desc="predicting", unit="predictor", disable=not progress
-    ):
-        mine = tuple(target for target in targets if target in predictor.targets)
-        if not mine:
-            raise PredictorError(
-                f"{name} predicts {', '.join(predictor.targets)}, none of {', '.join(targets)}"
-            )
-        found.append(Predictions(name, mine, predictor.predict(rows, mine)))
+    bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
+    for name, predictor in bar:
+        if predictor.one_score:  # which stands for any target
+            mine = tuple(targets)
+            values = np.repeat(predictor.predict(rows), len(mine), axis=1)
+        else:
+            mine = tuple(target for target in targets if target in predictor.targets)
+            if not mine:
+                raise PredictorError(
+                    f"{name} predicts {', '.join(predictor.targets)}, none of {', '.join(targets)}"
+                )
+            values = predictor.predict(rows, mine, progress and len(rows) > 20_000)
+        found.append(Predictions(name, mine, values, predictor.higher, predictor.trained_on))
     return found
 
 
 def evaluate_predictions(
     predictions: Iterable[Predictions],
     references: Mapping[str, Sequence[float | None]],
-    config: str,
-    split: str,
-    generated: bool = False,
+    split: Split,
     cells: Sequence[Cell] | None = None,
-    sources: Sequence[str] | None = None,
 ) -> list[Result]:
-    """Correlate predictions with the true values; a prompt without a true value is left out.
+    """Correlate predictions with the true values; a prompt that lacks either is left out.
 
     Args:
         predictions: What the predictors said, aligned with the references.
         references: Target to one true value a prompt, None or NaN where there is none.
-        config: The configuration of the benchmark, for the record.
-        split: The split, for the record.
-        generated: Whether the data are generated, for the record.
+        split: What they are of.
         cells: Which prediction meets which truth; each target its own if left out.
-        sources: The source of each prompt; needed for cells of one source.
 
     Returns:
         A result for each predictor and cell, in the order given; a cell whose target a predictor
@@ -140,13 +142,13 @@ def evaluate_predictions(
 
     Example:
         >>> said = Predictions("n_words", ("mean_rr",), np.array([[3.0], [5.0], [4.0]]))
-        >>> result = evaluate_predictions([said], {"mean_rr": [1.0, 0.5, None]}, "sample", "test")
+        >>> split = Split(None, "sample", "test")
+        >>> result = evaluate_predictions([said], {"mean_rr": [1.0, 0.5, None]}, split)
         >>> result[0].n, round(result[0].pearson, 9)
         (2, -1.0)
     """
-    record = {"config": config, "split": split, "generated": generated}
     return [
-        _result(one, cell, references[cell.reference], sources, record)
+        _result(one, cell, references[cell.reference], split)
         for one in predictions
         for cell in cells or [Cell(target, target, target) for target in one.targets]
         if cell.predicted in one.targets
@@ -165,39 +167,40 @@ def paired_values(
         sources: The source of each prompt; needed for a cell of one source.
     """
     reference = np.array([math.nan if value is None else value for value in true], dtype=float)
-    entering = ~np.isnan(reference)
+    predicted = one.values[:, one.targets.index(cell.predicted)]
+    entering = ~(np.isnan(reference) | np.isnan(predicted))
     if cell.source is not None:
         entering &= np.array([source == cell.source for source in sources])
-    predicted = one.values[:, one.targets.index(cell.predicted)]
     return predicted[entering], reference[entering]
 
 
-def _result(one: Predictions, cell: Cell, true, sources, record: dict) -> Result:
+def _result(one: Predictions, cell: Cell, true, split: Split) -> Result:
+    sources = split.sources if cell.source is not None else None
     predicted, reference = paired_values(one, cell, true, sources)
     n = len(reference)
-    undefined = dict.fromkeys(("", "_p", "_ci_low", "_ci_high"), math.nan)
-    pearson = _named(pearson_qpp(predicted, reference), "pearson_qpp", n) if n > 1 else undefined
-    kendall = _named(kendall_qpp(predicted, reference), "kendall_qpp", n) if n > 1 else undefined
+    measures = ("pearson", "kendall")
+    report = qpp_report(predicted, reference, measures=measures) if n > 1 else {}
+    figures: dict[str, float] = {}
+    for name in measures:
+        found = report.get(f"{name}_qpp", {})
+        value = found.get(f"{name}_qpp", math.nan)
+        figures |= {name: value, f"{name}_p": student_t_p_value(value, n) if found else math.nan}
+        for end in ("ci_low", "ci_high"):
+            figures[f"{name}_{end}"] = found.get(end, math.nan)
     return Result(
         predictor=one.predictor,
         target=cell.reference,
         label=cell.label,
         predicted=cell.predicted,
         source=cell.source,
+        config=split.config,
+        release=split.release,
+        split=split.name,
         n=n,
-        **{f"pearson{ending}": value for ending, value in pearson.items()},
-        **{f"kendall{ending}": value for ending, value in kendall.items()},
-        **record,
+        generated=split.generated,
+        trained_on=one.trained_on,
+        **figures,
     )
-
-
-def _named(found: Mapping[str, float], name: str, n: int) -> dict[str, float]:
-    return {
-        "": found[name],
-        "_p": student_t_p_value(found[name], n),
-        "_ci_low": found["ci_low"],
-        "_ci_high": found["ci_high"],
-    }
 
 
 def mark(p: float) -> str:

@@ -13,6 +13,7 @@ from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.projection import Projection, space_figure
 from pqpp_models.bench.protocol import Predictions, Result, mark, paired_values
 from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.run import Run
 from pqpp_models.bench.tables import (
     MEASURES,
     halves_of,
@@ -22,53 +23,50 @@ from pqpp_models.bench.tables import (
 )
 
 _BINS = 10
+_DIRECTIONS = {
+    "easier": "",
+    "harder": "a higher value means a harder prompt",
+    "unknown": "highest and lowest values: which of them is harder is not known",
+}
 
 
 def render_report(
-    results: Sequence[Result],
-    predictions: Sequence[Predictions],
-    references: Mapping[str, Sequence[float | None]],
+    run: Run,
     published: Sequence[PublishedResult] = (),
-    title: str = "Prompt and query performance prediction",
     spaces: Mapping[str, Projection] | None = None,
-    sources: Sequence[str] | None = None,
-    prompts: Sequence[str] | None = None,
 ) -> str:
     """Return a self-contained HTML page with the tables and scatter plots.
 
     Args:
-        results: Ours, of one split.
-        predictions: What they were computed from.
-        references: Target to one true value a prompt, None where there is none.
+        run: Ours, of one split.
         published: Published figures to put beside them.
-        title: The page's heading.
         spaces: Predictor to its space in two dimensions, a point a prompt.
-        sources: The source of each prompt; needed for results of one source.
-        prompts: The prompts, to list those that are predicted to be easiest and hardest.
 
     Returns:
         The page; its pictures are inside, so that it can be mailed as one file.
     """
+    results, references, split = run.results, run.references, run.split
+    spaces = spaces or {}
     pictures = [
-        (one.predictor, _as_data_url(scatter_figure(one, references, results, sources)))
-        for one in predictions
+        (one.predictor, _as_data_url(scatter_figure(one, references, results, split.sources)))
+        for one in run.predictions
     ]
-    shown = [one for one in predictions if one.predictor in (spaces or {})]
     return render_page(
         Path(__file__).with_name("report.html"),
-        title=title,
-        generated=any(result.generated for result in results),
+        title=f"Prompt and query performance prediction: {split.config}, {split.name} split",
+        generated=split.generated,
         measures=_measures(results, published),
         notes=notes(results, published),
         pictures=pictures,
         spaces=[
             (one.predictor, _as_data_url(_space(one, spaces[one.predictor], references, results)))
-            for one in shown
+            for one in run.predictions
+            if one.predictor in spaces
         ],
         extremes=[
-            extreme_prompts(one, references, prompts)
-            for one in predictions
-            if prompts and set(one.targets) & set(references)
+            extreme_prompts(one, references, split.prompts)
+            for one in run.predictions
+            if set(one.targets) & set(references)
         ],
     )
 
@@ -97,6 +95,9 @@ def extreme_prompts(
 ) -> dict:
     """Return the prompts that a predictor takes for the easiest and the hardest.
 
+    Where a higher value means a harder prompt the lowest are the easiest; where it is not known
+    what a value means, the highest come first and the titles say so.
+
     Args:
         one: The predictions of one predictor; its first target that has references is used.
         references: Target to one true value a prompt, None where there is none.
@@ -104,15 +105,19 @@ def extreme_prompts(
         count: How many of each.
 
     Returns:
-        `predictor`, `target`, and `easiest` and `hardest`: lists of (prompt, predicted, true).
+        `predictor`, `target`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
+        true).
     """
     target = next(name for name in one.targets if name in references)
     values, true = one.values[:, one.targets.index(target)], references[target]
-    order = [i for i in np.argsort(-values, kind="stable") if true[i] is not None]
+    sign = -1 if one.higher == "harder" else 1
+    order = [i for i in np.argsort(-sign * values, kind="stable") if true[i] is not None]
+    order = [i for i in order if not np.isnan(values[i])]
     rows = [(" ".join(prompts[i].split()), f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order]
     return {
         "predictor": one.predictor,
         "target": target,
+        "note": _DIRECTIONS[one.higher],
         "easiest": rows[:count],
         "hardest": rows[::-1][:count],
     }

@@ -8,13 +8,14 @@ from dataclasses import asdict
 from pqpp_models.bench.comparison import COMPARISON_NOTE, arrow
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mark, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.targets import TARGETS
+from pqpp_models.bench.split import RELEASES
 
 MEASURES = {
     "hbpp": "HBPP (generation)",
     "p10": "P@10 (retrieval)",
     "rr": "RR (retrieval)",
     "automatic": "Automatic metrics",
+    "other": "Other targets",
 }
 GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
 
@@ -130,12 +131,15 @@ def labels_of(results: Sequence[Result], measure: str | None = None) -> list[str
         results: Ours.
         measure: Only those whose true values are of this measure, a key of `MEASURES`.
     """
-    chosen = (r for r in results if measure is None or _measure_of(r.target) == measure)
+    chosen = (r for r in results if measure is None or _measure_of(r) == measure)
     return list(dict.fromkeys(result.label for result in chosen))
 
 
-def _measure_of(target: str) -> str:
-    return target.rsplit("_", 1)[1] if target in TARGETS else "automatic"
+def _measure_of(result: Result) -> str:
+    if result.target != result.predicted and result.label.endswith("]"):
+        return "automatic"
+    measure = result.target.rsplit("_", 1)[-1]
+    return measure if measure in MEASURES else "other"
 
 
 def published_groups(
@@ -154,9 +158,12 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     lines = []
     if any(result.generated for result in results):
         lines.append(GENERATED_NOTE)
-    for config, split in dict.fromkeys((r.config, r.split) for r in results):
-        sizes = {r.label: r.n for r in results if (r.config, r.split) == (config, split)}
-        lines.append(f"this project's rows: {config}, {split} split, {_sizes(sizes)}")
+    for data in dict.fromkeys((r.config, r.release, r.split) for r in results):
+        sizes = {r.label: r.n for r in results if (r.config, r.release, r.split) == data}
+        config, release, split = data
+        told = f"release {release}, " if release else ""
+        lines.append(f"this project's rows: {config}, {told}{split} split, {_sizes(sizes)}")
+    lines += _other_releases(results)
     if len(labels_of(results)) > 1:
         means = (
             f"{name} {_number(r).strip()} / {_number(tau).strip()}"
@@ -175,6 +182,20 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
         )
     return lines
+
+
+def _other_releases(results: Sequence[Result]) -> list[str]:
+    """Return a line on predictors that were trained on another release of PQPP than these rows."""
+    others = {
+        r.predictor: f"{r.predictor} ({RELEASES[r.trained_on]})"
+        for r in results
+        if r.trained_on in RELEASES and r.config in RELEASES and r.trained_on != r.config
+    }
+    if not others:
+        return []
+    here = RELEASES[results[0].config]
+    names = ", ".join(others.values())
+    return [f"trained on another release of PQPP than these rows ({here}): {names}"]
 
 
 def _sizes(sizes: dict[str, int]) -> str:

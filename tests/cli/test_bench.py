@@ -5,6 +5,7 @@ import io
 import json
 import re
 
+import datasets
 import numpy as np
 import pytest
 from scipy import stats
@@ -13,9 +14,11 @@ from support.processes import run_pqpp
 
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, mean_over_targets
 from pqpp_models.bench.published import published_results
+from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_results
 
-SAMPLE = ("--config", "sample", "--split", "test", "--predictors", "static")
+SAMPLE = ("--dataset", "sample", "--split", "test", "--predictors", "static")
+SPLIT = Split(None, "x", "y")
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ def said(n=50, seed=0):
 
 def test_results_agree_with_scipy_and_leave_nulls_out():
     one, references = said()
-    full, partial = evaluate_predictions([one], references, "pqpp", "test")
+    full, partial = evaluate_predictions([one], references, SPLIT)
     pearson = stats.pearsonr(one.values[:, 0], references["mean_hbpp"])
     assert full.n == 50 and full.pearson == pytest.approx(pearson.statistic, abs=1e-12)
     assert full.pearson_p == pytest.approx(pearson.pvalue, rel=1e-9)
@@ -58,7 +61,7 @@ def test_results_agree_with_scipy_and_leave_nulls_out():
 
 def test_constant_predictions_are_undefined_not_zero():
     one = Predictions("flat", ("mean_rr",), np.ones((5, 1)))
-    (result,) = evaluate_predictions([one], {"mean_rr": [0.1, 0.2, 0.3, 0.4, 0.5]}, "x", "y")
+    (result,) = evaluate_predictions([one], {"mean_rr": [0.1, 0.2, 0.3, 0.4, 0.5]}, SPLIT)
     assert np.isnan(result.pearson) and np.isnan(result.kendall) and result.n == 5
     assert "–" in format_results("table", [result])
     assert json.loads(format_results("json", [result]))["rows"][0]["pearson"] is None
@@ -66,13 +69,13 @@ def test_constant_predictions_are_undefined_not_zero():
 
 def test_target_without_any_true_value_says_so():
     one = Predictions("p", ("mean_rr",), np.arange(3.0)[:, None])
-    (result,) = evaluate_predictions([one], {"mean_rr": [None, None, 0.5]}, "x", "y")
+    (result,) = evaluate_predictions([one], {"mean_rr": [None, None, 0.5]}, SPLIT)
     assert result.n == 1 and np.isnan(result.pearson)
 
 
 def test_marks_follow_the_p_values():
     one, references = said(n=400)
-    results = evaluate_predictions([one], references, "pqpp", "test")
+    results = evaluate_predictions([one], references, SPLIT)
     text = format_results("table", results)
     assert results[0].pearson_p < 0.001 and f"{results[0].pearson:.3f}‡" in text
     assert f"{results[1].pearson:.3f} " in text  # noise has no mark
@@ -80,7 +83,7 @@ def test_marks_follow_the_p_values():
 
 def test_mean_over_targets():
     one, references = said()
-    results = evaluate_predictions([one], references, "pqpp", "test")
+    results = evaluate_predictions([one], references, SPLIT)
     ((name, pearson, kendall),) = mean_over_targets(results)
     assert name == "mine" and pearson == pytest.approx(
         (results[0].pearson + results[1].pearson) / 2
@@ -150,7 +153,7 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
         assert f"<td>{row['pearson']:.3f}{mark(row['pearson_p'])}</td>" in page
         assert f"<td>{row['kendall']:.3f}{mark(row['kendall_p'])}</td>" in page
     assert all("<td>static</td>" in part for part in page.split("<h2>")[1:4])
-    assert page.count("data:image/png;base64,") == 1 and "Generated data." in page
+    assert "data:image/png;base64," in page and "Generated data." in page
     assert "finetuned_bert" in page and "http" not in re.sub(r"base64,[^\"]*", "", page)
     again = tmp_path / "again"
     again.mkdir()
@@ -160,7 +163,7 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
 
 def test_rows_without_a_true_value_are_dropped_and_n_is_shown(tmp_path, home):
     folder = write_v1_1(tmp_path / "data")
-    arguments = ("--config", "pqpp", "--data-dir", str(folder), "--predictors", "static")
+    arguments = ("--subset", "pqpp", "--data-dir", str(folder), "--predictors", "static")
     found = json.loads(bench(*arguments, "--format", "json", cwd=tmp_path, home=home))
     assert {row["target"]: row["n"] for row in found["rows"]} == {
         target: 4 if "hbpp" in target else 3 for target in {row["target"] for row in found["rows"]}
@@ -174,12 +177,16 @@ def test_rows_without_a_true_value_are_dropped_and_n_is_shown(tmp_path, home):
     ("arguments", "expected"),
     [
         (["--split", "dev"], "has train, validation, test"),
-        (["--config", "pqpp-relevance"], "has no targets"),
-        (["--config", "nope"], "there is no such configuration"),
-        (["--config", "sample", "--split", "train", "--predictors", "static"], "was fitted to"),
+        (["--subset", "pqpp-relevance"], "it has no targets; use one of "),
+        (["--subset", "nope"], "pqpp has no such configuration; "),
+        (["--subset", "pqpp-v1.1"], "did you mean 'pqpp-v1.0'"),
+        (["--dataset", "sampel"], "benchmark is called so; did you mean 'sample'?"),
+        (["--dataset", "sample", "--subset", "pqpp"], "sample has no such configuration"),
+        (["--dataset", "sample", "--split", "train", "--predictors", "static"], "was fitted to"),
         (["--data-dir", "absent"], "no such folder"),
-        (["--config", "sample", "--predictors", "statik"], "did you mean 'static'"),
-        (["--config", "sample", "--targets", "hbpp"], "did you mean"),
+        (["--dataset", "sample", "--predictors", "statik"], "did you mean 'static'"),
+        (["--dataset", "sample", "--targets", "hbpp"], "did you mean"),
+        (["--config", "pqpp-v1.0"], "--config is retired; write --subset, and --dataset for the"),
         (["--split", "test"], "test.csv is missing"),
     ],
 )
@@ -193,8 +200,72 @@ def test_bad_input_is_one_line_and_two(tmp_path, home, arguments, expected):
     assert done.stdout == ""
 
 
+def test_without_a_subset_it_stays_on_v1_0_and_says_so_and_why(tmp_path, home):
+    from support.pqpp_folders import write_v1_0
+
+    folder = ("--data-dir", str(write_v1_0(tmp_path / "data")), "--predictors", "mean_word_length")
+    done = run_pqpp("bench", *folder, cwd=tmp_path, **home)
+    notes = [line for line in done.stderr.splitlines() if line.startswith("pqpp: note")]
+    said = "on pqpp-v1.0, since the shipped predictor was trained on it; --subset pqpp is v1.1"
+    assert done.returncode == 0 and notes == [f"pqpp: note: {said}"]
+    assert "this project's rows: pqpp-v1.0, release 1.0.0, validation split, n = " in done.stdout
+    named = run_pqpp("bench", *folder, "--subset", "pqpp-v1.0", cwd=tmp_path, **home)
+    assert "note" not in named.stderr and named.stdout == done.stdout
+
+
+def test_a_model_of_the_other_release_is_not_printed_without_a_word(tmp_path, home):
+    folder = str(write_v1_1(tmp_path / "data"))
+    arguments = ("--subset", "pqpp", "--data-dir", folder, "--predictors", "static,n_words")
+    said = "trained on another release of PQPP than these rows (v1.1): static (v1.0)"
+    for style in ("table", "latex"):
+        assert said in bench(*arguments, "--format", style, cwd=tmp_path, home=home)
+    rows = json.loads(bench(*arguments, "--format", "json", cwd=tmp_path, home=home))["rows"]
+    assert {row["predictor"]: row["trained_on"] for row in rows} == {
+        "static": "pqpp-v1.0",
+        "n_words": None,
+    }
+    assert "another release" not in bench(*SAMPLE, cwd=tmp_path, home=home)
+
+
+def test_a_benchmark_of_ones_own_with_its_own_targets(tmp_path, home):
+    generator = np.random.default_rng(0)
+    words = generator.integers(1, 9, 40)
+    prompts = [" ".join(["cat"] * n) + f" {i}" for i, n in enumerate(words)]
+    rating = -words + generator.normal(size=40)
+    made = datasets.Dataset.from_dict({"prompt": prompts, "flux_rating": rating})
+    (tmp_path / "mine").mkdir()
+    made.to_parquet(tmp_path / "mine" / "test.parquet")
+    arguments = ("--dataset", "./mine", "--split", "test", "--predictors", "n_words")
+    arguments += ("--targets", "flux_rating")
+    (row,) = json.loads(bench(*arguments, "--format", "json", cwd=tmp_path, home=home))["rows"]
+    assert row["n"] == 40 and row["config"] == "./mine"
+    assert row["pearson"] == pytest.approx(stats.pearsonr(words + 1, rating).statistic)
+    table = bench(*arguments, cwd=tmp_path, home=home)
+    assert "Other targets" in table and "this project's rows: ./mine, test split, n = 40" in table
+
+
+def test_blank_prompts_are_left_out_of_the_comparison():
+    one, references = said()
+    one.values[3] = np.nan
+    full, _ = evaluate_predictions([one], references, SPLIT)
+    kept = [i for i in range(50) if i != 3]
+    expected = stats.pearsonr(one.values[kept, 0], np.array(references["mean_hbpp"])[kept])
+    assert full.n == 49 and full.pearson == pytest.approx(expected.statistic)
+
+
+def test_bench_from_python():
+    from pqpp_datasets.load import load_benchmark
+    from pqpp_models.bench.run import bench as run_bench
+
+    rows = load_benchmark("sample", split="test")
+    table = run_bench(["mean_word_length"], "mean_rr,mean_hbpp", rows)
+    lengths = [np.mean([len(word) for word in prompt.split()]) for prompt in rows["prompt"]]
+    expected = [stats.pearsonr(lengths, rows[t][:]).statistic for t in ("mean_rr", "mean_hbpp")]
+    assert table["pearson"].tolist() == pytest.approx(expected)
+
+
 def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
-    arguments = ("--config", "sample", "--split", "test")
+    arguments = ("--dataset", "sample", "--split", "test")
     nowhere = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
     done = run_pqpp("bench", *arguments, cwd=tmp_path, **nowhere)
     assert done.returncode == 0 and "static" in done.stdout
@@ -256,7 +327,7 @@ def test_other_tables_pair_other_predictions_with_the_truth(tmp_path, home):
 
 def test_by_source_splits_the_rows(tmp_path, home):
     folder = str(write_v1_1(tmp_path / "data"))
-    arguments = ("--config", "pqpp", "--data-dir", folder, "--predictors", "static")
+    arguments = ("--subset", "pqpp", "--data-dir", folder, "--predictors", "static")
     arguments += ("--targets", "mean_hbpp,mean_rr", "--table", "by-source", "--format", "json")
     rows = json.loads(bench(*arguments, cwd=tmp_path, home=home))["rows"]
     assert {(row["label"], row["source"], row["n"]) for row in rows} == {
@@ -271,8 +342,8 @@ def test_cell_uses_the_prediction_it_names():
 
     one, references = said()
     cell = Cell("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")
-    sources = ["a" if i % 2 else "b" for i in range(50)]
-    (result,) = evaluate_predictions([one], references, "x", "y", cells=[cell], sources=sources)
+    rows = datasets.Dataset.from_dict({"source": ["a" if i % 2 else "b" for i in range(50)]})
+    (result,) = evaluate_predictions([one], references, Split(rows, "x", "y"), [cell])
     chosen = slice(1, None, 2)
     expected = stats.pearsonr(one.values[chosen, 1], references["mean_hbpp"][chosen])
     assert result.n == 25 and result.pearson == pytest.approx(expected.statistic, abs=1e-12)
@@ -287,7 +358,7 @@ def test_baseline_agrees_with_an_outside_test():
     poor = Predictions("poor", ("mean_rr",), (true + 4 * generator.normal(size=300))[:, None])
     same = Predictions("same", ("mean_rr",), poor.values)
     both, references = [good, poor, same], {"mean_rr": list(true)}
-    rows = evaluate_predictions(both, references, "x", "y")
+    rows = evaluate_predictions(both, references, SPLIT)
     first, second, third = compare_with_baseline(rows, both, references, "poor", resamples=500)
     # Williams' t by its textbook formula.
     a, b = rows[0].pearson, rows[1].pearson
@@ -313,7 +384,7 @@ def test_pictures_show_the_points_and_the_means():
     from pqpp_models.bench.report import scatter_figure
 
     one, references = said(n=200)
-    results = evaluate_predictions([one], references, "pqpp", "test")
+    results = evaluate_predictions([one], references, SPLIT)
     first, second, *_ = scatter_figure(one, references, results).axes
     points = first.collections[0].get_offsets()
     assert np.allclose(points, np.column_stack([one.values[:, 0], references["mean_hbpp"]]))
@@ -321,6 +392,22 @@ def test_pictures_show_the_points_and_the_means():
     order = np.argsort(one.values[:, 0], kind="stable")
     means = np.array(references["mean_hbpp"])[order].reshape(10, 20).mean(axis=1)
     assert np.allclose(first.lines[0].get_ydata(), means)
+
+
+@pytest.mark.parametrize(
+    ("higher", "easiest", "note"),
+    [
+        ("harder", [("a", "0.100", "0.200"), ("d", "0.700", "0.400")], "means a harder prompt"),
+        ("unknown", [("b", "0.900", "1.000"), ("d", "0.700", "0.400")], "is not known"),
+    ],
+)
+def test_easiest_prompts_follow_the_sign_of_a_measure(higher, easiest, note):
+    from pqpp_models.bench.report import extreme_prompts
+
+    values = np.array([[0.1], [0.9], [0.5], [0.7], [np.nan]])
+    one = Predictions("p", ("mean_rr",), values, higher)
+    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), count=2)
+    assert found["easiest"] == easiest and note in found["note"]
 
 
 def test_easiest_and_hardest_prompts():
@@ -337,7 +424,7 @@ def test_easiest_and_hardest_prompts():
     [
         (["--models", "runs/rahf"], "--models"),
         (["--limit", "3"], "--limit"),
-        (["--benchmark", "richhf", "--models", "m", "--report", "r.html"], "--report"),
+        (["--dataset", "richhf", "--models", "m", "--report", "r.html"], "--report"),
         (["--benchmark", "richhf", "--models", "m", "--predictors", "static"], "--predictors"),
         (["--benchmark", "richhf", "--models", "m", "--table", "by-source"], "--table"),
     ],
@@ -347,16 +434,17 @@ def test_options_of_the_other_benchmark_are_refused(words, option, capsys):
 
     assert main(["bench", *words]) == 2
     error = capsys.readouterr().err
-    assert f"{option}: --benchmark" in error and error.count("\n") == 1
+    assert f"{option}: --dataset" in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("words", "option"),
     [
         (["--table", "generalisation", "--metrics", "m.csv"], "--metrics"),
-        (["--table", "generalisation", "--config", "sample"], "--config sample"),
+        (["--table", "generalisation", "--subset", "sample"], "--dataset pqpp --subset sample"),
+        (["--table", "generalisation", "--dataset", "a.csv:score"], "--dataset a.csv:score"),
         (["--fitted-to", "drawbench"], "--fitted-to"),
-        (["--dataset", "a.csv:score"], "--dataset"),
+        (["--scores", "a.csv:score"], "--scores"),
         (["--table", "by-source", "--metrics", "m.csv"], "--metrics"),
     ],
 )

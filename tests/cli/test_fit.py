@@ -78,7 +78,7 @@ def test_a_listed_name_stands_for_a_benchmark(capsys):
     assert found.details["training"]["prompts"] == 240
     assert "sample" in found.details["data"] and "train" in found.details["data"]
     capsys.readouterr()
-    bench = ["bench", "--config", "sample", "--split", "test", "--predictors", "./mine"]
+    bench = ["bench", "--dataset", "sample", "--split", "test", "--predictors", "./mine"]
     assert main([*bench, "--no-published", "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["target"] for row in rows} == {"mean_hbpp", "mean_rr"}

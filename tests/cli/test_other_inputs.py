@@ -86,7 +86,7 @@ def test_bench_gives_images_to_those_that_need_them(clip, archive, tmp_path, cap
 @pytest.mark.parametrize("command", ["bench", "predict"])
 def test_what_no_dataset_of_ours_has_is_named(command, capsys):
     start = ("bench",) if command == "bench" else ("predict", "--dataset", "pqpp")
-    line = refused(capsys, *start, "--config", "sample", "--split", "test", "--predictor", "nqc")
+    line = refused(capsys, *start, "--subset", "sample", "--split", "test", "--predictor", "nqc")
     assert "nqc needs a column scores, which " in line and "in Python" in line
 
 
@@ -106,7 +106,7 @@ def test_columns_of_each_kind(clip):
 
 def test_prompts_of_a_dataset_with_images(clip, archive, tmp_path, capsys):
     folder, rows = archive
-    dataset = ("--dataset", "pqpp", "--config", "pqpp-v1.0", "--split", "train")
+    dataset = ("--dataset", "pqpp", "--subset", "pqpp-v1.0", "--split", "train")
     dataset += ("--data-dir", str(write_v1_0(tmp_path / "data")), "--image-dir", folder)
     assert main(("predict", *dataset, "--predictor", str(clip), "--format", "json")) == 0
     found = json.loads(capsys.readouterr().out)
@@ -136,7 +136,7 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
         assert [row["prompt"] for row in found] == [texts[i] for i in kept]
         values = [[row[target] for target in TARGETS] for row in found]
         np.testing.assert_allclose(values, expected[kept], atol=1e-9)
-    for option in ("--config", "--data-dir", "--image-dir"):
+    for option in ("--subset", "--data-dir", "--image-dir"):
         line = refused(capsys, "predict", "--dataset", str(tmp_path / "plain"), option, "x")
         assert f"{option}: " in line
     line = refused(capsys, "predict", "--dataset", str(tmp_path / "splits"), "--column", "caption")
@@ -150,11 +150,11 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
         (("--file", "p.txt", "--dataset", "pqpp"), "give one of the two"),
         (("a cat", "--split", "test"), "--split: it is about a dataset; name one by --dataset"),
         (("a cat", "--image-dir", "x"), "--image-dir: it is about a dataset"),
-        (("--dataset", "pqpp", "--config", "sample"), "has train, validation, test"),
-        (("--dataset", "pqpp", "--config", "nope"), "BuilderConfig 'nope' not found"),
+        (("--dataset", "pqpp", "--subset", "sample"), "has train, validation, test"),
+        (("--dataset", "pqpp", "--subset", "nope"), "pqpp has no such configuration"),
         (("--dataset", "./absent"), "--dataset ./absent: "),
         (
-            ("--dataset", "pqpp", "--config", "sample", "--split", "test", "--column", "text"),
+            ("--dataset", "pqpp", "--subset", "sample", "--split", "test", "--column", "text"),
             "no column 'text' among",
         ),
         (("--dataset", "nulls"), "--dataset nulls, row 2: prompt is None, a text is needed"),

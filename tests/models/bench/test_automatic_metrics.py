@@ -16,6 +16,7 @@ from pqpp_models.bench.automatic_metrics import (
     values_by_prompt,
 )
 from pqpp_models.bench.experiments import EXPERIMENTS, Cell, experiment_cells
+from pqpp_models.bench.split import Split
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_people_are_compared_on_prompts_that_have_both():
     said = [None if i % 7 == 0 else x for i, x in enumerate(true)]
     values = [None if i % 5 == 0 else x for i, x in enumerate(metric)]
     cell = Cell("m [mean_hbpp]", "mean_hbpp", "m")
-    (result,) = human_results([cell], {"m": values}, {"mean_hbpp": said}, "pqpp", "test")
+    (result,) = human_results([cell], {"m": values}, {"mean_hbpp": said}, Split(None, "x", "y"))
     both = [i for i in range(30) if i % 5 and i % 7]
     expected = stats.pearsonr(true[both], metric[both]).statistic
     assert result.n == len(both) and result.predictor == HUMAN
@@ -105,7 +106,7 @@ def bench(cache, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        status = main(["bench", "--config", "sample", "--split", "test", *arguments])
+        status = main(["bench", "--dataset", "sample", "--split", "test", *arguments])
         return status, *capsys.readouterr()
 
     return run
@@ -144,7 +145,7 @@ def test_the_table_from_a_file(bench, tmp_path):
     for wrong, said in (
         ((), "needs --metrics FILE"),
         (("--metrics", "hps.csv", "--metric", "hps"), "COLUMN=TARGET is needed"),
-        (("--metrics", "hps.txt"), "files of type '.txt' are not read"),
+        (("--metrics", "hps.xlsx"), "hps.xlsx"),
     ):
         status, out, error = bench(*common, *wrong)
         assert status == 2 and said in error and out == "" and error.count("\n") == 1
@@ -165,4 +166,8 @@ def test_the_report_shows_spaces_and_repeats(bench, tmp_path, monkeypatch):
     status, _, error = bench(*arguments, "--report", "d.html")
     assert status == 0 and "without pictures of spaces" in error
     status, _, error = bench(*arguments, "--report", "e.html", "--projection", "tsne")
-    assert status == 2 and "pqpp[plots]" in error and not (tmp_path / "e.html").exists()
+    assert (
+        status == 2
+        and "needs sklearn; run: pip install" in error
+        and not (tmp_path / "e.html").exists()
+    )

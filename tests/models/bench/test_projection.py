@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from pqpp_models import MissingResourceError, Predictor, PredictorError
+from pqpp_files.errors import MissingExtraError
+from pqpp_models import Predictor, PredictorError
 from pqpp_models.bench.projection import TITLES, Projection, project, require_method, space_figure
 
 
@@ -39,11 +40,10 @@ def test_what_cannot_be_projected_is_refused(monkeypatch):
         project(np.eye(4))
     for module, method in (("sklearn.manifold", "tsne"), ("umap", "umap")):
         monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(MissingResourceError, match=r"install pqpp\[plots\]"):
+        lacking = pytest.raises(MissingExtraError, match=r"needs (sklearn|umap); run: pip install")
+        with lacking:
             project(two_heaps(), method)
-    for module, method in (("sklearn", "tsne"), ("umap", "umap")):
-        monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(MissingResourceError, match=r"install pqpp\[plots\]"):
+        with lacking:
             require_method(method)
 
 
@@ -62,7 +62,7 @@ def test_points_are_coloured_by_what_is_known():
 
 def test_the_static_space_is_the_one_that_distances_are_measured_in():
     predictor = Predictor.from_pretrained("static")
-    prompts = ["A man riding a wave on a surfboard.", "qwx zzyv 77", ""]
+    prompts = ["A man riding a wave on a surfboard.", "qwx zzyv 77", "?"]
     points = predictor.embed(prompts)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-5)
     near = np.sort(points @ (predictor.references.T / 127.0), axis=1)[:, -5:]
@@ -97,7 +97,7 @@ def test_a_fine_tuned_encoders_space_is_what_its_head_gets(tmp_path):
     encoder = str(save_text_encoder(tmp_path / "encoder"))
     model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr"])
     predictor = BertPredictor(model, AutoTokenizer.from_pretrained(encoder), device="cpu")
-    prompts = ["a cat", "", "a longer prompt with words"]
+    prompts = ["a cat", "?", "a longer prompt with words"]
     with torch.no_grad():
         scores = torch.sigmoid(model.head(torch.from_numpy(predictor.embed(prompts))))
     np.testing.assert_allclose(scores.numpy(), predictor.predict(prompts), atol=1e-5)

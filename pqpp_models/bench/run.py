@@ -1,0 +1,183 @@
+"""A run of the paper's protocol: predictors on a split, as one of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pqpp_files.errors import MissingExtraError
+from pqpp_models.bench.comparison import compare_with_baseline
+from pqpp_models.bench.experiments import experiment_cells
+from pqpp_models.bench.projection import Projection, project
+from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
+from pqpp_models.bench.published import PublishedResult, published_results
+from pqpp_models.bench.split import Split
+from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
+from pqpp_models.registry import DEFAULT_PREDICTOR, expand_predictors
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was found, and what it was computed from.
+
+    Attributes:
+        split: The rows.
+        predictors: Name to predictor.
+        results: The cells of the table.
+        predictions: What the predictors said.
+        references: Column to one true value a row.
+    """
+
+    split: Split
+    predictors: Mapping[str, Predictor]
+    results: list[Result]
+    predictions: list[Predictions]
+    references: Mapping[str, Sequence[float | None]]
+
+    def tested(self, baseline: str, progress: bool = False) -> Run:
+        """Return the run with every result tested against the baseline's."""
+        found = compare_with_baseline(
+            self.results,
+            self.predictions,
+            self.references,
+            baseline,
+            self.split.sources,
+            progress=progress,
+        )
+        return replace(self, results=found)
+
+    def published(self) -> list[PublishedResult]:
+        """Return the published figures of the targets that are in the results."""
+        targets = {result.target for result in self.results}
+        return [result for result in published_results() if result.target in targets]
+
+    def spaces(self, method: str | None = None) -> tuple[dict[str, Projection], str]:
+        """Bring each predictor's space into two dimensions, a point a prompt.
+
+        Args:
+            method: `tsne`, `umap` or `none`; None for the first where it can be had.
+
+        Returns:
+            Predictor to projection, and why there is none where there could be some.
+        """
+        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
+        if method == "none" or len(self.split.prompts) < 5:
+            return {}, ""
+        try:
+            points = {name: one.embed(self.split.prompts) for name, one in spaced.items()}
+            return {name: project(some, method) for name, some in points.items()}, ""
+        except MissingExtraError as error:
+            if method is not None:
+                raise
+            return {}, str(error)
+
+
+def run_table(
+    split: Split,
+    predictors: Mapping[str, Predictor],
+    targets: Sequence[str],
+    table: str = "main",
+    fitted_to: str = "mscoco",
+    progress: bool = False,
+) -> Run:
+    """Correlate predictions with the truth, as one of the paper's tables.
+
+    Args:
+        split: The rows.
+        predictors: Name to predictor.
+        targets: Columns of true values.
+        table: A key of `EXPERIMENTS`.
+        fitted_to: The source that the predictors were fitted to, for `cross-dataset`.
+        progress: Show progress bars on standard error.
+    """
+    sources = list(dict.fromkeys(split.sources or ()))
+    cells = experiment_cells(table, targets, sources, fitted_to)
+    asked = list(dict.fromkeys(cell.predicted for cell in cells))
+    references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
+    predictions = predict_all(predictors, split.rows, asked, progress)
+    results = evaluate_predictions(predictions, references, split, cells)
+    if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
+        results = [result for result in results if result.n]
+    return Run(split, predictors, results, predictions, references)
+
+
+def load_predictors(
+    names: Sequence[str] | None, split: str
+) -> tuple[dict[str, Predictor], list[str]]:
+    """Load the predictors that were named, or the default ones that can run here.
+
+    Args:
+        names: Names, groups, folders or repositories; None for the default ones.
+        split: The split; none is asked for what it was fitted to.
+
+    Returns:
+        Name to predictor, and a line on each that had to be left out.
+
+    Raises:
+        PredictorError: One that was named cannot be used.
+    """
+    loaded: dict[str, Predictor] = {}
+    left_out: dict[str, list[str]] = {}
+    for name in expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"]):
+        try:
+            predictor = Predictor.from_pretrained(name)
+            if predictor.inputs == "text":
+                predictor.predict(["a red cat"])  # resources are looked up at first use
+            if predictor.supervised and split == "train":
+                raise PredictorError(
+                    f"{name} was fitted to a train split, its figures there would say nothing; "
+                    "use --split validation or test"
+                )
+        except PredictorError as error:
+            if names:
+                raise
+            left_out.setdefault(str(error), []).append(name)
+            continue
+        loaded[name] = predictor
+    if not loaded:
+        raise PredictorError(
+            "none of the default predictors can run here; name one by --predictors"
+        )
+    return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
+
+
+def bench(
+    predictors: str | Sequence[str] | None = None,
+    targets: str | None = None,
+    rows: Any = None,
+    split: str = "validation",
+    **options: Any,
+) -> Any:
+    """Compare predictors on a benchmark by the paper's protocol: Pearson and Kendall.
+
+    Args:
+        predictors: Names, groups, folders or repositories; the default one and the linguistic
+            features if left out.
+        targets: Names, with commas; all that the rows have if left out.
+        rows: A dataset with the columns `prompt` and the targets; a split of PQPP v1.0, to whose
+            train split the default predictor was fitted, if left out.
+        split: The split of PQPP.
+        options: What `load_benchmark` takes, like `data_dir`.
+
+    Returns:
+        A pandas `DataFrame`, one row a predictor and target.
+
+    Example:
+        >>> from pqpp_datasets.load import load_benchmark
+        >>> table = bench("mean_word_length", "mean_rr", load_benchmark("sample", split="test"))
+        >>> table["n"].tolist(), table["config"].tolist()
+        ([80], ['sample'])
+    """
+    import pandas as pd
+
+    from pqpp_datasets.load import load_benchmark
+
+    if rows is None:
+        rows = load_benchmark("pqpp-v1.0", split=split, **options)
+    data = Split.of(rows)
+    loaded, _ = load_predictors(expand_predictors(predictors) if predictors else None, data.name)
+    predicted = [target for one in loaded.values() for target in one.targets]
+    found = run_table(data, loaded, data.targets(targets, predicted))
+    return pd.DataFrame([vars(result) for result in found.results])

@@ -1,0 +1,91 @@
+"""The rows that predictors are compared on: one split of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pqpp_models.errors import PredictorError
+from pqpp_models.targets import TARGETS, resolve_targets
+
+RELEASES = {"pqpp": "v1.1", "pqpp-v1.0": "v1.0"}
+"""The configurations of PQPP whose scores differ: figures of one say nothing of the other."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split of a benchmark.
+
+    Attributes:
+        rows: A `datasets.Dataset` with the prompts in `prompt` and a column a target.
+        config: What tables call the benchmark: for ours the configuration.
+        name: The split's name.
+        release: The version of the benchmark, None if it tells none.
+    """
+
+    rows: Any
+    config: str
+    name: str
+    release: str | None = None
+
+    @classmethod
+    def of(cls, rows: Any, dataset: str = "") -> Split:
+        """Read off a dataset what it is.
+
+        Args:
+            rows: The dataset.
+            dataset: What it is called where it does not say so itself.
+        """
+        info, name = rows.info, str(rows.split or "all rows")
+        if info.dataset_name != "pqpp":
+            return cls(rows, dataset or "these rows", name)
+        return cls(rows, info.config_name, name, str(info.version))
+
+    @cached_property
+    def prompts(self) -> list[str]:
+        """The prompts."""
+        return self.rows["prompt"][:]
+
+    @cached_property
+    def sources(self) -> list[str] | None:
+        """The source of each prompt, None where no source is told."""
+        known = self.rows is not None and "source" in self.rows.column_names
+        return self.rows["source"][:] if known else None
+
+    @property
+    def generated(self) -> bool:
+        """Whether the data are generated rather than judged by people."""
+        return self.sources is not None and set(self.sources) == {"generated"}
+
+    def true(self, targets: Sequence[str]) -> dict[str, list[float | None]]:
+        """Return the true values of some targets, one a row."""
+        return {target: self.rows[target][:] for target in targets}
+
+    def targets(self, names: str | None, predicted: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the targets to compare on.
+
+        Args:
+            names: Columns that hold numbers, with commas; if left out all of PQPP's that are
+                columns, else those of the predictors.
+            predicted: What the predictors predict, for rows that have none of PQPP's.
+
+        Raises:
+            PredictorError: A name is no such column, or no column is a target.
+        """
+        numbers = [
+            name
+            for name, kind in self.rows.features.items()
+            if getattr(kind, "dtype", "").startswith(("float", "int"))
+        ]
+        ours = [name for name in TARGETS if name in numbers]
+        known = ours or [name for name in numbers if name in predicted]
+        if names is None and not known:
+            raise PredictorError(
+                f"{self.config} has no column that is predicted here; name columns of scores by "
+                "--targets"
+            )
+        return resolve_targets(names, [*known, *(n for n in numbers if n not in known)])[
+            : None if names else len(known)
+        ]
