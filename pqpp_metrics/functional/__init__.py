@@ -3,7 +3,9 @@
 Every function without an underscore that a file without one defines is a name of this package, so
 that a new metric is a new function and nothing else. Lists become numpy arrays. Ranking and
 saliency metrics take arrays of any Array API library and leave them on their device; the others
-take whatever converts to numpy.
+take whatever converts to numpy. What a function cannot use (other shapes, nothing at all, missing
+or infinite values where none are allowed, text for numbers, an unknown option) is a
+`MetricInputError` of one line.
 """
 
 import importlib

@@ -29,9 +29,6 @@ def image_relevance(labels, ties="mean"):
     Returns:
         numpy float64 array (images,), each in [-1, 2]; NaN for an image without votes.
 
-    Raises:
-        MetricInputError: a vote that is none of the five values, no images or no annotators.
-
     Example:
         >>> image_relevance([[2, 1, -1], [0, -1, 1]]).tolist()
         [1.5, -0.5]
@@ -100,10 +97,6 @@ def hbpp(
         The prompt ids (numpy array) in order of first appearance, and their scores, numpy
         float64 (prompts,), each in [-1, 2]; NaN for a prompt none of whose images has a vote
         that counts.
-
-    Raises:
-        MetricInputError: as `image_relevance` and `admit_annotators`; as many prompt ids as
-            images are needed, all strings or all integers.
 
     Example:
         >>> ids, scores = hbpp([[2, 2, 1], [0, 0, 2], [1, 1, 1]], ["a", "b", "a"])

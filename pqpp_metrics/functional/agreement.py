@@ -34,9 +34,6 @@ def fleiss_kappa(ratings, single_class="one"):
     Returns:
         float: 1 is full agreement, 0 what chance gives, at least -1 / (raters - 1).
 
-    Raises:
-        MetricInputError: wrong dimensions, no items, one rater, missing or mixed labels.
-
     Example:
         >>> round(fleiss_kappa([["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"]]), 4)
         0.55
@@ -87,10 +84,6 @@ def cohen_kappa(predictions, references, weights=None, single_class="one"):
     Returns:
         float in [-1, 1]: 1 is full agreement, 0 what chance gives.
 
-    Raises:
-        MetricInputError: lengths that differ, no items, missing or mixed labels, one side text
-            and the other numbers, unknown weights.
-
     Example:
         >>> round(cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0]), 4)
         0.5
@@ -120,10 +113,6 @@ def krippendorff_alpha(ratings, level="nominal", single_class="one"):
 
     Returns:
         float: 1 is full agreement, 0 what chance gives, negative systematic disagreement.
-
-    Raises:
-        MetricInputError: wrong dimensions, no item with two ratings, infinities, text, an
-            unknown level, negative ratings with "ratio".
 
     Example:
         >>> round(krippendorff_alpha([[1, 1], [2, 2], [1, 2], [3, float("nan")]]), 4)

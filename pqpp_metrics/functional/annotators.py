@@ -34,10 +34,6 @@ def admit_annotators(
         without an image in common, or None; "reference_share", (annotators,), NaN without a
         vote on a reference image, or None. What is NaN cannot be shown and does not admit.
 
-    Raises:
-        MetricInputError: labels as in `image_relevance`, another number of images, thresholds
-            outside [-1, 1] and [0, 1].
-
     Example:
         >>> nan = float("nan")
         >>> votes = [[2, 0], [0, 2], [1, 1], [2, 2]]
@@ -64,10 +60,6 @@ def keep_best_annotators(labels, prompt_ids, quality, best=3):
 
     Returns:
         numpy float64 array (images, annotators): the labels, NaN where a vote was left out.
-
-    Raises:
-        MetricInputError: labels as in `image_relevance`, lengths that differ, a `best` that is
-            no positive integer.
 
     Example:
         >>> keep_best_annotators([[2, 1, 0]], ["a"], quality=[0.5, 0.9, 0.7], best=2).tolist()

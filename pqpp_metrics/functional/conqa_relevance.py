@@ -24,10 +24,6 @@ def conqa_relevance(votes, rule="unanimous"):
     Returns:
         numpy int64 array (images,), 1 relevant, 0 not; 0 for an image without votes.
 
-    Raises:
-        MetricInputError: another shape, no images, counts that are negative or no whole numbers,
-            an unknown rule.
-
     Example:
         >>> conqa_relevance([[3, 0, 0], [3, 1, 0], [1, 0, 2]]).tolist()
         [1, 0, 0]

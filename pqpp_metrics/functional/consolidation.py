@@ -30,8 +30,8 @@ def richhf_consolidation(scores, keyword_labels, points, height, width, ties="al
             1 aligned.
         points: For each annotator the marked points, a sequence of [row, column] in pixels; may
             be empty.
-        height: Rows of the image.
-        width: Columns of the image.
+        height: Of the image, in pixels.
+        width: The same.
         ties: Label of a token with as many votes for either: "aligned" (default: no majority
             calls it misaligned) or "misaligned". Three annotators never tie.
 
@@ -39,10 +39,6 @@ def richhf_consolidation(scores, keyword_labels, points, height, width, ties="al
         dict: "scores", float64 (kinds,), NaN for a kind without any; "keyword_labels", int64
         (tokens,); "heatmap", float64 (height, width) in [0, 1], the share of annotators whose
         disks cover the pixel.
-
-    Raises:
-        MetricInputError: wrong shapes, labels other than 0 and 1, a point outside the image,
-            numbers of annotators that differ.
 
     Example:
         >>> result = richhf_consolidation(
@@ -81,9 +77,6 @@ def majority_labels(keyword_labels, ties="aligned"):
     Returns:
         numpy int64 array (tokens,).
 
-    Raises:
-        MetricInputError: wrong shape, labels other than 0 and 1.
-
     Example:
         >>> majority_labels([[0, 1], [0, 1], [1, 0]]).tolist()
         [0, 1]
@@ -106,14 +99,11 @@ def points_heatmap(points, height, width):
 
     Args:
         points: For each annotator a sequence of [row, column] in pixels, fractions allowed.
-        height: Rows of the image.
-        width: Columns of the image.
+        height: Of the image, in pixels.
+        width: The same.
 
     Returns:
         numpy float64 array (height, width), each in [0, 1].
-
-    Raises:
-        MetricInputError: no annotators, a point that is no pair or outside the image.
 
     Example:
         >>> points_heatmap([[[1, 1]]], height=3, width=3).tolist()

@@ -1,7 +1,8 @@
 """How well predicted performance agrees with the true one, over queries or prompts.
 
-PQPP, section 3.3. Each result is a dict: the value under the function's name, the two-sided
-p-value against no association, a confidence interval and the number of pairs.
+PQPP, section 3.3. Predictions and references are any finite numbers, shape (n,), at least two. Each
+result is a dict: the value under the function's name, the two-sided p-value against no association,
+a confidence interval and the number of pairs.
 """
 
 import math
@@ -28,15 +29,12 @@ def student_t_p_value(r, n):
     same as that of `scipy.stats.pearsonr`.
 
     Args:
-        r: The correlation, in [-1, 1].
-        n: The number of pairs.
+        r: The correlation.
+        n: The number of pairs, at least 2.
 
     Returns:
         The p-value as float, in [0, 1]; NaN for a NaN correlation. Two pairs always lie on a
         line, which is no evidence: 1.0.
-
-    Raises:
-        MetricInputError: `r` outside [-1, 1], or fewer than 2 pairs.
 
     Example:
         >>> round(student_t_p_value(0.5, 20), 4)
@@ -65,18 +63,12 @@ def pearson_qpp(predictions, references, confidence=0.95):
     standard error 1 / sqrt(n - 3).
 
     Args:
-        predictions: Predicted performance, shape (n,), any finite numbers.
-        references: True performance, shape (n,).
         confidence: Level of the interval, between 0 and 1.
 
     Returns:
         dict with "pearson_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
         input has no correlation: the value, p and interval are NaN. With fewer than 4 pairs the
         interval is NaN.
-
-    Raises:
-        MetricInputError: lengths that differ, fewer than 2 pairs, NaN or infinite values, a
-            `confidence` outside (0, 1).
 
     Example:
         >>> result = pearson_qpp([1, 2, 3, 4], [1, 3, 2, 4])
@@ -105,8 +97,6 @@ def spearman_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOL
     1.06 / (n - 3) (Fieller, Hartley and Pearson, Biometrika 44, 1957).
 
     Args:
-        predictions: Predicted performance, shape (n,), any finite numbers.
-        references: True performance, shape (n,).
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
@@ -140,8 +130,6 @@ def kendall_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLE
     for rank correlation coefficients. I", Biometrika 44, 1957).
 
     Args:
-        predictions: Predicted performance, shape (n,), any finite numbers.
-        references: True performance, shape (n,).
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.

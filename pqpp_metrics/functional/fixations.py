@@ -10,8 +10,8 @@ def fixation_map(points, height, width):
 
     Args:
         points: Fixated pixels as [row, column], shape (points, 2), integers; may be empty.
-        height: Rows of the map.
-        width: Columns of the map.
+        height: In pixels.
+        width: In pixels.
 
     Returns:
         numpy float64 array (height, width) of counts.

@@ -40,10 +40,6 @@ def hwpq(positive, negative, levels, question_weights, level_weights, ties="fals
         dict: "hwpq" in [0, 1]; "levels", the score of each of the four levels, in [0, 1], NaN
         for a level without facts; "confirmed", bool (facts,).
 
-    Raises:
-        MetricInputError: shapes that differ, no facts, answers other than 0 and 1, levels other
-            than 1 to 4, weights that are negative or do not sum to 1.
-
     Example:
         >>> result = hwpq(
         ...     positive=[[1, 1, 0], [1, 1, 1]], negative=[[0, 0, 0], [1, 1, 0]],

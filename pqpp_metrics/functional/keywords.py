@@ -48,10 +48,6 @@ def keyword_f1(predictions, references):
         "n_hits", misaligned tokens predicted, marked, and both. Precision is NaN where nothing
         is predicted, recall where nothing is marked, F1 where neither is.
 
-    Raises:
-        MetricInputError: numbers of samples that differ, no samples, labels other than 0 and 1,
-            a sample with another number of labels on either side, text on one side only.
-
     Example:
         >>> result = keyword_f1(["a yellow_0 cat_0"], ["a yellow_0 cat"])
         >>> result["precision"], result["recall"], round(result["keyword_f1"], 3)

@@ -37,10 +37,6 @@ def match_rate(matches, groups=None, group_names=None, confidence=0.95):
         combination that occurs, in order of first appearance, with the value of every column
         and the same four keys.
 
-    Raises:
-        MetricInputError: no images, matches other than 0 and 1, another number of groups, names
-            or images, missing groups.
-
     Example:
         >>> result = match_rate([1, 0, 1], ["counting", "counting", "negation"], ["task"])
         >>> [(row["task"], row["match_rate"]) for row in result["groups"]]

@@ -33,9 +33,6 @@ def pairwise_accuracy(predictions, references, score_ties="wrong", tie_tolerance
         "n_ties", pairs without a human preference; "n_score_ties", pairs with equal scores
         among the others.
 
-    Raises:
-        MetricInputError: wrong shapes, no pairs, NaN or infinite scores, another preference.
-
     Example:
         >>> result = pairwise_accuracy([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], [1, 1, 0])
         >>> result["pairwise_accuracy"], result["n"], result["n_ties"]

@@ -1,7 +1,6 @@
 """How far predicted performance is from the true one: by rank (sMARE) and by value (RMSE).
 
-Each result is a dict: the value under the function's name, a p-value, a confidence interval
-and the number of pairs, as in `correlation`.
+Inputs and results are as in `correlation`.
 """
 
 import math
@@ -31,8 +30,6 @@ def smare(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE)
     queries' scaled errors.
 
     Args:
-        predictions: Predicted performance, shape (n,), any finite numbers.
-        references: True performance, shape (n,).
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
@@ -102,8 +99,6 @@ def rmse_qpp(predictions, references, confidence=0.95):
     interval is the square root of Student's t interval of the mean squared error.
 
     Args:
-        predictions: Predicted performance, shape (n,), in the unit of the references.
-        references: True performance, shape (n,).
         confidence: Level of the interval, between 0 and 1.
 
     Returns:

@@ -31,8 +31,6 @@ def qpp_report(
     PQPP, section 3.3, reports Pearson and Kendall; the others are those of the QPP literature.
 
     Args:
-        predictions: Predicted performance, shape (n,), any finite numbers.
-        references: True performance, shape (n,).
         confidence: Level of the intervals, between 0 and 1.
         measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
         tie_tolerance: As for `kendall_qpp`, in the measures of ranks.

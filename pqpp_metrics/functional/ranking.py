@@ -2,9 +2,8 @@
 
 Every function takes scores, any finite numbers, and relevance, as arrays (queries, documents) of
 any Array API library, in which the values come back; a query without a relevant document scores 0,
-as in trec_eval. NaN, infinities, negative relevance and shapes that differ are a
-`MetricInputError`. A query's documents are ranked by falling score. Documents with equal scores
-have no order of their own; `ties` says what is done about it:
+as in trec_eval. A query's documents are ranked by falling score. Documents with equal scores have
+no order of their own; `ties` says what is done about it:
 
 - "expected" (default): the exact expected value over all orders of the tied documents, which
   does not depend on how the documents happen to be stored (McSherry and Najork, "Computing

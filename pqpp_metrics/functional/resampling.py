@@ -1,7 +1,8 @@
 """Whether one performance predictor is better than another on the same queries.
 
-Both tests resample the queries with a seeded generator: the same seed gives the same result, in
-whatever order the queries come.
+Both tests take the predictions of two predictors and the true performance of the same queries,
+shape (n,), and resample the queries with a seeded generator: the same seed gives the same result,
+in whatever order the queries come.
 """
 
 import math
@@ -42,13 +43,10 @@ def paired_bootstrap(
     predictors are measured on the same resamples.
 
     Args:
-        predictions: Of the first predictor, shape (n,).
-        other_predictions: Of the second, same queries in the same order.
-        references: True performance, same shape.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         resamples: How many to draw.
         confidence: Level of the percentile interval, between 0 and 1.
-        seed: Seed of the generator, an integer of at least 0.
+        seed: An integer of at least 0.
         tie_tolerance: As for `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
 
     Returns:
@@ -57,10 +55,6 @@ def paired_bootstrap(
         side of 0, counting one more of both (never 0); "value", "other_value", "n",
         "resamples" (those that count: where a side of a resample is constant there is no
         correlation). NaN where a correlation of the whole is undefined.
-
-    Raises:
-        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown statistic, a seed
-            that is no integer of at least 0.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -131,12 +125,9 @@ def paired_permutation(
     ("pearson"), or ranks (all but "pearson" and "rmse"); "rmse" compares them as they are.
 
     Args:
-        predictions: Of the first predictor, shape (n,).
-        other_predictions: Of the second, same queries in the same order.
-        references: True performance, same shape.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         permutations: How many swaps to draw.
-        seed: Seed of the generator, an integer of at least 0.
+        seed: An integer of at least 0.
         tie_tolerance: As for `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
 
     Returns:
@@ -144,10 +135,6 @@ def paired_permutation(
         "p_value", two-sided: the share of swaps with a difference at least as large, counting
         the data itself as one (never 0); "value", "other_value", "n", "permutations". NaN
         where a correlation of the whole is undefined.
-
-    Raises:
-        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown statistic, a seed
-            that is no integer of at least 0.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]

@@ -15,7 +15,8 @@ names the code whose details are followed:
   every divisor, false positives counted one too high in the ROC curve.
 
 No convention adds jitter. In all of them a map without any fixation or mass in the reference has
-no value: NaN.
+no value: NaN. Predictions are maps of any finite numbers, shape (..., height, width); references
+have the same shape and are never negative; the result has shape (...).
 """
 
 from pqpp_metrics.functional._inputs import require_choice, require_finite
@@ -37,18 +38,12 @@ def nss(predictions, references, convention="pysaliency"):
     Bylinskii et al. 2018, section 4.1.2.
 
     Args:
-        predictions: Predicted maps, shape (..., height, width), any finite numbers.
-        references: Number of fixations on each pixel, same shape; see `fixations.fixation_map`.
-        convention: Whose details are followed, see `saliency`. All but "pysaliency" take
-            repeated fixations on a pixel as one.
+        references: Number of fixations on each pixel; see `fixations.fixation_map`.
+        convention: See `saliency`; all but "pysaliency" take repeated fixations on a pixel as one.
 
     Returns:
         float64, shape (...): 0 is chance, positive better. NaN for a map without fixations. A
         constant prediction gives 0 in "pysaliency" and "richhf", NaN in the others.
-
-    Raises:
-        MetricInputError: shapes that differ, no pixels, NaN or infinite values, negative
-            counts, an unknown convention.
 
     Example:
         >>> float(nss([[0.0, 1.0], [2.0, 3.0]], [[0, 0, ], [0, 1]]).round(4))
@@ -63,10 +58,7 @@ def cc(predictions, references, convention="pysaliency"):
     Bylinskii et al. 2018, section 4.2.2.
 
     Args:
-        predictions: Shape (..., height, width), any finite numbers.
-        references: Same shape, never negative.
-        convention: Whose details are followed, see `saliency`; only "richhf" differs,
-            by 1e-8 in the divisor.
+        convention: See `saliency`; only "richhf" differs, by 1e-8 in the divisor.
 
     Returns:
         float64, shape (...), each in [-1, 1]. NaN where the reference is constant (empty ones
@@ -85,18 +77,13 @@ def kld(predictions, references, convention="pysaliency"):
     Bylinskii et al. 2018, section 4.2.3: sum of q log(q / p), p and q the maps scaled to sum 1.
 
     Args:
-        predictions: Shape (..., height, width), never negative ("pysaliency" moves a map with
-            negative values up until its lowest is 0).
-        references: Same shape, never negative.
-        convention: Whose details are followed, see `saliency`: "pysaliency" adds 1e-20
-            to every pixel, the others an epsilon to the divisor and inside the logarithm.
+        predictions: Never negative ("pysaliency" moves a map up until its lowest value is 0).
+        convention: See `saliency`: "pysaliency" adds 1e-20 to every pixel, the others an epsilon
+            to the divisor and inside the logarithm.
 
     Returns:
         float64 in nats, shape (...): 0 is best, no upper bound. NaN for an empty reference, and
         for an all-zero prediction in "matlab" and "unisal" (in "pysaliency" it is uniform).
-
-    Raises:
-        MetricInputError: as `nss`, and negative predictions outside "pysaliency".
 
     Example:
         >>> float(kld([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]).round(4))
@@ -111,18 +98,13 @@ def sim(predictions, references, convention="pysaliency"):
     Bylinskii et al. 2018, section 4.2.1.
 
     Args:
-        predictions: Shape (..., height, width), never negative ("pysaliency" moves a map with
-            negative values up until its lowest is 0).
-        references: Same shape, never negative.
-        convention: Whose details are followed, see `saliency`: "matlab" first stretches
-            both maps to [0, 1], "richhf" adds 1e-8 to the sums.
+        predictions: Never negative ("pysaliency" moves a map up until its lowest value is 0).
+        convention: See `saliency`: "matlab" first stretches both maps to [0, 1], "richhf" adds
+            1e-8 to the sums.
 
     Returns:
         float64, shape (...), each in [0, 1]. NaN for an empty reference, and for an all-zero
         (in "matlab" constant) prediction, which in "pysaliency" is uniform and in "richhf" 0.
-
-    Raises:
-        MetricInputError: as `nss`, and negative predictions in "unisal" and "richhf".
 
     Example:
         >>> float(sim([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]))
@@ -142,11 +124,9 @@ def auc_judd(predictions, references, convention="pysaliency"):
     predictions tie.
 
     Args:
-        predictions: Predicted maps, shape (..., height, width), any finite numbers.
-        references: Fixation counts or a true map, same shape; a pixel above 0 is fixated.
-        convention: Whose details are followed, see `saliency`. A value outside [0, 1],
-            which the loops of "matlab" and "richhf" can give under many ties, is a bug: the
-            value of "pysaliency" is returned then.
+        references: Fixation counts or a true map; a pixel above 0 is fixated.
+        convention: See `saliency`. A value outside [0, 1], which the loops of "matlab" and "richhf"
+            can give under many ties, is a bug: the value of "pysaliency" is returned then.
 
     Returns:
         float64, shape (...), each in [0, 1], .5 is chance. NaN for a map without fixated or
@@ -172,10 +152,6 @@ def heatmap_mse(predictions, references):
     """Mean squared error over the pixels of each map.
 
     RichHF (Liang et al., CVPR 2024), section 5.1. Defined for empty references too.
-
-    Args:
-        predictions: Predicted maps, shape (..., height, width), any finite numbers.
-        references: True maps, same shape, never negative, on the same scale.
 
     Returns:
         float64, shape (...), 0 is best.

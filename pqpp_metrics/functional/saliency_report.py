@@ -22,8 +22,6 @@ def saliency_report(
     """Several saliency metrics of the same maps: each map is read once, not once a metric.
 
     Args:
-        predictions: Predicted maps, shape (..., height, width), any finite numbers.
-        references: True maps, same shape, never negative.
         fixations: Fixation counts for NSS and AUC-Judd, same shape. None (default): every pixel
             of `references` above 0 is fixated once.
         metrics: Which to compute: of "nss", "cc", "kld", "sim", "auc_judd", "heatmap_mse".
@@ -31,9 +29,6 @@ def saliency_report(
 
     Returns:
         dict of metric name to float64 array, shape (...), as the metric's own function gives.
-
-    Raises:
-        MetricInputError: as the metrics' functions, or an unknown metric.
 
     Example:
         >>> report = saliency_report([[0.1, 0.4], [0.3, 0.9]], [[0, 0], [1, 1]], metrics=["sim"])
@@ -87,10 +82,6 @@ def richhf_heatmap(predictions, references, convention="pysaliency"):
         "mse_empty" (mean over images with empty truth), "cc", "kld", "sim", "nss", "auc_judd"
         (means over the other images), "n", "n_empty". A mean over no image is NaN; images on
         which one metric is undefined (all pixels marked, for AUC) are left out of its mean.
-
-    Raises:
-        MetricInputError: shapes that differ, no images, NaN or infinite values, negative
-            references, an unknown convention.
 
     Example:
         >>> truth = [[[0.0, 1.0]], [[0.0, 0.0]]]

@@ -43,9 +43,9 @@ def dependent_correlations(
     correlation pooled.
 
     Args:
-        predictions: Predictions of the first predictor, shape (n,).
-        other_predictions: Predictions of the second, same queries in the same order.
-        references: True performance, shape (n,).
+        predictions: Of the first predictor, shape (n,).
+        other_predictions: Of the second, same queries in the same order.
+        references: True performance, same shape.
         test: "williams" (default: it keeps its level in small samples) or "steiger".
         correlation: "pearson" (default) or "spearman" (Pearson's r of the ranks; the tests are
             approximate then).
@@ -56,9 +56,6 @@ def dependent_correlations(
         "statistic", t or z; "p_value", two-sided; "value", "other_value", "n". NaN for the
         statistic and p where an input is constant, the predictors order the queries as one
         line, or n < 4.
-
-    Raises:
-        MetricInputError: as `pearson_qpp`; lengths that differ, an unknown test or correlation.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6]
@@ -132,9 +129,6 @@ def mann_whitney(x, y, alternative="less", tie_tolerance=TIE_TOLERANCE):
         "relative_improvement", infinite where the mean of x is 0 and that of y is not, NaN
         where both are; "n_x", "n_y".
 
-    Raises:
-        MetricInputError: an empty group, NaN or infinite values, an unknown alternative.
-
     Example:
         >>> result = mann_whitney([0.1, 0.2, 0.3], [0.4, 0.5, 0.9])
         >>> result["mann_whitney"], result["p_value"], round(result["relative_improvement"], 3)
@@ -184,9 +178,6 @@ def holm(p_values, alpha=0.05):
         dict: "holm", the smallest adjusted p-value (the p-value of "none of the effects is
         there"; NaN where all are NaN); "adjusted", same shape as the input; "rejected", bool,
         same shape; "n", the number of tests.
-
-    Raises:
-        MetricInputError: an empty table, a p-value outside [0, 1], an alpha outside (0, 1).
 
     Example:
         >>> result = holm([0.01, 0.04, 0.03])

@@ -23,9 +23,6 @@ def text_rendering(predictions, references, weights=(0.5, 0.5)):
         dict: "text_rendering", "characters" and "tokens", float64 arrays (images,) in [0, 1].
         Two empty texts are equal: 1.
 
-    Raises:
-        MetricInputError: lengths that differ, no images, anything but strings, wrong weights.
-
     Example:
         >>> result = text_rendering(["Grand Canyn"], ["Grand Canyon"])
         >>> result["text_rendering"].round(4).tolist(), result["tokens"].round(4).tolist()

@@ -7,7 +7,7 @@ here is the arithmetic that turns their output into a score.
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import finite_numpy, require_same_shape
+from pqpp_metrics.functional._inputs import finite_numpy, require_between, require_same_shape
 
 
 def light_direction(predictions, references):
@@ -21,9 +21,6 @@ def light_direction(predictions, references):
 
     Returns:
         float64 array (images,), each in [0, 1].
-
-    Raises:
-        MetricInputError: shapes that differ, no images, NaN or infinite values, a zero vector.
 
     Example:
         >>> light_direction([[0, 0, 2], [1, 0, 1]], [[0, 0, 1], [0, 0, 1]]).round(4).tolist()
@@ -66,9 +63,6 @@ def scene_composition(coverage, consistency):
     Returns:
         float64 array (images,), each in [0, 1].
 
-    Raises:
-        MetricInputError: shapes that differ, no images, NaN or values outside [-1, 1].
-
     Example:
         >>> scene_composition([0.25, 0.5], [1.0, -0.2]).tolist()
         [0.5, 0.0]
@@ -100,17 +94,11 @@ def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6):
         dict: "penetration", the lowest weighted C, 0 or above (NaN without pairs: nothing to
         judge); "chaos", C of each pair; "weighted", C times the confidences.
 
-    Raises:
-        MetricInputError: shapes that differ, NaN or infinite depths, confidences outside [0, 1],
-            an epsilon that is not above 0.
-
     Example:
         >>> result = penetration([[1.0, 1.5], [2, 2]], [[1, 2], [1, 3]], [[1, 0.5], [1, 1]])
         >>> result["chaos"].round(3).tolist(), round(result["penetration"], 3)
         ([0.5, 0.0], 0.0)
     """
-    from pqpp_metrics.functional._inputs import require_between
-
     epsilon = require_between("epsilon", epsilon, 0, float("inf"))
     given = {
         "overlap_depths": overlap_depths,
@@ -138,13 +126,10 @@ def geometric_minimum(scores):
     integrity, texture regularity and feature anomalies, each normalised to [0, 1].
 
     Args:
-        scores: Sub-scores, shape (images, 6), in [0, 1].
+        scores: Shape (images, 6), in [0, 1].
 
     Returns:
         float64 array (images,), each in [0, 1].
-
-    Raises:
-        MetricInputError: another number of cues, no images, NaN or values outside [0, 1].
 
     Example:
         >>> geometric_minimum([[0.9, 0.8, 0.7, 0.95, 0.6, 1.0]]).tolist()
