@@ -15,7 +15,6 @@ from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES, check_cho
 from pqpp_feedback.rahf.words import prompt_words
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
-from pqpp_models.pretrained import why_not_loaded
 
 BLINDS = ("none", "image", "prompt")
 _MAPS = tuple(f"{name}_map" for name in HEATMAPS)
@@ -70,25 +69,17 @@ def _loaded(split: str, dataset: str, subset: str | None, options: Mapping[str, 
     import datasets
 
     import pqpp_datasets.registration
-    from pqpp_datasets.errors import BenchmarkError
     from pqpp_datasets.richhf.richhf import SPLITS
     from pqpp_hub.pull import cached_if_unreachable
+    from pqpp_models.training.data import reading
 
     pqpp_datasets.registration.register()
     wrong = [name for name in split_names(split) if name not in SPLITS]
     if wrong and (dataset, subset) == ("pqpp", "richhf"):
         raise PredictorError(f"richhf has no split {wrong[0]!r}; use {', '.join(SPLITS)}")
-    try:
-        with cached_if_unreachable(dataset):
-            return datasets.load_dataset(dataset, subset, split=split, **options)
-    except BenchmarkError:
-        raise
-    except Exception as error:
-        why = why_not_loaded(error, dataset)
-        raise PredictorError(
-            f"{dataset} (configuration {subset}, split {split}) cannot be loaded ({why}); check "
-            "the names"
-        ) from None
+    remedy = f"check the dataset, its subset {subset} and the split {split}"
+    with reading(dataset, remedy), cached_if_unreachable(dataset):
+        return datasets.load_dataset(dataset, subset, split=split, **options)
 
 
 def split_names(split: str) -> list[str]:
