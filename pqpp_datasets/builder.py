@@ -13,8 +13,8 @@ from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError, DownloadError, MissingFileError, OptionError
 from pqpp_datasets.location import (
     available_splits,
+    cache_key_of_files,
     compare_with_published,
-    fingerprint,
     local_folder,
     missing_files,
 )
@@ -57,7 +57,7 @@ class _Configuration(datasets.BuilderConfig):
         folder = self.folder()
         self.version = self.benchmark.version_of(folder)
         if folder is not None:
-            kwargs["data"] = fingerprint(self.benchmark, folder)
+            kwargs["data"] = cache_key_of_files(self.benchmark, folder)
         for name, value in self.options().items():
             kwargs[name] = self.benchmark.options[name](value)
         return super().create_config_id(kwargs, custom_features=custom_features)

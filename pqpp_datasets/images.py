@@ -6,13 +6,13 @@ The archive of 33.5 GB is downloaded by hand. Its folders are `images/<COCO imag
 it is `drawbench/<index>/` or, where no MS COCO folder has that number, `<index>/`.
 """
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
 from pqpp_datasets.errors import MissingFileError
+from pqpp_files.hashes import sha256_of_parts
 
 _NUMBERS = {
     "mscoco": {"sdxl_images": (4, 5), "glide_images": (7, 8), "reference_image": (6,)},
@@ -47,7 +47,7 @@ def image_root(image_dir: str | Path) -> Path:
     return root / "images" if (root / "images").is_dir() else root
 
 
-def image_fingerprint(image_dir: str | Path) -> str:
+def cache_key_of_images(image_dir: str | Path) -> str:
     """Return a digest of the folder's place and file names, a part of the cache key.
 
     A folder that has been moved or filled up is then read anew.
@@ -55,7 +55,7 @@ def image_fingerprint(image_dir: str | Path) -> str:
     root = image_root(image_dir)
     paths = [*root.glob("*/*.png"), *root.glob("drawbench/*/*.png")]
     names = sorted(path.relative_to(root).as_posix() for path in paths)
-    return hashlib.sha256("\n".join([str(root), *names]).encode()).hexdigest()
+    return sha256_of_parts(["\n".join([str(root), *names])])
 
 
 def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:

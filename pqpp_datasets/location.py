@@ -1,6 +1,5 @@
 """Where a benchmark's files are on this machine, if they are: `data_dir=` or `PQPP_DATA_DIR`."""
 
-import hashlib
 import logging
 import os
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.sources import HEAD_BYTES, release
-from pqpp_files.hashes import sha256_of
+from pqpp_files.hashes import sha256_of, sha256_of_parts
 
 logger = logging.getLogger(__name__)
 
@@ -87,16 +86,17 @@ def missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[Path]:
     return [path for path in paths if not path.is_file()]
 
 
-def fingerprint(benchmark: Benchmark, folder: Path) -> str:
+def cache_key_of_files(benchmark: Benchmark, folder: Path) -> str:
     """Return a digest of the bytes of all files of a folder that the benchmark reads.
 
     It is a part of the cache key: data that was corrected or completed is read anew.
     """
-    digest = hashlib.sha256(benchmark.name.encode())
-    for path in sorted(_needed(benchmark, folder)):
-        file = folder / path
-        digest.update(f"{path}\0{sha256_of(file) if file.is_file() else 'absent'}\0".encode())
-    return digest.hexdigest()
+    files = {path: folder / path for path in sorted(_needed(benchmark, folder))}
+    hashes = (
+        f"{path}\0{sha256_of(file) if file.is_file() else 'absent'}\0"
+        for path, file in files.items()
+    )
+    return sha256_of_parts([benchmark.name, *hashes])
 
 
 def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
@@ -124,7 +124,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
 
 def _head(file: Path) -> str:
     with file.open("rb") as opened:
-        return hashlib.sha256(opened.read(HEAD_BYTES)).hexdigest()
+        return sha256_of_parts([opened.read(HEAD_BYTES)])
 
 
 def _needed(benchmark: Benchmark, folder: Path) -> set[str]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError, DataFileError
-from pqpp_datasets.images import add_images, features_of_images, image_fingerprint
+from pqpp_datasets.images import add_images, cache_key_of_images, features_of_images
 from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 
@@ -314,7 +314,7 @@ _COMMON = {
     "description": DESCRIPTION,
     "splits": SPLITS,
     "features": features,
-    "options": {"image_dir": image_fingerprint},
+    "options": {"image_dir": cache_key_of_images},
     "citation": CITATION,
     "licence": "CC BY 4.0",
     "year": 2025,

@@ -5,12 +5,12 @@ library looks up at each call, so an earlier `from datasets import load_dataset`
 """
 
 import functools
-import hashlib
 import sys
 import threading
 from pathlib import Path
 
 from pqpp_autoload import when_imported
+from pqpp_files.hashes import sha256_of_parts
 
 DATASET_NAME = "pqpp"
 BUILDER_MODULE = "pqpp_datasets.builder"
@@ -77,22 +77,23 @@ def _refuse_hub_options(options) -> None:
 def data_version() -> str:
     """Return the cache key of everything that decides the rows: our code and the pinned sources.
 
-    Of the code these are the parsers and the functions of the metrics that they call, such as
-    ConQA's vote rules. `datasets` keeps prepared data under this key, so that a new release of the
-    data or a corrected parser never meets rows that an older one has prepared.
+    Of the code these are the parsers, what they read files by, and the functions of the metrics
+    that they call, such as ConQA's vote rules. `datasets` keeps prepared data under this key, so
+    that a new release of the data or a corrected parser never meets rows of an older one.
 
     Example:
         >>> len(data_version())
         64
     """
-    digest = hashlib.sha256()
-    for path in _deciding_files():
-        digest.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    files = _deciding_files()
+    return sha256_of_parts(
+        part for f in files for part in (f"{f.parent.name}/{f.name}\0", f.read_bytes(), b"\0")
+    )
 
 
 def _deciding_files() -> list[Path]:
     here = Path(__file__).parent
-    folders = (here, here.parent / "pqpp_metrics" / "functional")
+    top = here.parent
+    folders = (here, top / "pqpp_files", top / "pqpp_metrics" / "functional")
     # Which of the functions a parser calls is not told apart: parsing again takes a second.
     return sorted(path for f in folders for kind in ("*.py", "*.json") for path in f.rglob(kind))

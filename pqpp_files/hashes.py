@@ -1,6 +1,7 @@
-"""Hashes of what files hold."""
+"""Hashes: of files, of what is in memory, and as the Hub names content."""
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 _CHUNK = 1 << 20
@@ -17,6 +18,19 @@ def sha256_of(path: str | Path) -> str:
         'e3b0c442'
     """
     return _digest(hashlib.sha256(), Path(path))
+
+
+def sha256_of_parts(parts: Iterable[str | bytes]) -> str:
+    """Return the SHA-256 of some parts, one after another; texts count as UTF-8.
+
+    Example:
+        >>> sha256_of_parts(["a", b"b"]) == sha256_of_parts(["ab"])
+        True
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)
+    return digest.hexdigest()
 
 
 def content_id(path: str | Path, like: str) -> str:

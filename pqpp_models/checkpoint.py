@@ -6,7 +6,6 @@ together is refused, and nothing is ever unpickled.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import whole_folder
 from pqpp_models.errors import CheckpointError
 
@@ -93,7 +93,7 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         return {}
     path = folder / WEIGHTS
     content = _read(path)
-    if hashlib.sha256(content).hexdigest() != expected:
+    if sha256_of_parts([content]) != expected:
         raise CheckpointError(
             f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
             "download the predictor again"
@@ -221,7 +221,7 @@ def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card
 
         content = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
         (folder / WEIGHTS).write_bytes(content)
-        full["weights_sha256"] = hashlib.sha256(content).hexdigest()
+        full["weights_sha256"] = sha256_of_parts([content])
     text = json.dumps(full, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")

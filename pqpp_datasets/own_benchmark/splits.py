@@ -1,12 +1,12 @@
 """A split that depends on nothing but the prompts and a seed."""
 
-import hashlib
 import itertools
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from pqpp_datasets.errors import OptionError
+from pqpp_files.hashes import sha256_of_parts
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 _REST = 1e-9
@@ -47,7 +47,7 @@ def stratified_split(
     for stratum, own in zip(ordered, counts, strict=True):
         positions = sorted(
             members[stratum],
-            key=lambda p: hashlib.sha256(f"{seed}\0{ids[p]}".encode()).digest(),
+            key=lambda p: sha256_of_parts([f"{seed}\0{ids[p]}"]),
         )
         names = [name for name, count in zip(fractions, own, strict=True) for _ in range(count)]
         for position, name in zip(positions, names, strict=True):

@@ -4,7 +4,6 @@ Source: the Parquet files of the Hub dataset `yuvalkirstain/pickapic_v1` (or `..
 is a prompt `caption` and two images with `image_0_uid`, `jpg_0`, `image_1_uid`, `jpg_1`.
 """
 
-import hashlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_files.hashes import sha256_of_parts
 
 _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
 
@@ -34,11 +34,11 @@ def pickapic_files(folder: str | Path) -> list[Path]:
     return found
 
 
-def pickapic_fingerprint(folder: object) -> str:
+def cache_key_of_pickapic(folder: object) -> str:
     """Return a digest of the names, sizes and times of a copy's files, a part of the cache key."""
     stats = [(str(path), path.stat()) for path in pickapic_files(str(folder))]
     text = "\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_of_parts([text])
 
 
 class PickapicImages:

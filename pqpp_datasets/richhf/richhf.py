@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.richhf.pickapic import PickapicImages, pickapic_fingerprint
+from pqpp_datasets.richhf.pickapic import PickapicImages, cache_key_of_pickapic
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.tables import REMEDY
 
@@ -216,7 +216,7 @@ BENCHMARKS = (
         features=features,
         folders=("richhf",),
         files=files,
-        options={"pickapic_dir": pickapic_fingerprint},
+        options={"pickapic_dir": cache_key_of_pickapic},
         parts=parts,
         read_parts=read_parts,
         citation=CITATION,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from pqpp_feedback.rahf.augmentation import augment
 from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES, check_choice
 from pqpp_feedback.rahf.words import prompt_words
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 
@@ -268,11 +268,8 @@ class Examples:
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of prompts, scores and labels, in order."""
-        digest = hashlib.sha256()
-        for prompt, labels in zip(self.prompts, self.labels, strict=True):
-            digest.update(f"{prompt}\0{labels}\0".encode("utf-8", "surrogatepass"))
-        digest.update(np.ascontiguousarray(self.scores, dtype="<f4").tobytes())
-        return digest.hexdigest()
+        texts = (f"{p}\0{one}\0" for p, one in zip(self.prompts, self.labels, strict=True))
+        return sha256_of_parts([*texts, np.ascontiguousarray(self.scores, dtype="<f4").tobytes()])
 
 
 def shown_prompt(prompt: str, blind: str, processor: Any) -> str:

@@ -9,7 +9,6 @@ Kendall with the true values of 2,000 captions by more than .001.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import logging
 import tempfile
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_files.extras import needing
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.checkpoint import CONFIG, Tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, UnknownPredictorError
@@ -99,7 +99,7 @@ class OnnxBertPredictor(Predictor):
         return unscale_targets(scores, self.targets)[:, columns]
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
-        return {**self.config, "onnx_sha256": hashlib.sha256(self.graph).hexdigest()}, {}
+        return {**self.config, "onnx_sha256": sha256_of_parts([self.graph])}, {}
 
     def _card(self) -> str:
         return fine_tuned_card(self)
@@ -139,7 +139,7 @@ class OnnxBertPredictor(Predictor):
             raise CheckpointError(
                 f"{folder / GRAPH} is missing; save the predictor again"
             ) from None
-        if hashlib.sha256(graph).hexdigest() != config.get("onnx_sha256"):
+        if sha256_of_parts([graph]) != config.get("onnx_sha256"):
             raise CheckpointError(
                 f"{folder / GRAPH} is damaged or belongs to another {CONFIG} (its sha256 differs); "
                 "save or download the predictor again"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import torch
 from torch import nn
 from transformers import AutoModel, PreTrainedModel
 
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.encoder.tokens import MAX_LENGTH
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.pretrained import load_tokenizer, loading
@@ -119,8 +119,8 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
 
 def weights_sha256(encoder: nn.Module) -> str:
     """Return the SHA-256 of an encoder's weights: states of another one mean something else."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(encoder.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().to(torch.float32).cpu().numpy().tobytes())
-    return digest.hexdigest()
+    return sha256_of_parts(
+        part
+        for name, tensor in sorted(encoder.state_dict().items())
+        for part in (name, tensor.detach().to(torch.float32).cpu().numpy().tobytes())
+    )

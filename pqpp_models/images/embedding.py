@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import write_whole
 from pqpp_models.images.backbone import embed_pixels, embed_tokens
 from pqpp_models.images.pairs import Pairs, open_image
@@ -125,25 +126,27 @@ def cached_embeddings(
 
 
 def _key(backbone: Any, processor: Any, pairs: Pairs) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in sorted(backbone.state_dict().items()):
-        digest.update(name.encode() + tensor.detach().float().cpu().numpy().tobytes())
-    digest.update(processor.image_processor.to_json_string().encode())
-    for prompt in pairs.prompts:
-        digest.update(prompt.encode("utf-8", "surrogatepass") + b"\0")
-    for image in pairs.images:
-        digest.update(_identity(image))
-    return digest.hexdigest()
+    weights = sorted(backbone.state_dict().items())
+    return sha256_of_parts(
+        itertools.chain(
+            itertools.chain.from_iterable(
+                (name, one.detach().float().cpu().numpy().tobytes()) for name, one in weights
+            ),
+            [processor.image_processor.to_json_string()],
+            (f"{prompt}\0" for prompt in pairs.prompts),
+            map(_identity, pairs.images),
+        )
+    )
 
 
-def _identity(image: Any) -> bytes:
+def _identity(image: Any) -> str:
     """Return what tells one image from another without decoding a file."""
     if isinstance(image, Mapping):
         image = image["bytes"] if image.get("bytes") is not None else image["path"]
     if isinstance(image, bytes):
-        return hashlib.sha256(image).digest()
+        return sha256_of_parts([image])
     if isinstance(image, (str, Path)):
         known = Path(image).stat()
-        return f"{image}|{known.st_size}|{known.st_mtime_ns}".encode()
+        return f"{image}|{known.st_size}|{known.st_mtime_ns}"
     array = np.asarray(image)
-    return str(array.shape).encode() + hashlib.sha256(array.tobytes()).digest()
+    return f"{array.shape}{sha256_of_parts([array.tobytes()])}"

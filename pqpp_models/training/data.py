@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import target_limits
@@ -172,11 +172,8 @@ def sha256_of_rows(rows: Rows) -> str:
         >>> len(sha256_of_rows(Rows(["a cat"], np.zeros((1, 1)), None)))
         64
     """
-    digest = hashlib.sha256()
-    for prompt in rows.prompts:
-        digest.update(prompt.encode("utf-8", "surrogatepass") + b"\0")
-    digest.update(np.ascontiguousarray(rows.targets, dtype="<f8").tobytes())
-    return digest.hexdigest()
+    targets = np.ascontiguousarray(rows.targets, dtype="<f8").tobytes()
+    return sha256_of_parts([*(f"{prompt}\0" for prompt in rows.prompts), targets])
 
 
 def correlations(

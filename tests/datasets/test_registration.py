@@ -154,14 +154,18 @@ def test_hub_options_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "path", ["pqpp_datasets/conqa.py", "pqpp_metrics/functional/conqa_relevance.py"]
+    "path",
+    [
+        "pqpp_datasets/conqa.py",
+        "pqpp_files/table_formats.py",
+        "pqpp_metrics/functional/conqa_relevance.py",
+    ],
 )
 def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path, path):
     here = Path(pqpp_datasets.__file__).parents[1]
-    for package in ("pqpp_datasets", "pqpp_metrics"):
+    for package in ("pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_metrics"):
         shutil.copytree(here / package, tmp_path / package)
     shutil.copy(here / "pqpp_autoload.py", tmp_path)
-    shutil.copytree(here / "pqpp_hub", tmp_path / "pqpp_hub")
     code = "import pqpp_datasets.registration as r\nprint(r.__file__, r.data_version())"
     first = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path)).stdout.split()
     assert first[0].startswith(str(tmp_path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from transformers.utils import ModelOutput
 
 from pqpp_feedback.rahf.gallery import Picture
 from pqpp_files.extras import needing
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import whole_folder
 from pqpp_models.checkpoint import CARD
 from pqpp_models.errors import CheckpointError
@@ -176,10 +176,9 @@ class Images:
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the files and prompts, in order."""
-        digest = hashlib.sha256()
-        for one in self.pictures:
-            digest.update(one.prompt.encode() + b"\0" + one.path.read_bytes())
-        return digest.hexdigest()
+        return sha256_of_parts(
+            part for one in self.pictures for part in (one.prompt, b"\0", one.path.read_bytes())
+        )
 
     def collate(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         """Return some images and prompts as what the model takes; images are cut to squares."""

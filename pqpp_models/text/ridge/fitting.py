@@ -6,7 +6,6 @@ each target by cross-validation over distinct prompts; so are the figures that a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -239,4 +239,4 @@ def _training(head: _Head, values: Floats, targets: Sequence[str]) -> dict[str, 
 def _sha256(texts: list[str], values: Floats) -> str:
     """Return a hash of prompts and scores, in their order; a missing score is null."""
     rows = [[None if np.isnan(one) else one for one in row] for row in values.tolist()]
-    return hashlib.sha256(json.dumps([texts, rows]).encode()).hexdigest()
+    return sha256_of_parts([json.dumps([texts, rows])])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_beside
 from pqpp_models.encoder.encoding import layer_means
@@ -147,7 +147,7 @@ def cached_layer_means(
     if folder is None:
         return layer_means(model, tokenizer, texts, layers, progress=True)
     name = Path(model.config.name_or_path).name
-    digest = hashlib.sha256("\n".join([name, *map(str, layers), *texts]).encode()).hexdigest()
+    digest = sha256_of_parts(["\n".join([name, *map(str, layers), *texts])])
     path = Path(folder) / f"encoded-{digest[:16]}.npz"
     if not path.exists():
         encoded = layer_means(model, tokenizer, texts, layers, progress=True)
