@@ -112,7 +112,10 @@ class Pqpp(datasets.ArrowBasedBuilder):
                     f'{said}{missing}); this folder holds {other.name}: load_dataset("pqpp", '
                     f'"{other.name}", data_dir=...)'
                 )
-        return f"{said}{missing}); give the folder of the published layout as data_dir="
+        return (
+            f"{said}{missing}); give the folder of the published layout, or a root that holds it "
+            f"as {benchmark.folders[0]}, as data_dir="
+        )
 
     def _arguments(self, folder, split) -> dict:
         benchmark = self.config.benchmark

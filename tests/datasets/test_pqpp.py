@@ -96,7 +96,8 @@ def test_layout_of_the_other_release_is_refused(tmp_path):
 
 
 def test_empty_folder_says_what_was_looked_for(tmp_path):
-    with pytest.raises(MissingFileError, match=r"no split of pqpp-v1\.0.*dataset/train\.csv"):
+    expected = r"no split of pqpp-v1\.0.*dataset/train\.csv.* a root that holds it as pqpp/v1\.0"
+    with pytest.raises(MissingFileError, match=expected):
         load("pqpp-v1.0", data_dir=str(tmp_path))
     with pytest.raises(MissingFileError, match="no such folder"):
         load("pqpp-v1.0", data_dir=str(tmp_path / "absent"))
