@@ -103,21 +103,22 @@ def _complete(prefix: str, **_) -> list[str]:
 
 
 def _list(options: argparse.Namespace) -> None:
+    import yaml
     from tabulate import tabulate
 
     from pqpp_metrics.modules import load_metric
     from pqpp_metrics.registration import list_metrics
 
-    rows = []
-    for name in list_metrics():
-        needs = ", ".join(load_metric(name).input_names())
-        rows.append((name, needs, _description(name)))
+    rows = [
+        (name, ", ".join(load_metric(name).input_names()), yaml.safe_load(front)["description"])
+        for name, front in ((name, _card(name)[0]) for name in list_metrics())
+    ]
     print(tabulate(rows, ("metric", "needs", "what it is"), maxcolwidths=[None, 34, 60]))
     print("\npqpp metrics show NAME tells what each input, option and result is")
 
 
 def _show(options: argparse.Namespace) -> None:
-    print(_card(_known(options.name)).split("---\n", 2)[2].strip())
+    print(_card(_known(options.name))[1].strip())
 
 
 def _known(name: str) -> str:
@@ -127,29 +128,25 @@ def _known(name: str) -> str:
     return name
 
 
-def _card(name: str) -> str:
+def _card(name: str) -> list[str]:
+    """Return the front matter and the body of a metric's card."""
     from pqpp_metrics.registration import metric_path
 
-    return metric_path(name).with_name("README.md").read_text("utf-8")
-
-
-def _description(name: str) -> str:
-    """Return the description in the front matter of a metric's card, without a parser of YAML."""
-    return " ".join(_card(name).partition("description: >-\n")[2].partition("\n---")[0].split())
+    card = metric_path(name).with_name("README.md")
+    return card.read_text("utf-8").split("---\n", 2)[1:]
 
 
 def _compute(options: argparse.Namespace) -> None:
     from pqpp_cli.metric_files import read_inputs
     from pqpp_cli.output import emit
+    from pqpp_metrics.errors import InputFormError
+    from pqpp_metrics.modules import load_metric
 
     name = _known(options.name)
     files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
     files |= dict(_pair(text, "--input") for text in options.input)
     _refuse_to_overwrite(files, options.output)
     chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
-    from pqpp_metrics.errors import InputFormError
-    from pqpp_metrics.modules import load_metric
-
     metric = load_metric(name)
     inputs = read_inputs(name, metric.input_names(), files, options.missing, metric.takes_groups)
     unretrieved = inputs.pop("unretrieved", None)
