@@ -296,6 +296,10 @@ class Predictor(ABC):
         """Return the configuration and the weights to save; none of either here."""
         return {}, {}
 
+    def _files(self) -> dict[str, bytes]:
+        """Return further files to save, like those of a tokenizer."""
+        return {}
+
     def _card(self) -> str:
         """Return the card: the template of the predictor's name with targets and details."""
         from pqpp_hub.card import render_card
@@ -402,8 +406,8 @@ class Predictor(ABC):
             CheckpointError: the folder holds other things than a checkpoint.
         """
         config, tensors = self._state()
-        full = {"predictor_type": self.name, "targets": list(self.targets), **config}
-        return write_checkpoint(folder, full, tensors, self._card())
+        full = {**config, "predictor_type": self.name, "targets": list(self.targets)}
+        return write_checkpoint(folder, full, tensors, self._card(), self._files())
 
 
 def _folder_from_hub(

@@ -17,14 +17,12 @@ import numpy as np
 
 from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
-from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors, write_checkpoint
+from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors
 from pqpp_models.errors import CheckpointError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import resolve_targets, target_range
 
 if TYPE_CHECKING:
-    import os
-
     import torch
     from transformers import PreTrainedModel
 
@@ -108,15 +106,8 @@ class TorchPredictor(Predictor):
         weights = self.model.state_dict()
         return config, {k: v.detach().float().cpu().numpy() for k, v in weights.items()}
 
-    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write model, tokenizer or processor, and model card to a folder.
-
-        See `Predictor.save_pretrained`.
-        """
-        config, tensors = self._state()
-        files = {} if self.processor is None else processor_files(self.processor)
-        full = {**config, "predictor_type": self.name, "targets": list(self.targets)}
-        return write_checkpoint(folder, full, tensors, self._card(), files)
+    def _files(self) -> dict[str, bytes]:
+        return {} if self.processor is None else processor_files(self.processor)
 
     def _card(self) -> str:
         return fine_tuned_card(self)

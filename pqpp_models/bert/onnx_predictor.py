@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.bert.predictor import BertPredictor
-from pqpp_models.checkpoint import CONFIG, Tensors, write_checkpoint
+from pqpp_models.checkpoint import CONFIG, Tensors
 from pqpp_models.errors import CheckpointError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import resolve_targets, unscale_targets
@@ -109,12 +109,8 @@ class OnnxBertPredictor(Predictor):
         """How the predictor was trained."""
         return dict(self.config.get("training") or {})
 
-    def save_pretrained(self, folder: Any) -> Path:
-        """Write graph, tokenizer and card to a folder; see `Predictor.save_pretrained`."""
-        config, tensors = self._state()
-        files = {**processor_files(self.tokenizer), GRAPH: self.graph}
-        full = {**config, "predictor_type": self.name}
-        return write_checkpoint(folder, full, tensors, self._card(), files)
+    def _files(self) -> dict[str, bytes]:
+        return {**processor_files(self.tokenizer), GRAPH: self.graph}
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:

@@ -46,8 +46,12 @@ def padded(
     return ids, filled.astype(np.int64)
 
 
-def length_sorted(lengths: Sequence[int], batch_size: int) -> list[NDArray[np.int64]]:
+def length_sorted(
+    lengths: Sequence[int], batch_size: int, tokens: int = TOKENS_A_BATCH
+) -> list[NDArray[np.int64]]:
     """Cut rows into batches of like length, the longest first: memory runs out at once or never.
+
+    A batch has at most so many rows, and so many tokens when it is padded.
 
     Example:
         >>> [batch.tolist() for batch in length_sorted([1, 9, 2], 2)]
@@ -56,7 +60,7 @@ def length_sorted(lengths: Sequence[int], batch_size: int) -> list[NDArray[np.in
     order = np.argsort(-np.asarray(lengths), kind="stable")
     batches, start = [], 0
     while start < len(order):
-        size = max(1, min(batch_size, TOKENS_A_BATCH // max(1, lengths[order[start]])))
+        size = max(1, min(batch_size, tokens // max(1, lengths[order[start]])))
         batches.append(order[start : start + size])
         start += size
     return batches

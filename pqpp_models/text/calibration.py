@@ -85,15 +85,12 @@ class CalibratedPredictor(Predictor):
 def distance_to_nearest(
     vectors: NDArray[np.float32], points: NDArray[np.float32], own: bool = False
 ) -> NDArray[np.float64]:
-    """Return how far unit vectors are from the nearest of some points.
+    """Return one minus the mean cosine of each unit vector to the `NEAREST` of some points.
 
     Args:
         vectors: shape ``(rows, size)``.
         points: unit vectors too, one a column: shape ``(size, points)``.
         own: whether a vector that is one of the points is left out there.
-
-    Returns:
-        One minus the mean cosine to the `NEAREST` points, one a row.
 
     >>> distance_to_nearest(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5]
@@ -111,13 +108,8 @@ def spread_inputs(
 ) -> NDArray[np.float64]:
     """Return what a deviation depends on: 1, distance, score, its square, and the gate.
 
-    Args:
-        scores: shape ``(rows, targets)``; capped at 2 from the middle.
-        distance: one a row.
-        gate: how open the gate of the instruction model is, one a row.
-
-    Returns:
-        An array of shape ``(rows, targets, 5)``.
+    Scores, of shape ``(rows, targets)``, are capped at 2 from the middle; distance and gate are one
+    a row. The result has the shape ``(rows, targets, 5)``.
 
     >>> spread_inputs(np.array([[3.0]]), np.array([0.5]), np.array([0.0])).tolist()
     [[[1.0, 0.5, 2.0, 4.0, 0.0]]]

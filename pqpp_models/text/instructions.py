@@ -63,9 +63,7 @@ class InstructionModel:
     def gate(self, features: Floats, lower: NDArray[np.bool_]) -> Floats:
         """Return, from 0 (a caption) to 1, how much the regression counts.
 
-        Args:
-            features: from `difficulty_features`.
-            lower: from `begins_lower`.
+        ``features`` are from `difficulty_features`, ``lower`` from `begins_lower`.
         """
         rows = style_inputs(features, lower, self.shortest)
         gate = np.clip(rows @ self.gate_weight + self.gate_bias, 0, 1)
@@ -84,13 +82,9 @@ class InstructionModel:
         targets: Sequence[str],
         tables: WordTables,
     ) -> tuple[Floats, NDArray[np.float64]]:
-        """Return how open the gate is, and what that adds to each target.
+        """Return how open the gate is, and what that adds to predictions of the targets.
 
-        Args:
-            prompts: the texts.
-            values: predictions in the targets' own units, shape ``(prompts, targets)``.
-            targets: their names; only HBPP is added to.
-            tables: the counts of the collection's words.
+        Values are in units of the targets, of shape ``(prompts, targets)``; only HBPP changes.
         """
         features = difficulty_features(prompts, tables)
         gate = self.gate(features, begins_lower(prompts))

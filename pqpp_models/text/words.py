@@ -153,10 +153,7 @@ def difficulty_features(
 ) -> NDArray[np.float32]:
     """Return one row of `DIFFICULTY_FEATURES` a prompt.
 
-    Args:
-        prompts: the texts.
-        tables: the collection's counts.
-        own: whether each prompt is a caption of the collection, whose counts leave it out.
+    With ``own``, each prompt is a caption of the collection, whose counts leave it out.
 
     >>> tables = WordTables.build(["a cat on a mat"])
     >>> row = difficulty_features(["Two cats, no dog"], tables)[0]

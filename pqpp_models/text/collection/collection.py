@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_models.errors import PredictorError
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.collection import neighbours
-from pqpp_models.text.collection.neighbours import SEARCHES, Floats, unit
+from pqpp_models.text.collection.neighbours import Floats, unit
 from pqpp_models.text.collection.postings import Postings
 from pqpp_models.text.words import WordTables, difficulty_features
 
@@ -34,8 +33,6 @@ class Collection:
         tables: the counts of the captions' words.
         postings: the words of the captions, for the features of scope and coherence; without them
             there are no such features.
-        search: how the nearest captions are found, exactly in both ways: ``numpy``, ``faiss``, or
-            ``auto``, which is faiss for a large collection where it is installed.
     """
 
     def __init__(
@@ -45,14 +42,10 @@ class Collection:
         labelled: int,
         tables: WordTables,
         postings: Postings | None = None,
-        search: str = "auto",
     ) -> None:
-        if search not in SEARCHES:
-            raise PredictorError(f"search {search!r} is unknown; use one of {', '.join(SEARCHES)}")
         self.vectors = {layer: np.asarray(array, np.float32) for layer, array in vectors.items()}
         self.means = {layer: np.asarray(array, np.float32) for layer, array in means.items()}
         self.labelled, self.tables, self.postings = labelled, tables, postings
-        self.search = search
 
     @classmethod
     def build(
@@ -130,7 +123,7 @@ class Collection:
     def density_features(self, vectors: Mapping[int, Floats]) -> Floats:
         """Return how densely the labelled captions, and all, lie around prompts in each layer."""
         blocks = [
-            neighbours.density_features(vectors[layer], known, self.labelled, self.search)
+            neighbours.density_features(vectors[layer], known, self.labelled)
             for layer, known in self.vectors.items()
         ]
         return np.concatenate(blocks, axis=1)
@@ -168,7 +161,7 @@ class Collection:
         kept = np.concatenate(new)
         vectors = {k: np.concatenate([labelled[k], added[k][kept]]) for k in labelled}
         words = self.postings.replaced(count, postings) if self.postings is not None else None
-        return Collection(vectors, self.means, count, tables, words, self.search)
+        return Collection(vectors, self.means, count, tables, words)
 
     def tensors(self) -> Arrays:
         """Return the collection as named arrays; vectors are rounded to sixteen bits."""

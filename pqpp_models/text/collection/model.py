@@ -113,12 +113,7 @@ class CollectionModel:
     networks: Sequence[Layers]
 
     def predict(self, prompts: Sequence[str], encoded: Mapping[int, Floats]) -> NDArray[np.float64]:
-        """Return the standardised targets of some prompts.
-
-        Args:
-            prompts: the texts.
-            encoded: by layer, the encoder's mean state of each prompt.
-        """
+        """Return the standardised targets of some prompts, whose mean states are given by layer."""
         parts = []
         for start in range(0, len(prompts), _CHUNK):
             stop = start + _CHUNK

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_files.extras import install_command
-from pqpp_models.errors import MissingResourceError
 from pqpp_models.text.calibration import SAME
 
 Floats = NDArray[np.float32]
@@ -26,7 +24,6 @@ LABEL_NEIGHBOURS = (3, 10, 30)
 LABEL_WIDTH = 0.08
 COUNTED = 1000
 """How many of the nearest captions enter a density."""
-SEARCHES = ("auto", "numpy", "faiss")
 LARGE = 40_000
 """From so many captions on, faiss finds the nearest ones faster than numpy, in less memory."""
 
@@ -52,25 +49,13 @@ def similarities(rows: Floats, known: Floats) -> Floats:
     return similarity
 
 
-def uses_faiss(search: str, size: int) -> bool:
-    """Tell whether the nearest of so many captions are looked up by faiss.
+def uses_faiss(size: int) -> bool:
+    """Tell whether the nearest of so many captions are looked up by faiss, which must be there.
 
-    Raises:
-        MissingResourceError: faiss was asked for and is not installed.
-
-    >>> uses_faiss("numpy", 1_000_000), uses_faiss("auto", 100)
-    (False, False)
+    >>> uses_faiss(100)
+    False
     """
-    if search == "numpy" or (search == "auto" and size < LARGE):
-        return False
-    if importlib.util.find_spec("faiss") is not None:
-        return True
-    if search == "auto":
-        return False
-    raise MissingResourceError(
-        f"the search 'faiss' needs faiss; run: {install_command('collection')}, or search by "
-        "'numpy'"
-    )
+    return size >= LARGE and importlib.util.find_spec("faiss") is not None
 
 
 def nearest_by_faiss(rows: Floats, known: Floats, most: int) -> Floats:
@@ -97,13 +82,13 @@ def nearest_by_faiss(rows: Floats, known: Floats, most: int) -> Floats:
     return -np.sort(-found, axis=1)[:, :most]
 
 
-def density_features(rows: Floats, known: Floats, labelled: int, search: str = "auto") -> Floats:
+def density_features(rows: Floats, known: Floats, labelled: int) -> Floats:
     """Return `density` of the labelled captions, which come first, and of all, side by side."""
-    return np.concatenate([_density(part, known, labelled, search) for part in _chunks(rows)])
+    return np.concatenate([_density(part, known, labelled) for part in _chunks(rows)])
 
 
-def _density(rows: Floats, known: Floats, labelled: int, search: str) -> Floats:
-    if uses_faiss(search, len(known)):
+def _density(rows: Floats, known: Floats, labelled: int) -> Floats:
+    if uses_faiss(len(known)):
         own = similarities(rows, known[:labelled])
         summary = summarise(nearest_by_faiss(rows, known, COUNTED))
     else:
@@ -139,13 +124,7 @@ def summarise(near: Floats) -> Floats:
 
 
 def neighbour_labels(rows: Floats, known: Floats, labels: Floats) -> Floats:
-    """Return the labels of the captions nearest to some prompts, averaged with weights.
-
-    Args:
-        rows: the prompts' vectors.
-        known: the labelled captions' vectors.
-        labels: shape ``(captions, targets)``.
-    """
+    """Return the labels, of shape ``(captions, targets)``, of the nearest captions, averaged."""
     blocks = []
     for part in _chunks(rows):
         index, values = _nearest(part, known, max(LABEL_NEIGHBOURS))

@@ -85,9 +85,6 @@ class Postings:
         `SCOPE_RANKS` have; the sum and the mean of the words' inverse document frequencies. A
         caption that is the prompt itself is left out of all, a prompt without content words has
         nothing in common with any caption.
-
-        Returns:
-            An array of shape ``(prompts, features)``.
         """
         rows = [self._scope(words_of(prompt)) for prompt in prompts]
         width = len(SHARES) + len(SCOPE_RANKS) + 5

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_models.encoder.tokens import length_sorted
 from pqpp_models.text.collection.neighbours import Floats, unit
 
 LINEAR = ("first", "second", "hidden", "scores", "point")
@@ -52,7 +53,7 @@ class StaticNetwork:
         sizes = [len(self.weights[f"{name}.bias"]) for name in ("scores", "point", "hidden")]
         sizes.insert(2, self.pieces.shape[1])
         layers = tuple(np.empty((len(encoded), size), dtype=np.float32) for size in sizes)
-        for batch in _batches(lengths):
+        for batch in length_sorted(lengths, len(lengths), _TOKENS_A_BATCH):
             rows = np.zeros((len(batch), lengths[batch].max()), dtype=np.int64)
             for place, index in enumerate(batch):
                 rows[place, : lengths[index]] = encoded[index]
@@ -86,19 +87,6 @@ class StaticNetwork:
         width = rows.shape[1]
         around = [padded[:, shift : shift + width] for shift in range(_REACH)]
         return self._linear(layer, np.concatenate(around, axis=2))
-
-
-def _batches(lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    order = np.argsort(lengths, kind="stable")
-    batches, start = [], 0
-    while start < len(order):
-        # Rows come shortest first; the batch is as long as its last row allows.
-        stop = start + max(1, _TOKENS_A_BATCH // max(1, int(lengths[order[start]])))
-        batch = order[start:stop]
-        size = max(1, _TOKENS_A_BATCH // max(1, int(lengths[batch[-1]])))
-        batches.append(order[start : start + size])
-        start += size
-    return batches
 
 
 def quantise(vectors: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:

@@ -7,8 +7,6 @@ it: vectors of captions and hashed counts of their words, never their text.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +17,14 @@ from numpy.typing import NDArray
 
 from pqpp_files.extras import needing
 from pqpp_models import registration
-from pqpp_models.checkpoint import EXTRA_FILES, Tensors, write_checkpoint
+from pqpp_models.checkpoint import Tensors
 from pqpp_models.errors import CheckpointError
 from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.instructions import InstructionModel, renamed_details
+from pqpp_models.torch_predictor import processor_files
 
 # The prefixes of the arrays in a checkpoint; "outside." is the instruction model.
 _PREFIXES = ("collection.", "encoder.", "tuned.", "outside.", "calibration.")
@@ -137,15 +136,8 @@ class TextEnsemblePredictor(CalibratedPredictor):
             for name, array in part.items()
         }
 
-    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write both encoders, the collection, the tokenizer and the card; see `Predictor`."""
-        config, tensors = self._state()
-        with tempfile.TemporaryDirectory() as beside:
-            self.tokenizer.save_pretrained(beside)
-            found = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
-        files = {name: content for name, content in found.items() if name in EXTRA_FILES}
-        full = {"predictor_type": self.name, "targets": list(self.targets), **config}
-        return write_checkpoint(folder, full, tensors, self._card(), files)
+    def _files(self) -> dict[str, bytes]:
+        return processor_files(self.tokenizer)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

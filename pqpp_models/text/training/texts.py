@@ -32,13 +32,7 @@ GENEVAL_RATES = {
 def with_relevant_counts(
     targets: NDArray[np.float64], table: Any, data_dir: str | None
 ) -> NDArray[np.float64]:
-    """Return targets with one more column: the log number of relevant images of a PQPP prompt.
-
-    Args:
-        targets: shape ``(prompts, targets)``.
-        table: the dataset of the prompts, with ``prompt_id``.
-        data_dir: where PQPP's files lie.
-    """
+    """Return PQPP's targets with one more column: the log number of a prompt's relevant images."""
     from datasets import load_dataset
 
     relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=data_dir, split="train")
@@ -93,14 +87,8 @@ def made_up_prompts(
 ) -> list[str]:
     """Return prompts that are no captions, for a student to see what a teacher makes of them.
 
-    A third are pieces of captions, a third captions with words put in place of theirs, a third
-    words beside each other; most of them in small letters and without a full stop.
-
-    Args:
-        captions: where pieces and words are taken from.
-        names: further words.
-        count: how many.
-        seed: of what is drawn.
+    A third are pieces of captions, a third captions with names put in place of their words, a third
+    words and names beside each other; most in small letters and without a full stop.
 
     >>> made_up_prompts(["A red cat on a mat."], ["robot"], 3, seed=0)
     ['mat', 'robot red cat on a mat', 'robot']

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.processes import run_pqpp
 
-from pqpp_models import CheckpointError, MissingResourceError, Predictor, PredictorError
+from pqpp_models import CheckpointError, Predictor, PredictorError
 from pqpp_models.encoder.pretrained import weights_sha256
 from pqpp_models.text.collection import neighbours
 from pqpp_models.text.collection.collection import Collection
@@ -31,19 +31,18 @@ def near_each_other(rows):
 
 
 @pytest.mark.parametrize("size", [1, 30, 1500])
-def test_faiss_finds_what_numpy_finds(size):
+def test_faiss_finds_what_numpy_finds(size, monkeypatch):
     pytest.importorskip("faiss")
     known = near_each_other(size)
     rows = np.concatenate([near_each_other(9), known[:3]])
     vectors, labelled = {2: known, 5: known[:, ::-1].copy()}, min(20, size)
     means = {layer: np.zeros(12) for layer in vectors}
     prompts = {2: rows, 5: rows[:, ::-1].copy()}
-    by = {
-        search: Collection(vectors, means, labelled, NO_WORDS, search=search).density_features(
-            prompts
-        )
-        for search in ("numpy", "faiss")
-    }
+    by = {}
+    for search, large in (("numpy", 10_000), ("faiss", 1)):
+        monkeypatch.setattr(neighbours, "LARGE", large)
+        assert neighbours.uses_faiss(size) is (search == "faiss")
+        by[search] = Collection(vectors, means, labelled, NO_WORDS).density_features(prompts)
     np.testing.assert_allclose(by["faiss"], by["numpy"], atol=2e-5)
 
 
@@ -68,13 +67,8 @@ def test_a_large_collection_is_searched_by_faiss_where_it_is_there(monkeypatch):
     found = {True: object(), False: None}
     for installed in (True, False):
         monkeypatch.setattr("importlib.util.find_spec", lambda name, there=installed: found[there])
-        assert neighbours.uses_faiss("auto", 10) is installed
-        assert not neighbours.uses_faiss("auto", 9)
-        assert not neighbours.uses_faiss("numpy", 10**9)
-    with pytest.raises(MissingResourceError, match=r"run: pip install .*collection"):
-        neighbours.uses_faiss("faiss", 3)
-    with pytest.raises(PredictorError, match="use one of auto, numpy, faiss"):
-        Collection({}, {}, 0, NO_WORDS, search="hnsw")
+        assert neighbours.uses_faiss(10) is installed
+        assert not neighbours.uses_faiss(9)
 
 
 @pytest.fixture
