@@ -191,7 +191,7 @@ def _refuse_unheeded(options: argparse.Namespace) -> None:
 
 def _tables(options: argparse.Namespace, predictors: dict) -> None:
     from pqpp_cli.output import emit
-    from pqpp_cli.prompt_datasets import load_rows
+    from pqpp_cli.prompt_datasets import dataset_rows
     from pqpp_models.bench.automatic_metrics import NOTE
     from pqpp_models.bench.report import render_report
     from pqpp_models.bench.run import run_table
@@ -200,7 +200,7 @@ def _tables(options: argparse.Namespace, predictors: dict) -> None:
 
     by_itself = options.dataset == "pqpp" and options.subset is None
     options.subset = SUBSET if by_itself else options.subset
-    split = Split.of(load_rows(options), options.dataset)
+    split = Split.of(dataset_rows(options), options.dataset)
     for predictor in predictors.values():
         predictor.require_columns(split.rows.column_names, split.config)
     predicted = [target for one in predictors.values() for target in one.targets]

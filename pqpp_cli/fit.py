@@ -106,13 +106,13 @@ def _read(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]
     """Return the prompts, the targets' columns, and what the data is called."""
     if Path(options.dataset).suffix.lower() in _TABLES and not Path(options.dataset).is_dir():
         return _read_table(options)
-    from pqpp_cli.prompt_datasets import load_rows
+    from pqpp_cli.prompt_datasets import dataset_rows
     from pqpp_datasets.benchmarks import BENCHMARKS
 
     benchmark = BENCHMARKS.get(options.subset or options.dataset)
     if benchmark and options.split is None and "train" in benchmark.splits:
         options.split = "train"
-    rows = load_rows(options)
+    rows = dataset_rows(options)
     targets = _targets(options, rows.column_names)
     columns = {name: _numbers(options.dataset, name, rows[name]) for name in targets}
     parts = (options.dataset, options.subset, options.split)

@@ -101,9 +101,9 @@ def _asked(options: argparse.Namespace, typed: bool) -> tuple[dict, list[str], A
     Numbers of a CSV file stay as they are written, unless `typed`: then they are numbers.
     """
     if options.dataset:
-        from pqpp_cli.prompt_datasets import load_rows, plain_columns
+        from pqpp_cli.prompt_datasets import dataset_rows, plain_columns
 
-        rows = load_rows(options)
+        rows = dataset_rows(options)
         return plain_columns(rows), list(rows["prompt"]), rows
     if options.file and options.file != "-":
         from pqpp_files.read_table import read_table

@@ -54,7 +54,7 @@ def quiet() -> None:
         datasets.disable_progress_bars()
 
 
-def load_rows(options: argparse.Namespace) -> Any:
+def dataset_rows(options: argparse.Namespace) -> Any:
     """Return the rows that the options name, with the prompts in the column `prompt`.
 
     Args:

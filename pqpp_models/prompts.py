@@ -51,7 +51,7 @@ def read_prompts(rows: Any) -> list[str]:
     return [_prompt(value, index) for index, value in enumerate(values)]
 
 
-def read_records(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
+def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
     """Return rows that hold more than a prompt as a list of mappings.
 
     Args:
@@ -62,7 +62,7 @@ def read_records(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping
     Raises:
         PredictorError: a row lacks one of the columns, or the rows are none.
 
-    >>> read_records({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
+    >>> read_rows({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
     [{'prompt': 'a cat', 'scores': [0.5]}]
     """
     if isinstance(rows, Mapping):

@@ -9,7 +9,7 @@ import numpy as np
 from pqpp_metrics.functional.resampling import paired_bootstrap
 from pqpp_metrics.functional.significance import dependent_correlations, holm
 from pqpp_models.bench.experiments import Cell
-from pqpp_models.bench.protocol import Predictions, Result, paired_values
+from pqpp_models.bench.protocol import Predictions, Result, cell_values
 from pqpp_models.errors import PredictorError
 
 RESAMPLES = 2_000
@@ -80,8 +80,8 @@ def _p_values(row, one, other, references, sources, resamples, seed) -> tuple[fl
         return math.nan, math.nan
     cell = Cell(row.label, row.predicted, row.target, row.source)
     true = references[row.target]
-    mine, reference = paired_values(one, cell, true, sources)
-    theirs, _ = paired_values(other, cell, true, sources)
+    mine, reference = cell_values(one, cell, true, sources)
+    theirs, _ = cell_values(other, cell, true, sources)
     if np.array_equal(mine, theirs):
         return 1.0, 1.0  # no difference at all, which neither test can be asked about
     williams = dependent_correlations(mine, theirs, reference)

@@ -155,7 +155,7 @@ def evaluate_predictions(
     ]
 
 
-def paired_values(
+def cell_values(
     one: Predictions, cell: Cell, true: Sequence[float | None], sources: Sequence[str] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return predicted and true values of the prompts that a cell compares.
@@ -176,7 +176,7 @@ def paired_values(
 
 def _result(one: Predictions, cell: Cell, true, split: Split) -> Result:
     sources = split.sources if cell.source is not None else None
-    predicted, reference = paired_values(one, cell, true, sources)
+    predicted, reference = cell_values(one, cell, true, sources)
     n = len(reference)
     measures = ("pearson", "kendall")
     report = qpp_report(predicted, reference, measures=measures) if n > 1 else {}

@@ -11,7 +11,7 @@ import numpy as np
 from pqpp_files.render_page import render_page
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.projection import Projection, space_figure
-from pqpp_models.bench.protocol import Predictions, Result, mark, paired_values
+from pqpp_models.bench.protocol import Predictions, Result, cell_values, mark
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.run import Run
 from pqpp_models.bench.tables import (
@@ -149,7 +149,7 @@ def scatter_figure(
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
     for result, panel in zip(mine, panels, strict=False):
         cell = Cell(result.label, result.predicted, result.target, result.source)
-        _draw(panel, *paired_values(one, cell, references[result.target], sources), result)
+        _draw(panel, *cell_values(one, cell, references[result.target], sources), result)
     for panel in panels[len(mine) :]:
         panel.set_axis_off()
     figure.suptitle(one.predictor)

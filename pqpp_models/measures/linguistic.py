@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,10 +169,3 @@ MEASURES: dict[str, Measure] = {
     ),
 }
 """The features; each takes a prompt."""
-
-
-def values(
-    name: str, prompts: list[str], evidence: None, options: Mapping[str, Any]
-) -> NDArray[np.float64]:
-    """Return one feature of some prompts."""
-    return linguistic_features(prompts, [name])[:, 0]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +11,12 @@ from numpy.typing import NDArray
 
 from pqpp_models.checkpoint import CONFIG, Tensors
 from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.measures.measure import chosen
+from pqpp_models.measures import ego_network, linguistic, post_retrieval, pre_retrieval
+from pqpp_models.measures.measure import Measure, chosen
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import COLUMN, read_records
-from pqpp_models.registry import FAMILIES
+from pqpp_models.prompts import COLUMN, read_rows
+
+_FAMILIES = (linguistic, ego_network, pre_retrieval, post_retrieval)
 
 
 class MeasurePredictor(Predictor):
@@ -47,9 +47,7 @@ class MeasurePredictor(Predictor):
     def __init__(
         self, name: str, evidence: Any = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        family = family_of(name)
-        self.name, self.evidence = name, evidence
-        self.measure, self._values = family.MEASURES[name], family.values
+        self.name, self.evidence, self.measure = name, evidence, measure_called(name)
         known = self.measure.options
         for option in options or ():
             if option not in known:
@@ -61,7 +59,7 @@ class MeasurePredictor(Predictor):
         self.higher = self.measure.higher
         if self.measure.columns:
             self.inputs, self.chunk_size = "text+scores", 256
-        self._values(name, [], evidence, self.options)  # refuses bad options
+        self._values([])  # refuses bad options
 
     @property
     def required_columns(self) -> tuple[tuple[str, ...], ...]:
@@ -71,11 +69,22 @@ class MeasurePredictor(Predictor):
     def _read_rows(self, rows: Any) -> list[Any]:
         if not self.measure.columns:
             return super()._read_rows(rows)
-        return read_records(rows, (COLUMN, *self.measure.columns), self.name)
+        return read_rows(rows, (COLUMN, *self.measure.columns), self.name)
+
+    def _values(self, rows: list[Any]) -> NDArray[np.float64]:
+        if self.name in linguistic.MEASURES:
+            return linguistic.linguistic_features(rows, [self.name])[:, 0]
+        if self.name in pre_retrieval.MEASURES:
+            return pre_retrieval.pre_retrieval_values(rows, self.evidence, [self.name])[:, 0]
+        if self.name in ego_network.MEASURES:
+            words = [ego_network.network_words(prompt) for prompt in rows]
+            networks, options = self.evidence, self.options
+            return ego_network.ego_network_values(words, networks, [self.name], **options)[:, 0]
+        return self.measure.compute(rows, self.evidence, **self.options)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         try:
-            values = self._values(self.name, rows, self.evidence, self.options)
+            values = self._values(rows)
         except (TypeError, ValueError) as error:
             if isinstance(error, PredictorError) or not self.measure.columns:
                 raise
@@ -107,14 +116,14 @@ class MeasurePredictor(Predictor):
     @classmethod
     def from_shipped(cls, name: str) -> Self:
         """Return the predictor of a measure, over the evidence that the environment names."""
-        evidence = family_of(name).MEASURES[name].evidence
+        evidence = measure_called(name).evidence
         return cls(name, evidence.named() if evidence else None)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Return a saved predictor with its options and its evidence."""
         name = config["predictor_type"]
-        measure = family_of(name).MEASURES[name]
+        measure = measure_called(name)
         # Older checkpoints of ego networks have their option beside the others' settings.
         beside = {option: config[option] for option in measure.options if option in config}
         try:
@@ -129,16 +138,15 @@ class MeasurePredictor(Predictor):
             ) from None
 
 
-def family_of(name: str) -> ModuleType:
-    """Return the module of the family that has a measure.
+def measure_called(name: str) -> Measure:
+    """Return the measure of a name.
 
     Raises:
-        UnknownPredictorError: none has.
+        UnknownPredictorError: none has it.
 
-    >>> family_of("avg_idf").__name__
-    'pqpp_models.measures.pre_retrieval'
+    >>> measure_called("avg_idf").about
+    'mean rarity of the words'
     """
-    modules = [importlib.import_module(f"{__package__}.{family}") for family in FAMILIES]
-    homes = {measure: module for module in modules for measure in module.MEASURES}
-    chosen([name], homes)
-    return homes[name]
+    known = {n: one for family in _FAMILIES for n, one in family.MEASURES.items()}
+    chosen([name], known)
+    return known[name]

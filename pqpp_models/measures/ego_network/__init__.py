@@ -8,7 +8,7 @@ from pqpp_models.measures.ego_network.measures import (
     AGGREGATIONS,
     MEASURES,
     ego_network_values,
-    values,
+    network_words,
 )
 from pqpp_models.measures.ego_network.network import EgoNetworks, ego_network
 from pqpp_models.measures.ego_network.vectors import WordVectors, load_word_vectors
@@ -21,5 +21,5 @@ __all__ = [
     "ego_network",
     "ego_network_values",
     "load_word_vectors",
-    "values",
+    "network_words",
 ]

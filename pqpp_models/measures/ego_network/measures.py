@@ -116,7 +116,7 @@ MEASURES: dict[str, Measure] = {
 """The measures; each takes a network and its ego."""
 
 
-def terms_of(prompt: str) -> list[str]:
+def network_words(prompt: str) -> list[str]:
     """Split a prompt into the words that have a network: lower-case, letters only, no stopwords.
 
     Tokens are NLTK's, stopwords NLTK's English ones, as in the PQPP authors' code.
@@ -172,11 +172,3 @@ def ego_network_values(
                 found = np.array([networks.value(word, compute) for word in row])
                 table[at, column] = aggregate(found)
     return table
-
-
-def values(
-    name: str, prompts: list[str], networks: EgoNetworks, options: Mapping[str, Any]
-) -> NDArray[np.float64]:
-    """Return one measure of some prompts."""
-    words = [terms_of(prompt) for prompt in prompts]
-    return ego_network_values(words, networks, [name], **options)[:, 0]

@@ -12,7 +12,7 @@ from pqpp_models.measures.post_retrieval.embeddings import (
     dense_qpp,
     pair_ratio,
 )
-from pqpp_models.measures.post_retrieval.measures import MEASURES, values
+from pqpp_models.measures.post_retrieval.measures import MEASURES
 from pqpp_models.measures.post_retrieval.rankings import query_drift, rank_biased_overlap
 from pqpp_models.measures.post_retrieval.scores import (
     n_sigma,
@@ -37,6 +37,5 @@ __all__ = [
     "score_variation",
     "sigma_max",
     "smv",
-    "values",
     "wig",
 ]

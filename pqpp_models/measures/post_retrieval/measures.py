@@ -131,8 +131,3 @@ MEASURES: dict[str, Measure] = {
     ),
 }
 """The measures; each takes rows, the evidence and its options."""
-
-
-def values(name: str, rows: list[Row], evidence: Any, options: Mapping[str, Any]) -> Scores:
-    """Return one measure of some rows."""
-    return MEASURES[name].compute(rows, evidence, **options)

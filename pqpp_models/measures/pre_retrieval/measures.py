@@ -34,8 +34,8 @@ pair that meets) the value is 0.0. A term counts once however often the prompt h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,10 +231,3 @@ def pre_retrieval_values(
         [measure(query) if len(query.places) else 0.0 for measure in measures] for query in queries
     ]
     return np.array(found, dtype=np.float64).reshape(len(queries), len(measures))
-
-
-def values(
-    name: str, prompts: list[str], statistics: CaptionStatistics, options: Mapping[str, Any]
-) -> Values:
-    """Return one measure of some prompts."""
-    return pre_retrieval_values(prompts, statistics, [name])[:, 0]

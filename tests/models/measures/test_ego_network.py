@@ -330,9 +330,9 @@ class TestPredictor:
     PROMPTS = ("The EGO is near the unicorn, 3 near-misses.", "", "of the", "far")
 
     def test_words_are_those_of_the_published_code(self):
-        from pqpp_models.measures.ego_network.measures import terms_of
+        from pqpp_models.measures.ego_network.measures import network_words
 
-        assert terms_of(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
+        assert network_words(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
 
     @pytest.mark.parametrize("name", MEASURES)
     def test_saved_and_loaded_it_says_the_same(self, tmp_path, name):
