@@ -31,7 +31,7 @@ with script_imports("finetune_t2i"):
     from pqpp_models.training.publish import refuse_finished
 
 EXAMPLES = """\
-  accelerate launch training/finetune_t2i.py --image-dir chosen \\
+  accelerate launch --quiet training/finetune_t2i.py --image-dir chosen \\
       --model stable-diffusion-v1-5/stable-diffusion-v1-5
   python training/finetune_t2i.py --image-dir chosen --model my_pipeline --lora-rank 16"""
 

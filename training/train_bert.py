@@ -22,7 +22,7 @@ with script_imports("train_bert"):
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
-  accelerate launch training/train_bert.py --config training/recipes/bert.yaml
+  accelerate launch --quiet training/train_bert.py --config training/recipes/bert.yaml
   python training/train_bert.py --model sentence-transformers/all-MiniLM-L6-v2 --pooling mean
   python training/train_bert.py --dataset my_folder --targets mean_hbpp --epochs 4
   python training/train_bert.py --config training/recipes/bert.yaml --grid

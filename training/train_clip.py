@@ -37,7 +37,7 @@ with script_imports("train_clip"):
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
-  accelerate launch training/train_clip.py --config training/recipes/clip_generation.yaml \\
+  accelerate launch --quiet training/train_clip.py --config training/recipes/clip_generation.yaml \\
       --image_dir pqpp_images
   python training/train_clip.py --model google/siglip-base-patch16-224 --tuning lora \\
       --targets mean_hbpp --image_dir pqpp_images

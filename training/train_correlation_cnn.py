@@ -29,7 +29,7 @@ with script_imports("train_correlation_cnn"):
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
 
 EXAMPLES = """\
-  accelerate launch training/train_correlation_cnn.py --image_dir pqpp_images \\
+  accelerate launch --quiet training/train_correlation_cnn.py --image_dir pqpp_images \\
       --config training/recipes/correlation_cnn_generation.yaml
   python training/train_correlation_cnn.py --dataset my_folder --channels 2 \\
       --config training/recipes/correlation_cnn_retrieval.yaml"""

@@ -38,7 +38,7 @@ with script_imports("train_rahf"):
     from pqpp_models.training.publish import push_if_wanted, refuse_finished
 
 EXAMPLES = """\
-  accelerate launch training/train_rahf.py --config training/recipes/rahf.yaml \\
+  accelerate launch --quiet training/train_rahf.py --config training/recipes/rahf.yaml \\
       --pickapic-dir pickapic_v1
   python tests/support/richhf_scenes.py scenes
   python training/train_rahf.py --config training/recipes/rahf_scenes.yaml \\

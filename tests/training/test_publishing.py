@@ -48,7 +48,7 @@ def parquet(folder, columns):
 def text(folder):
     rows = ["a cat", "", "three red dogs"]
     encoder = str(save_text_encoder(folder / "encoder"))
-    recipe = {"dataset_config": "sample", "model": encoder, "targets": ["mean_hbpp", "mean_rr"]}
+    recipe = {"subset": "sample", "model": encoder, "targets": ["mean_hbpp", "mean_rr"]}
     return "train_bert", recipe, rows
 
 

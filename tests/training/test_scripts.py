@@ -1,5 +1,6 @@
 """How a training script begins and ends: what is wrong is one line and exit code 2."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -82,3 +83,19 @@ def test_a_finished_model_is_not_replaced_unasked(tmp_path):
         check_model_folder(options(output_dir=str(tmp_path), overwrite=True), "bert")
     refuse_finished(folder, OptimisationOptions(resume=True))
     refuse_finished(Path("nowhere"), RunOptions())
+
+
+@pytest.mark.slow
+def test_a_launched_script_ends_in_one_line_too(tmp_path):
+    pytest.importorskip("accelerate", reason="the launcher is Accelerate's")
+    launcher = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--cpu"]
+    done = subprocess.run(
+        [*launcher, "--quiet", str(REPOSITORY / "training" / "train_bert.py"), "--epochs", "-1"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "error: `epochs` is -1; it must be above 0"
