@@ -31,7 +31,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Evaluate the models and print the four tables beside the published figures."""
     import datasets
-    import transformers.utils.logging
 
     from pqpp_cli.errors import CommandError
     from pqpp_cli.options import names_of
@@ -40,7 +39,11 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_feedback.rahf.bench.experiments import bench_richhf
     from pqpp_feedback.rahf.bench.tables import STYLES, format_tables, published
     from pqpp_files.check_output import check_output
+    from pqpp_files.extras import needing
 
+    with needing("pqpp bench --dataset richhf", "models"):
+        import torch  # noqa: F401
+        import transformers.utils.logging
     if options.split not in SPLITS:
         raise CommandError(
             f"--split {options.split}: richhf has {', '.join(SPLITS)}; use one of them"

@@ -103,7 +103,7 @@ def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     from pqpp_cli.main import main
 
     saved = tiny_feedback().save_pretrained(tmp_path / "mine")
-    words = ["bench", "--benchmark", "richhf", "--models", str(saved)]
+    words = ["bench", "--dataset", "richhf", "--models", str(saved)]
     words += ["--data-dir", str(scenes / "richhf")]
     words += ["--pickapic-dir", str(scenes / "pickapic"), "--limit", "3", "--split", "test"]
     logging.enable_progress_bar()
@@ -150,7 +150,7 @@ def test_the_output_is_checked_before_the_work(tmp_path, capsys):
     from pqpp_cli.main import main
 
     # There is neither the model nor the data, which would be told otherwise.
-    words = ["bench", "--benchmark", "richhf", "--models", str(tmp_path / "none")]
+    words = ["bench", "--dataset", "richhf", "--models", str(tmp_path / "none")]
     words += ["--split", "test", "--data-dir", str(tmp_path / "none")]
     assert main([*words, "--format", "csv", "--output", str(tmp_path)]) == 2
     assert "is a folder; name a file" in capsys.readouterr().err

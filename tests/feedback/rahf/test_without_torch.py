@@ -27,12 +27,16 @@ def test_in_python(call, tmp_path):
     assert line.startswith("MissingExtraError RAHF needs t") and "[models]'" in line, done.stderr
 
 
-def test_the_command(tmp_path):
-    code = (
-        "from pqpp_cli.main import main\n"
-        "sys.exit(main(['feedback', '.', '--model', 'nowhere', '--output', 'page.html']))"
-    )
+COMMANDS = {
+    "pqpp feedback": ["feedback", ".", "--model", "nowhere", "--output", "page.html"],
+    "pqpp bench --dataset richhf": ["bench", "--dataset", "richhf", "--models", "nowhere"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command(command, tmp_path):
+    code = f"from pqpp_cli.main import main\nsys.exit(main({COMMANDS[command]!r}))"
     done = run_python(BLOCKED + code, tmp_path)
     (line,) = done.stderr.splitlines()
-    assert done.returncode == 2 and line.startswith("pqpp: error: pqpp feedback needs torch; run:")
+    assert done.returncode == 2 and line.startswith(f"pqpp: error: {command} needs torch; run:")
     assert list(tmp_path.iterdir()) == []
