@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from pathlib import Path
 
 _EPILOG = """examples:
   pqpp feedback generated --model OWNER/REPOSITORY --output gallery.html
@@ -83,15 +84,17 @@ def run(options: argparse.Namespace) -> None:
 def _check_options(options: argparse.Namespace) -> None:
     """Refuse before anything is read what would fail after the work, or leave half a result."""
     from pqpp_feedback.rahf.feedback import check_batch_size, check_threshold
-    from pqpp_feedback.rahf.gallery import check_sort_by
+    from pqpp_feedback.rahf.gallery import ENDINGS, check_sort_by
     from pqpp_files.check_output import check_output, check_output_folder
 
     check_sort_by(options.sort_by)
     check_threshold(options.threshold)
     check_batch_size(options.batch_size)
+    folder, read = Path(options.folder), (*ENDINGS, ".txt", ".csv", ".jsonl")
+    inputs = [path for path in folder.glob("*") if path.suffix.lower() in read]
     for file in (options.output, options.json):
         if file is not None:
-            check_output(file)
+            check_output(file, inputs)
     if options.overlays is not None:
         check_output_folder(options.overlays)
 

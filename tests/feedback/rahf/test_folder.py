@@ -106,6 +106,8 @@ def test_a_damaged_image_is_named_before_anything_is_done(tmp_path, kind, capsys
         (["--json", "FOLDER"], "is a folder; name a file"),
         (["--json", "FOLDER/a.png/scores.json"], "a.png is a file; name a folder"),
         (["--overlays", "FOLDER/a.png"], "a.png is a file; name a folder"),
+        (["--output", "FOLDER/a.png"], "a.png is the input "),
+        (["--json", "FOLDER/a.txt"], "a.txt is the input "),
         (["--sort-by", "foo"], "`sort_by` is 'foo'; choose among plausibility"),
         (["--threshold", "2"], "`threshold` is 2.0; it must be from 0 to 1"),
         (["--threshold", "nan"], "`threshold` is nan; it must be from 0 to 1"),
