@@ -36,7 +36,6 @@ def push_files(
     revision: str | None = None,
     dry_run: bool = False,
     token: str | None = None,
-    error: type[Exception] = HubError,
     list_name: str | None = None,
 ) -> PushReport:
     """Put files into a repository of the Hub, in one commit.
@@ -63,7 +62,6 @@ def push_files(
             said what would be pushed.
         token: An access token with write permission; the stored one if left out. It is never
             shown, logged or kept.
-        error: What to raise.
         list_name: The path, in the repository, of a list of what was pushed. It is pushed along,
             and only files that the list of the older push names are removed: none where there is
             no list.
@@ -72,14 +70,16 @@ def push_files(
         What was done, or would be.
 
     Raises:
-        HubError: If the Hub cannot be reached or refuses, as the class given as `error`. Nothing
-            has changed then, unless it names a commit that is live, or the answer to a commit was
+        HubError: If the Hub cannot be reached or refuses. Nothing has changed then, unless it
+            names a commit that is live, or the answer to a commit was
             lost; pushing again puts either right.
     """
     if not is_repository_id(repo_id):
-        raise error(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
+        raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
     if revision is not None and not revision.strip():
-        raise error(f"{revision!r} is no branch; name one, or leave the revision out for {_MAIN}")
+        raise HubError(
+            f"{revision!r} is no branch; name one, or leave the revision out for {_MAIN}"
+        )
     from huggingface_hub import HfApi
 
     api = HfApi(token=token, library_name="pqpp")
@@ -89,7 +89,7 @@ def push_files(
         if list_name is not None:
             sent[list_name] = place / "list"
             sent[list_name].write_bytes("".join(f"{name}\n" for name in sorted(files)).encode())
-        push = _Push(api, repo_id, kind, revision or _MAIN, sent, error)
+        push = _Push(api, repo_id, kind, revision or _MAIN, sent)
         push.look(private, is_ours, list_name, place, dry_run)
         if not dry_run:
             push.write(private, message)
@@ -106,10 +106,9 @@ class _Push:
         kind: str,
         revision: str,
         files: dict[str, Path],
-        error: type[Exception],
     ) -> None:
         self.api, self.repo_id, self.kind, self.revision = api, repo_id, kind, revision
-        self.files, self.error = files, error
+        self.files = files
         self.new_repository = self.new_branch = False
         self.head: str | None = None
         self.commit: str | None = None
@@ -253,7 +252,7 @@ class _Push:
                 return
             try:
                 self._commit(altered, [], f"{message}: what arrived altered, again")
-            except self.error:
+            except HubError:
                 break
             altered = self._altered(altered)
         if altered:
@@ -281,7 +280,7 @@ class _Push:
         """Return which files are not in our commit as they were sent."""
         try:
             there = _contents(self._info(self.commit or self.revision))
-        except self.error:
+        except HubError:
             raise self._error(
                 f"now has commit {self.commit}, which is live but could not be checked; push "
                 "again, which checks it"
@@ -315,7 +314,7 @@ class _Push:
             raise self._error(reason_of(refusal)) from None
 
     def _error(self, reason: str) -> Exception:
-        return self.error(f"the Hub {KINDS[self.kind]} {self.repo_id!r} {reason}")
+        return HubError(f"the Hub {KINDS[self.kind]} {self.repo_id!r} {reason}")
 
 
 def _contents(info: Any) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """The errors of the predictors: one line each, with what came, what is allowed and what to do.
 
-All of them are ``PredictorError``, which is a ``ValueError``: the command line catches that one
-class, prints the line and exits with 2.
+All of them but the Hub's are ``PredictorError``, and all are ``PqppError``, which is a
+``ValueError``: the command line catches that, prints the line and exits with 2.
 """
 
 from pqpp_files.errors import PqppError
+from pqpp_hub.push import HubError as HubError
 
 
 class PredictorError(PqppError):
@@ -29,7 +30,3 @@ class MissingResourceError(PredictorError):
 
 class CheckpointError(PredictorError):
     """A saved predictor is absent, damaged, of another kind, or from a newer version."""
-
-
-class HubError(PredictorError):
-    """The Hub cannot be reached, or does not let a predictor be pushed."""

@@ -82,7 +82,6 @@ def push_to_hub(
             revision=revision,
             dry_run=dry_run,
             token=token,
-            error=HubError,
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from pqpp_models.checkpoint import check_place
-from pqpp_models.errors import HubError
 from pqpp_models.training.options import HubOptions, Options, RecipeError, RunOptions
 
 
@@ -58,7 +57,6 @@ def check_push(recipe: Options) -> None:
             "",
             private=recipe.hub_private,
             dry_run=True,
-            error=HubError,
         )
 
 

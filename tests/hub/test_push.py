@@ -16,12 +16,13 @@ from pqpp_models.measures.predictor import MeasurePredictor
 
 PRELUDE = """
 import dataclasses, json
-from pqpp_models import Predictor, PredictorError
+from pqpp_files.errors import PqppError
+from pqpp_models import Predictor
 from pqpp_models.hub import push_to_hub
 def push(*arguments, **details):
     try:
         return dataclasses.asdict(push_to_hub(*arguments, **details))
-    except PredictorError as error:
+    except PqppError as error:
         return [type(error).__name__, str(error)]
 """
 PROMPTS = ["a man near a wave", "?", "zebra \U0001f993 4"]
@@ -326,7 +327,7 @@ _Push.write = write
     def test_wrong_bytes_every_time_are_refused_and_not_kept(self, run, hub, saved, file):
         run(pushing(str(saved), "pqpp/m"))
         load = "try:\n    print(json.dumps(Predictor.from_pretrained('pqpp/m').name))\n"
-        load += "except PredictorError as error:\n    print(json.dumps(str(error)))"
+        load += "except PqppError as error:\n    print(json.dumps(str(error)))"
         hub.faults.add("wrong_bytes", on=f"GET .*/resolve/.*{file}", times=None)
         assert f"arrived damaged ({file}); nothing of it was kept" in run(load)
         hub.faults.clear()

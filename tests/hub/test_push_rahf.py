@@ -15,11 +15,11 @@ FILES = [
     "tokenizer.json",
 ]
 SAY = """
-from pqpp_models import PredictorError
+from pqpp_files.errors import PqppError
 def said(function, *arguments, **details):
     try:
         return function(*arguments, **details)
-    except PredictorError as error:
+    except PqppError as error:
         assert error.__cause__ is None
         assert error.__suppress_context__ or error.__context__ is None
         return [type(error).__name__, str(error)]

@@ -153,8 +153,8 @@ def test_it_is_pushed_when_that_is_wanted(script, recipe, monkeypatch, capsys):
 
 
 def test_a_push_that_the_hub_would_refuse_is_told_before_the_training(script, recipe, monkeypatch):
-    def refuse(*_, error, **__):
-        raise error("the Hub model 'me/mine' may not be written")
+    def refuse(*_, **__):
+        raise HubError("the Hub model 'me/mine' may not be written")
 
     monkeypatch.setattr(pqpp_hub, "push_files", refuse)
     recipe.push_to_hub, recipe.hub_model_id = True, "me/mine"
