@@ -128,7 +128,7 @@ def test_other_inputs_and_lists(tmp_path, compute):
         (["kendall_qpp", "--predictions", "a.csv:z", "--references", "a.csv:x"], "no column 'z'"),
         (["kendall_qpp", "--predictions", "a.csv", "--references", "a.csv"], "name one by a.csv:"),
         (["kendall_qpp", "--predictions", "a.xls", "--references", "a.csv"], "'.xls' are not read"),
-        (["kendall_qpp", "--predictions", "b.json", "--references", "a.csv:x"], "b.json: not JSON"),
+        (["kendall_qpp", "--predictions", "b.json", "--references", "a.csv:x"], "b.json, line 1: "),
         (["kendall_qpp", "--predictions", "no.csv", "--references", "a.csv:x"], "no such file"),
         (["kendall_qpp", "--predictions", "n.parquet", "--references", "a.csv:x"], "no such file"),
         (["ndcg", "--predictions", "n.run", "--references", "n.qrels"], "n.run: there is no such"),
