@@ -43,24 +43,6 @@ _MAPS = {"implausibility_map": "artifact_map", "misalignment_map": "misalignment
 _LABELS = "prompt_misalignment_label"
 # A part is what a process takes at a time, a table is what is in memory at a time.
 _RECORDS_IN_PART, _RECORDS_IN_TABLE = 1000, 250
-_IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
-_SCHEMA = pa.schema(
-    {
-        "uid": pa.string(),
-        "filename": pa.string(),
-        **dict.fromkeys(_SCORES, pa.float32()),
-        **dict.fromkeys(_MAPS, _IMAGE),
-        "token_labels": pa.list_(pa.int8()),
-    }
-)
-_JOINED = pa.schema(
-    {
-        "prompt": pa.string(),
-        "tokens": pa.list_(pa.string()),
-        "labels_match": pa.bool_(),
-        "image": _IMAGE,
-    }
-)
 
 
 def features(options: Mapping[str, object]):
@@ -108,13 +90,12 @@ def read_parts(
         BenchmarkError: If the file is missing, damaged or foreign; names record and offset.
     """
     path = folder / files(folder, split)[0]
-    schema = _SCHEMA
+    schema = features(options).arrow_schema.remove_metadata()
     with contextlib.ExitStack() as stack:
         images = None
         if options.get("pickapic_dir"):
             uids = {row["uid"] for row in _rows(path, wanted)}
             images = stack.enter_context(PickapicImages(str(options["pickapic_dir"]), uids))
-            schema = pa.schema([*_SCHEMA, *_JOINED])
         batch = []
         for row in _rows(path, wanted):
             batch.append(row | _joined(row, images) if images else row)
