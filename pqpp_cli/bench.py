@@ -5,6 +5,7 @@ import sys
 
 from pqpp_cli import bench_richhf
 from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
+from pqpp_cli.output import OutputPage
 from pqpp_cli.prompt_datasets import add_dataset
 
 FORMATS = ("table", "markdown", "latex", "csv", "json")
@@ -132,7 +133,12 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--report", metavar="FILE", help="also write an HTML report with pictures")
+    parser.add_argument(
+        "--report",
+        type=OutputPage,
+        metavar="FILE",
+        help="also write an HTML report with pictures",
+    )
     parser.add_argument(
         "--projection",
         choices=("tsne", "umap", "none"),

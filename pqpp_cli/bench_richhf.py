@@ -38,7 +38,6 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_datasets.richhf.richhf import SPLITS
     from pqpp_feedback.rahf.bench.experiments import bench_richhf
     from pqpp_feedback.rahf.bench.tables import STYLES, format_tables, published
-    from pqpp_files.check_output import check_output
     from pqpp_files.extras import needing
 
     with needing("pqpp bench --dataset richhf", "models"):
@@ -50,8 +49,6 @@ def run(options: argparse.Namespace) -> None:
         )
     # Before hours of work, not behind them.
     style = format_of(options, STYLES)
-    if options.output is not None:
-        check_output(options.output)
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
         transformers.utils.logging.disable_progress_bar()

@@ -5,6 +5,7 @@ import sys
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_retired, given_once
+from pqpp_cli.output import OutputFolder
 
 _EPILOG = """examples:
   pqpp build votes.csv --output my-benchmark
@@ -47,7 +48,9 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--judgments", metavar="FILE", help="judgments of generated images")
     parser.add_argument("--runs", metavar="FILE", help="retrieval results")
     parser.add_argument("--relevance", metavar="FILE", help="relevance votes for the results")
-    parser.add_argument("--output", metavar="DIR", required=True, help="the folder to write")
+    parser.add_argument(
+        "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
+    )
     add_retired(parser, "--out", "--output")
     parser.add_argument("--name", default="My benchmark", help="of the benchmark, for its card")
     for rule, (default, metavar, text) in _RULES.items():

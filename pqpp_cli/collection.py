@@ -3,6 +3,8 @@
 import argparse
 import sys
 
+from pqpp_cli.output import OutputFolder
+
 _EPILOG = """examples:
   pqpp collection build captions.txt --predictor runs/text_ensemble --output my_collection
   pqpp collection attach my_collection --predictor runs/text_ensemble --output my_predictor
@@ -54,7 +56,9 @@ def _add_build(actions) -> None:
         help="layers to keep; 0 is what the first one gets (default: the predictor's; with "
         "--model, the last)",
     )
-    build.add_argument("--output", metavar="FOLDER", required=True, help="where to save it")
+    build.add_argument(
+        "--output", type=OutputFolder, metavar="FOLDER", required=True, help="where to save it"
+    )
     build.set_defaults(run=run_build)
 
 
@@ -67,7 +71,9 @@ def _add_attach(actions) -> None:
     )
     attach.add_argument("collection", metavar="COLLECTION", help="what `build` saved")
     attach.add_argument("--predictor", metavar="FOLDER", required=True, help="the text ensemble")
-    attach.add_argument("--output", metavar="FOLDER", required=True, help="where to save it")
+    attach.add_argument(
+        "--output", type=OutputFolder, metavar="FOLDER", required=True, help="where to save it"
+    )
     attach.set_defaults(run=run_attach)
 
 

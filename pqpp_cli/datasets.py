@@ -4,6 +4,7 @@ import argparse
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_retired, given_once, names_of
+from pqpp_cli.output import OutputFolder
 from pqpp_cli.push import add_push, push_with
 
 _EPILOG = """examples:
@@ -65,7 +66,9 @@ def _add_export(actions) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_configuration(parser, several=True)
-    parser.add_argument("--output", metavar="DIR", required=True, help="the folder to write")
+    parser.add_argument(
+        "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
+    )
     add_retired(parser, "--out", "--output")
     parser.add_argument(
         "--data-dir", metavar="DIR", help="read the published files here instead of downloading"

@@ -5,6 +5,8 @@ import sys
 import time
 from pathlib import Path
 
+from pqpp_cli.output import OutputFolder
+
 _PROMPTS = (
     "A cat is sitting on a table.",
     "a man riding a wave on a surfboard",
@@ -38,6 +40,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--output",
         "--output-dir",
+        type=OutputFolder,
         metavar="DIR",
         default="pqpp-demo",
         help="where the report and the fitted predictor are written (default: %(default)s)",

@@ -5,6 +5,8 @@ import json
 import sys
 from pathlib import Path
 
+from pqpp_cli.output import OutputFile, OutputFolder
+
 _EPILOG = """examples:
   pqpp feedback generated --model OWNER/REPOSITORY --output gallery.html
   pqpp feedback generated --model runs/rahf/model --sort-by plausibility --json scores.json
@@ -27,11 +29,20 @@ def add_parser(subparsers) -> None:
     parser.add_argument("folder", help="the images, with their prompts")
     parser.add_argument("--model", required=True, help="folder or OWNER/REPOSITORY of a RAHF model")
     parser.add_argument(
-        "--output", metavar="FILE", default="gallery.html", help="the page (default: %(default)s)"
+        "--output",
+        type=OutputFile,
+        metavar="FILE",
+        default="gallery.html",
+        help="the page (default: %(default)s)",
     )
-    parser.add_argument("--json", metavar="FILE", help="also write scores and words as JSON")
     parser.add_argument(
-        "--overlays", metavar="DIR", help="also write each image tinted by each heatmap, as PNG"
+        "--json", type=OutputFile, metavar="FILE", help="also write scores and words as JSON"
+    )
+    parser.add_argument(
+        "--overlays",
+        type=OutputFolder,
+        metavar="DIR",
+        help="also write each image tinted by each heatmap, as PNG",
     )
     parser.add_argument("--sort-by", metavar="SCORE", help="lowest first, by this score")
     parser.add_argument(
@@ -85,7 +96,7 @@ def _check_options(options: argparse.Namespace) -> None:
     """Refuse before anything is read what would fail after the work, or leave half a result."""
     from pqpp_feedback.rahf.feedback import check_batch_size, check_threshold
     from pqpp_feedback.rahf.gallery import ENDINGS, check_sort_by
-    from pqpp_files.check_output import check_output, check_output_folder
+    from pqpp_files.check_output import check_output
 
     check_sort_by(options.sort_by)
     check_threshold(options.threshold)
@@ -95,8 +106,6 @@ def _check_options(options: argparse.Namespace) -> None:
     for file in (options.output, options.json):
         if file is not None:
             check_output(file, inputs)
-    if options.overlays is not None:
-        check_output_folder(options.overlays)
 
 
 def _plain_values(picture, judged) -> dict:

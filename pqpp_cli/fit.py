@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from pqpp_cli.options import add_targets, given_once, names_of
+from pqpp_cli.output import OutputFolder
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
@@ -54,7 +55,12 @@ def add_parser(subparsers) -> None:
         help="parts of the cross-validation (default: %(default)s)",
     )
     parser.add_argument(
-        "--output", "--output_dir", metavar="DIR", required=True, help="where to save the predictor"
+        "--output",
+        "--output_dir",
+        type=OutputFolder,
+        metavar="DIR",
+        required=True,
+        help="where to save the predictor",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the predictor that is there"

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
+from pqpp_cli.output import check_outputs
+
 # Each is a module of this package with `add_parser(subparsers)`; only standard modules are imported
 # until a command runs, so that `pqpp predict` answers at once.
 _COMMANDS = (
@@ -58,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         argcomplete.autocomplete(parser)
     options = parser.parse_args(arguments)
     try:
+        check_outputs(options)
         options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, has had enough

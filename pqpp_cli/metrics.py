@@ -145,7 +145,6 @@ def _compute(options: argparse.Namespace) -> None:
     name = _known(options.name)
     files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
     files |= dict(_pair(text, "--input") for text in options.input)
-    _refuse_to_overwrite(files, options.output)
     chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
     metric = load_metric(name)
     inputs = read_inputs(name, metric.input_names(), files, options.missing, metric.takes_groups)
@@ -157,20 +156,6 @@ def _compute(options: argparse.Namespace) -> None:
     except InputFormError as error:
         raise CommandError(f"{name}: {error}; {_COLUMNS}") from None
     emit(_formatted(options.format, result), options.output)
-
-
-def _refuse_to_overwrite(files: dict[str, str], output: str | None) -> None:
-    """Raise where the result would replace an input, also by way of a link."""
-    from pathlib import Path
-
-    from pqpp_cli.metric_files import split_columns
-
-    if output is None or not Path(output).exists():
-        return
-    for text in files.values():
-        path = Path(split_columns(text)[0])
-        if path.exists() and path.samefile(output):
-            raise CommandError(f"--output {output} is the input {text}; name another file")
 
 
 def _push(options: argparse.Namespace) -> None:

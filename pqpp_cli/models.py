@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 
+from pqpp_cli.output import OutputFolder
 from pqpp_cli.push import add_push, push_with
 
 _EPILOG = """examples:
@@ -59,7 +60,9 @@ def _add_export(actions) -> None:
         help="keep weights of 32 bits: exact, slower (default: 8 bits, more than twice as fast "
         "as torch)",
     )
-    export.add_argument("--output", metavar="DIR", required=True, help="where to save it")
+    export.add_argument(
+        "--output", type=OutputFolder, metavar="DIR", required=True, help="where to save it"
+    )
     export.set_defaults(run=_export)
 
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 
 from pqpp_cli.errors import CommandError
+from pqpp_cli.output import OutputFile
 
 
 def add_targets(parser: argparse.ArgumentParser, default: str) -> None:
@@ -56,7 +57,10 @@ def add_output(
         help=f"how to print the result (default: {default})",
     )
     parser.add_argument(
-        "--output", metavar="FILE", help="write the result to a file instead of printing it"
+        "--output",
+        type=OutputFile,
+        metavar="FILE",
+        help="write the result to a file instead of printing it",
     )
 
 

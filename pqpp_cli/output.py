@@ -12,6 +12,68 @@ _SUFFIXES |= {".md": "markdown", ".tex": "latex"}
 _PLAIN = ("", ".txt")
 
 
+class OutputFile(str):
+    """The name of a file to write, as the type of an option; `check_outputs` looks at it."""
+
+
+class OutputPage(OutputFile):
+    """The name of an HTML file to write."""
+
+
+class OutputFolder(str):
+    """The name of a folder to write."""
+
+
+def check_outputs(options: argparse.Namespace) -> None:
+    """Refuse outputs that could not be written, or that are an input, before any work begins.
+
+    An input is every file that another option or argument names, also as FILE:COLUMN or NAME=FILE.
+
+    Raises:
+        CommandError: One line that names the option.
+    """
+    named = vars(options).items()
+    outputs = {name: v for name, v in named if isinstance(v, OutputFile | OutputFolder)}
+    if not outputs:
+        return
+    from pqpp_files.check_output import check_output, check_output_folder
+    from pqpp_files.errors import FileError
+
+    inputs = [path for name, value in named if name not in outputs for path in _files_in(value)]
+    for name, path in outputs.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(path, OutputPage) and not path.lower().endswith((".html", ".htm")):
+            raise CommandError(f"{option} {path}: a page is written; name a file in .html")
+        try:
+            if isinstance(path, OutputFolder):
+                check_output_folder(path, inputs=inputs)
+            else:
+                check_output(path, inputs)
+        except FileError as error:
+            raise CommandError(f"{option} {error}") from None
+    twice = [name for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
+    if twice:
+        raise CommandError(f"--{' and --'.join(twice)} are one file; name two")
+
+
+def _files_in(value: object) -> list[str]:
+    """Return the files that the value of an option names."""
+    if isinstance(value, list):
+        return [path for one in value for path in _files_in(one)]
+    if not isinstance(value, str):
+        return []
+    behind = value.partition("=")[2] or value
+    candidates = {one for text in (value, behind) for one in (text, text.rpartition(":")[0])}
+    return [one for one in sorted(candidates) if one and _is_file(one)]
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).expanduser().is_file()
+    except (OSError, ValueError, RuntimeError):  # a prompt, too long for a name or with a zero
+        return False
+
+
 def format_of(options: argparse.Namespace, formats: Sequence[str]) -> str:
     """Return the format that was asked for, by `--format` or by the name of the file.
 

@@ -68,15 +68,12 @@ def run(options: argparse.Namespace) -> None:
     """Predict and print."""
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit, format_of
-    from pqpp_files.check_output import check_output
     from pqpp_models.predict import predicted_columns
 
     style = format_of(options, FORMATS)
     if style == "parquet" and options.output is None:
         raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
     _check_sources(options)
-    if options.output is not None:
-        check_output(options.output, [options.file] if options.file else [])
     given, prompts, rows = _asked(options, typed=style != "csv")
     predictor = _predictor(options, rows)
     asked = prompts if predictor.inputs == "text" else rows

@@ -5,6 +5,7 @@ import sys
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import given_once
+from pqpp_cli.output import OutputFile
 
 _EPILOG = """examples:
   pqpp select captions.txt --count 10000 --encoder sentence-transformers/all-MiniLM-L6-v2
@@ -41,7 +42,10 @@ def add_parser(subparsers) -> None:
         help="how to print the result (default: %(default)s)",
     )
     parser.add_argument(
-        "--output", metavar="FILE", help="write the result to a file instead of printing it"
+        "--output",
+        type=OutputFile,
+        metavar="FILE",
+        help="write the result to a file instead of printing it",
     )
     parser.set_defaults(run=run)
 
