@@ -14,13 +14,7 @@ from pqpp_models.bench.projection import Projection, space_figure
 from pqpp_models.bench.protocol import Predictions, Result, cell_values, mark
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.run import Run
-from pqpp_models.bench.tables import (
-    MEASURES,
-    halves_of,
-    labels_of,
-    notes,
-    published_groups,
-)
+from pqpp_models.bench.tables import MEASURES, labels_of, notes, table_rows
 
 _BINS = 10
 _DIRECTIONS = {
@@ -186,18 +180,9 @@ def _measures(results, published) -> list[dict]:
     for measure, title in MEASURES.items():
         labels = labels_of(results, measure)
         if labels:
-            rows = _rows(labels, results, published)
+            rows = [
+                {"name": name, "key": key, "cells": [h.strip() for c in cells for h in c or "––"]}
+                for name, key, cells in table_rows(labels, results, published)
+            ]
             tables.append({"title": title, "labels": labels, "rows": rows})
     return tables
-
-
-def _rows(labels, results, published) -> list[dict]:
-    groups = [("", list(results)), *published_groups(published).items()]
-    rows = []
-    for key, group in groups:
-        for name in dict.fromkeys(r.predictor for r in group):
-            cells = {r.label: r for r in group if r.predictor == name}
-            if any(label in cells for label in labels):
-                halves = [half for label in labels for half in halves_of(cells.get(label), group)]
-                rows.append({"name": name, "key": key, "cells": halves})
-    return rows

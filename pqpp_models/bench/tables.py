@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from pqpp_models.bench.comparison import COMPARISON_NOTE, arrow
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mark, mean_over_targets
@@ -59,56 +60,48 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
     for measure, title in MEASURES.items():
         labels = labels_of(results, measure)
         if labels:
-            header, rows = _cells(labels, results, published)
+            rows = [
+                [name, *(" ".join(cell) if cell else "–" for cell in cells)]
+                for name, _, cells in table_rows(labels, results, published)
+            ]
             blocks += [
                 heading(f"{title}: Pearson Kendall"),
-                tabulate(rows, header, style, preserve_whitespace=True),
+                tabulate(rows, ["predictor", *labels], style, preserve_whitespace=True),
                 "",
             ]
     return "\n".join([*blocks, *notes(results, published)])
 
 
-def _cells(labels, results, published) -> tuple[list[str], list[list[str]]]:
-    rows = []
-    for name in dict.fromkeys(r.predictor for r in results):
-        mine = {r.label: r for r in results if r.predictor == name}
-        rows.append(
-            [
-                name,
-                *(
-                    _cell(mine.get(label), _baseline_of(mine.get(label), results))
-                    for label in labels
-                ),
-            ]
-        )
-    for key, group in published_groups(published).items():
-        for name in dict.fromkeys(r.predictor for r in group):
-            theirs = {r.label: r for r in group if r.predictor == name}
-            if any(label in theirs for label in labels):
-                rows.append([f"{name} {key}", *(_cell(theirs.get(label)) for label in labels)])
-    return ["predictor", *labels], rows
+def table_rows(
+    labels: Sequence[str], results: Sequence[Result], published: Sequence[PublishedResult]
+) -> Iterator[tuple[str, str, list[list[str]]]]:
+    """Yield the rows of a table: ours, then the published ones.
+
+    Args:
+        labels: The columns; a predictor without any of them has no row.
+        results: Ours.
+        published: The published figures.
+
+    Yields:
+        The predictor with the key of its source, that key (empty for ours), and a cell a column:
+        Pearson and Kendall as texts with their marks, nothing where there is no figure.
+    """
+    groups = {"": list(results), **published_groups(published)}
+    for key, group in groups.items():
+        for name in dict.fromkeys(result.predictor for result in group):
+            mine = {result.label: result for result in group if result.predictor == name}
+            if any(label in mine for label in labels):
+                cells = [_halves(mine.get(label), group) for label in labels]
+                yield f"{name} {key}".rstrip(), key, cells
 
 
-def _baseline_of(result: Result | None, results) -> Result | None:
-    """Return the baseline's result in the same column, if there was a comparison."""
-    if result is None or result.baseline is None:
-        return None
-    same = (r for r in results if r.predictor == result.baseline and r.label == result.label)
-    return next(same, None)
-
-
-def halves_of(result: Result | PublishedResult | None, results) -> list[str]:
-    """Return a cell as two texts, Pearson and Kendall, each with its marks."""
+def _halves(result: Result | PublishedResult | None, group: Sequence[Any]) -> list[str]:
     if result is None:
-        return ["–", "–"]
-    baseline = _baseline_of(result, results) if isinstance(result, Result) else None
-    return [_half(result, baseline, name).strip() for name in ("pearson", "kendall")]
-
-
-def _cell(result: Result | PublishedResult | None, baseline: Result | None = None) -> str:
-    if result is None:
-        return "–"
-    return " ".join(_half(result, baseline, name) for name in ("pearson", "kendall"))
+        return []
+    name = getattr(result, "baseline", None)
+    same = (r for r in group if name and r.predictor == name and r.label == result.label)
+    baseline = next(same, None)
+    return [_half(result, baseline, one) for one in ("pearson", "kendall")]
 
 
 def _half(result, baseline: Result | None, name: str) -> str:
@@ -234,9 +227,10 @@ def _latex(results, published) -> str:
     import pandas as pd
 
     labels = labels_of(results)
-    _, rows = _cells(labels, results, published)
+    rows = list(table_rows(labels, results, published))
     columns = pd.MultiIndex.from_product([map(_escaped, labels), ["Pearson", "Kendall"]])
-    cells = [[half for cell in row[1:] for half in _halves(cell)] for row in rows]
+    # A missing figure fills both columns with a dash.
+    cells = [[_in_latex(half) for cell in row[2] for half in cell or "––"] for row in rows]
     frame = pd.DataFrame(cells, index=[_escaped(row[0]) for row in rows], columns=columns)
     layout = "l" + "rr" * len(labels)
     table = frame.to_latex(escape=False, column_format=layout, multicolumn_format="c")
@@ -244,13 +238,8 @@ def _latex(results, published) -> str:
     return "\n".join([*comments, table])
 
 
-def _halves(cell: str) -> list[str]:
-    # The marks of text mode; a missing figure fills both columns with a dash.
-    halves = cell.split() if cell.strip() != "–" else ["–", "–"]
-    return [_in_latex(half) for half in halves]
-
-
 def _in_latex(text: str) -> str:
+    text = text.strip()
     for sign, command in (("‡", "ddagger"), ("†", "dagger"), ("↑", "uparrow"), ("↓", "downarrow")):
         text = text.replace(sign, rf"$^\{command}$")
     return text.replace("–", "--")

@@ -108,10 +108,6 @@ def _proper_noun_ratio(prompt: str) -> float:
     return _ratio([tag in ("NNP", "NNPS") for _, tag in tagged])
 
 
-def _share(count: Callable[[str], int]) -> Callable[[str], float]:
-    return lambda prompt: _ratio([count(word) for word in tokens(prompt)])
-
-
 def _ratio(counts: Sequence[int]) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
@@ -119,6 +115,16 @@ def _ratio(counts: Sequence[int]) -> float:
 _CODE = "PQPP, sections 5.1 and 12, and its authors' published code"
 
 _TOKENS = ("punkt_tab",)
+
+
+def _share(higher: str, about: str, count: Callable[[str], int]) -> Measure:
+    """Return the measure of how many of a prompt's tokens count."""
+
+    def compute(prompt: str) -> float:
+        return _ratio([count(word) for word in tokens(prompt)])
+
+    return Measure(compute, higher, about, _CODE, _TOKENS)
+
 
 MEASURES: dict[str, Measure] = {
     "n_synsets": Measure(
@@ -139,33 +145,15 @@ MEASURES: dict[str, Measure] = {
         _CODE,
         nltk=("punkt_tab", "averaged_perceptron_tagger_eng"),
     ),
-    "acronym_ratio": Measure(
-        _share(lambda word: len(_ACRONYM.findall(word))),
-        "unknown",
-        "share of acronyms",
-        _CODE,
-        _TOKENS,
+    "acronym_ratio": _share("unknown", "share of acronyms", lambda w: len(_ACRONYM.findall(w))),
+    "numeral_ratio": _share(
+        "unknown", "share of numbers in digits", lambda w: len(_NUMERAL.findall(w))
     ),
-    "numeral_ratio": Measure(
-        _share(lambda word: len(_NUMERAL.findall(word))),
-        "unknown",
-        "share of numbers in digits",
-        _CODE,
-        _TOKENS,
+    "conjunction_ratio": _share(
+        "harder", "share of conjunctions", lambda w: w.lower() in CONJUNCTIONS
     ),
-    "conjunction_ratio": Measure(
-        _share(lambda word: word.lower() in CONJUNCTIONS),
-        "harder",
-        "share of conjunctions",
-        _CODE,
-        _TOKENS,
-    ),
-    "preposition_ratio": Measure(
-        _share(lambda word: word.lower() in PREPOSITIONS),
-        "unknown",
-        "share of prepositions",
-        _CODE,
-        _TOKENS,
+    "preposition_ratio": _share(
+        "unknown", "share of prepositions", lambda w: w.lower() in PREPOSITIONS
     ),
 }
 """The features; each takes a prompt."""

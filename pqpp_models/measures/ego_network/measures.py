@@ -103,10 +103,10 @@ MEASURES: dict[str, Measure] = {
         lambda graph, ego: graph.number_of_edges(), "edges among the neighbours of a word"
     ),
     "edge_weight_sum": _measure(
-        lambda graph, ego: graph.size(weight="weight"), "summed similarity of those edges"
+        lambda graph, ego: graph.size(weight="weight"), "summed similarity of a word's neighbours"
     ),
     "inverse_edge_frequency": _measure(
-        _inverse_edge_frequency, "how few of those edges are the word's own"
+        _inverse_edge_frequency, "how few edges of a word's network are its own"
     ),
     "degree_centrality": _measure(lambda graph, ego: graph.degree(ego), "neighbours of a word"),
     "closeness_centrality": _measure(_closeness, "how near a word is to all of its network"),

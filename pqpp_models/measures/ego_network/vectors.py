@@ -58,11 +58,7 @@ class WordVectors:
 
     @classmethod
     def from_mapping(cls, vectors: Mapping[str, ArrayLike]) -> Self:
-        """Take vectors from a mapping of words.
-
-        Raises:
-            PredictorError: it is empty, or the vectors differ in their dimensions.
-        """
+        """Take vectors from a mapping of words."""
         try:
             array = np.array([np.asarray(vectors[word]) for word in vectors], dtype=np.float32)
         except ValueError:
@@ -103,9 +99,6 @@ def load_word_vectors(
         words: for an array, the UTF-8 text file with its words, one a line; beside it with the
             ending ``.txt`` if left out.
         limit: read only the first so many; such files have the frequent words first.
-
-    Raises:
-        PredictorError: the file cannot be read, or is not of its form.
     """
     place = Path(path).expanduser()
     readers = {".bin": _read_binary, ".npy": _read_array, ".safetensors": _read_array}

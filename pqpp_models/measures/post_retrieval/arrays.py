@@ -35,10 +35,6 @@ def ranked(scores: ArrayLike) -> Scores:
     Args:
         scores: shape ``(queries, documents)``, in any order, padded with NaN.
 
-    Raises:
-        PredictorError: the array has another number of axes, is not of numbers, or holds an
-            infinite score.
-
     >>> ranked([[0.1, np.nan, 0.3]]).tolist()
     [[0.3, 0.1, nan]]
     """
@@ -72,11 +68,7 @@ def depth(k: int, name: str = "k") -> int:
 
 
 def one_a_query(values: ArrayLike | None, n: int, name: str, least: float = -np.inf) -> Scores:
-    """Return one number a query; a single number stands for all.
-
-    Raises:
-        PredictorError: there is another number of them, or one is not finite or too small.
-    """
+    """Return one number a query; a single number stands for all."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n):
         raise PredictorError(f"`{name}` has shape {array.shape}; give one value, or {n}")

@@ -1,7 +1,8 @@
 """Post-retrieval predictors of dense retrieval: the vectors of the results, and of the query.
 
 Vectors are compared by their cosine; one of zeros has a cosine of 0 with everything. Arrays may
-come from any single-vector model of texts or images.
+come from any single-vector model of texts or images. `PredictorError` is raised where an argument
+has a wrong shape, is not finite or out of its range.
 """
 
 from __future__ import annotations
@@ -35,9 +36,6 @@ def autocorrelation(
         similar documents, fewer than two documents), NaN for an empty list. Of documents tied at
         the last rank or as the last neighbour the first given is taken.
 
-    Raises:
-        PredictorError: an argument has a wrong shape, or a vector is not finite.
-
     Source: Diaz, "Performance prediction using spatial autocorrelation", SIGIR 2007.
 
     >>> vectors = [[[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]]
@@ -62,9 +60,6 @@ def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> Scores:
 
     Returns:
         Shape ``(queries,)``, from -1 to 1; NaN for fewer than two documents.
-
-    Raises:
-        PredictorError: an argument has a wrong shape, or a vector is not finite.
 
     Source: the mean pairwise similarity that ``pair_ratio`` compares; Vlachou and Macdonald, "On
     coherence-based predictors for dense query performance prediction", 2023 (arXiv 2310.11405).
@@ -97,9 +92,6 @@ def pair_ratio(
     Returns:
         Shape ``(queries,)``; NaN where a group has fewer than two documents, or the lower one has
         a mean cosine of 0.
-
-    Raises:
-        PredictorError: an argument has a wrong shape or the ranks are not in order.
 
     Source: pairRatio of Vlachou and Macdonald 2023 (see ``coherence``); its ranks are parameters.
 
@@ -147,9 +139,6 @@ def dense_qpp(
 
     Returns:
         Shape ``(queries,)``, from 0 to 1; higher speaks for the query. NaN without documents.
-
-    Raises:
-        PredictorError: an argument has a wrong shape, or is out of its range.
 
     Source: Arabzadeh, Hamidi Rad, Khodabakhsh and Bagheri, "Noisy perturbations for estimating
     query difficulty in dense retrievers", CIKM 2023; the scale of the noise is a parameter here.

@@ -1,4 +1,8 @@
-"""Post-retrieval predictors that compare two result lists of one query."""
+"""Post-retrieval predictors that compare two result lists of one query.
+
+`PredictorError` is raised where lists are not of whole numbers, differ in their queries, or name a
+document twice.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,6 @@ def query_drift(results: ArrayLike, perturbed: ArrayLike, k: int = 100) -> Score
 
     Returns:
         Shape ``(queries,)``, from 0 to 1; 0.0 where one list is empty, NaN where both are.
-
-    Raises:
-        PredictorError: the arrays are not of whole numbers, differ in their queries, or a list
-            names a document twice.
 
     Source: the public repository of the PQPP paper's authors (there called query drift); the idea
     of robustness to perturbation is of Zhou and Croft, "Ranking robustness", CIKM 2006.
@@ -63,9 +63,6 @@ def rank_biased_overlap(results: ArrayLike, other: ArrayLike, p: float = 0.9) ->
 
     Returns:
         Shape ``(queries,)``, from 0 to 1; 0.0 where one list is empty, NaN where both are.
-
-    Raises:
-        PredictorError: see ``query_drift``; or p is out of its range.
 
     Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS
     28(4), 2010, equation 30; lists of two lengths are cut to the shorter one.

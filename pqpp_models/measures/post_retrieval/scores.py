@@ -2,7 +2,8 @@
 
 All take scores of shape ``(queries, documents)`` in any order (equal scores are interchangeable, so
 ties need no rule), padded with NaN, and return one float64 a query, NaN for an empty list. Fewer
-documents than asked for are all taken.
+documents than asked for are all taken. `PredictorError` is raised where an argument has a wrong
+shape, is not finite or out of its range; ``k`` is how many documents from the top are looked at.
 
 **The collection's score** S(C) is what the retrieval model gives to the whole collection as one
 document. A dense retriever has no such score. Where none is given, the mean of all scores given
@@ -35,16 +36,11 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: ArrayLike | None = No
     ``sqrt(mean((s - mean(s))^2 over the top k)) / |S(C)|``, with the population deviation.
 
     Args:
-        scores: shape ``(queries, documents)``.
         k: how many documents from the top; the original finds 100 good.
-        collection_score: S(C), one value or one a query.
 
     Returns:
         Shape ``(queries,)``, at least 0; 0.0 where all top scores are equal, NaN where S(C) is 0
         and they are not.
-
-    Raises:
-        PredictorError: an argument has a wrong shape, or is not finite.
 
     Source: Shtok, Kurland, Carmel, Raiber and Markovits, "Predicting query performance by
     query-drift estimation", ACM TOIS 30(2), 2012.
@@ -67,16 +63,8 @@ def wig(
     ``mean(s - S(C) over the top k) / sqrt(|q|)``.
 
     Args:
-        scores: shape ``(queries, documents)``.
         query_length: terms of the query, ``|q|``, one value or one a query, at least 1.
         k: how many documents from the top; the original finds 5 good.
-        collection_score: S(C), one value or one a query.
-
-    Returns:
-        Shape ``(queries,)``.
-
-    Raises:
-        PredictorError: an argument has a wrong shape, is not finite, or a length is below 1.
 
     Source: Zhou and Croft, "Query performance prediction in web search environments", SIGIR 2007,
     in the form for plain scores of Shtok et al. 2012 (see ``nqc``).
@@ -99,13 +87,9 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: ArrayLike | None = No
     Args:
         scores: shape ``(queries, documents)``, above 0 among the top k.
         k: how many documents from the top.
-        collection_score: S(C), one value or one a query.
 
     Returns:
         Shape ``(queries,)``, at least 0; 0.0 where all top scores are equal.
-
-    Raises:
-        PredictorError: a top score is 0 or less, or an argument has a wrong shape.
 
     Source: Tao and Wu, "Query performance prediction by considering score magnitude and variance
     together", CIKM 2014.
@@ -135,14 +119,8 @@ def sigma_max(scores: ArrayLike) -> Scores:
     ``max over k of sqrt(mean((s - mean(s))^2 over the top k))``, k from 1 to all: needs no
     parameter, since a long tail of low scores lowers the deviation again.
 
-    Args:
-        scores: shape ``(queries, documents)``.
-
     Returns:
         Shape ``(queries,)``, at least 0; 0.0 for one document or equal scores.
-
-    Raises:
-        PredictorError: the array has a wrong shape, or holds infinite values.
 
     Source: Pérez-Iglesias and Araujo, "Standard deviation as a query hardness estimator", SPIRE
     2010.
@@ -179,9 +157,6 @@ def n_sigma(scores: ArrayLike, query_length: ArrayLike, share: float = 0.5) -> S
     Returns:
         Shape ``(queries,)``, at least 0; 0.0 where only the best document comes near.
 
-    Raises:
-        PredictorError: a best score is 0 or less, or an argument is out of its range.
-
     Source: Cummins, Jose and O'Riordan, "Improved query performance prediction using standard
     deviation", SIGIR 2011.
 
@@ -206,14 +181,10 @@ def score_variation(scores: ArrayLike, k: int = 100) -> Scores:
     """The population variance of the top scores.
 
     Args:
-        scores: shape ``(queries, documents)``.
         k: how many documents from the top; 100 in the code of the PQPP paper's authors.
 
     Returns:
         Shape ``(queries,)``, at least 0; 0.0 for one document or equal scores.
-
-    Raises:
-        PredictorError: the array has a wrong shape, or holds infinite values.
 
     Source: the public repository of the PQPP paper's authors, there called score variation.
 

@@ -125,15 +125,7 @@ class CaptionStatistics:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], **options: Any) -> Self:
-        """Count the terms of a UTF-8 text file with one caption a line.
-
-        Args:
-            path: the file.
-            options: ``stopwords`` and ``postings``, as ``from_texts`` takes them.
-
-        Raises:
-            PredictorError: the file cannot be read, or has no term.
-        """
+        """Count the terms of a UTF-8 text file, a caption a line; options as ``from_texts``."""
         return cls.from_texts(_lines(Path(path).expanduser()), **options)
 
     @cached_property
@@ -160,11 +152,7 @@ class CaptionStatistics:
         return documents[starts[place] : starts[place + 1]]
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the statistics to a folder, replaced whole or not at all.
-
-        Raises:
-            CheckpointError: the folder holds other things.
-        """
+        """Write the statistics to a folder, replaced whole or not at all."""
         config, tensors = self.state()
         kept = "Postings: which caption, by number, holds which terms. "
         card = _CARD.format(postings=kept if self._postings is not None else "")
@@ -172,11 +160,7 @@ class CaptionStatistics:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read statistics written by ``save``.
-
-        Raises:
-            CheckpointError: the folder is no such thing, or is damaged.
-        """
+        """Read statistics written by ``save``."""
         place = Path(folder).expanduser()
         config = read_config(place)
         if config["predictor_type"] != KIND:
@@ -200,11 +184,7 @@ class CaptionStatistics:
 
     @classmethod
     def from_state(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the statistics that ``state`` described.
-
-        Raises:
-            CheckpointError: something is missing, or does not belong together.
-        """
+        """Return the statistics that ``state`` described."""
         n = config.get("n_terms")
         n_documents = config.get("n_documents")
         if not isinstance(n, int) or not isinstance(n_documents, int):
