@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pqpp_datasets.load import list_benchmarks, load_benchmark
     from pqpp_files.errors import PqppError
+    from pqpp_models.bench.run import bench
     from pqpp_models.predict import predict
     from pqpp_models.predictor import Predictor
     from pqpp_models.registry import list_predictors
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "PqppError": "pqpp_files.errors",
     "Predictor": "pqpp_models.predictor",
+    "bench": "pqpp_models.bench.run",
     "fit": "pqpp_models.text.ridge.fitting",
     "list_benchmarks": "pqpp_datasets.load",
     "list_predictors": "pqpp_models.registry",
@@ -37,6 +39,7 @@ _HOMES = {
 __all__ = [
     "PqppError",
     "Predictor",
+    "bench",
     "fit",
     "list_benchmarks",
     "list_predictors",

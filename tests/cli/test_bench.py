@@ -254,11 +254,10 @@ def test_blank_prompts_are_left_out_of_the_comparison():
 
 
 def test_bench_from_python():
-    from pqpp_datasets.load import load_benchmark
-    from pqpp_models.bench.run import bench as run_bench
+    import pqpp
 
-    rows = load_benchmark("sample", split="test")
-    table = run_bench(["mean_word_length"], "mean_rr,mean_hbpp", rows)
+    rows = pqpp.load_benchmark("sample", split="test")
+    table = pqpp.bench(["mean_word_length"], "mean_rr,mean_hbpp", rows)
     lengths = [np.mean([len(word) for word in prompt.split()]) for prompt in rows["prompt"]]
     expected = [stats.pearsonr(lengths, rows[t][:]).statistic for t in ("mean_rr", "mean_hbpp")]
     assert table["pearson"].tolist() == pytest.approx(expected)
