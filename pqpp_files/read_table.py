@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError
-from pqpp_files.table_formats import Format, Separated, format_of
+from pqpp_files.table_formats import Format, Separated, source_of
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
@@ -124,7 +124,7 @@ def read_table(
         >>> table.values("id"), table.values("score"), table.place_of(0)[-6:]
         (['007'], [0.5], 'line 2')
     """
-    source = format_of(Path(path), columns, plain, kinds)
+    source = source_of(Path(path), columns, plain, kinds)
     found = _gathered(source, list)
     if columns is not None:
         missing = [name for name in columns if name not in found]
@@ -176,7 +176,7 @@ def read_codes(
     Raises:
         FileError: As of `read_table`, or a cell is a list or an object.
     """
-    source = format_of(Path(path), columns, None, kinds)
+    source = source_of(Path(path), columns, None, kinds)
     found = _gathered(source, Codes, as_written=True)
     return {name: found[name] for name in columns if name in found}, source.names
 

@@ -371,7 +371,7 @@ FORMATS: dict[str, type[Format]] = {
 }
 
 
-def format_of(
+def source_of(
     path: Path, wanted: Sequence[str] | None, plain: str | None, kinds: Sequence[str] | None = None
 ) -> Format:
     """Return the format that a file's name says, once it is sure that it is a file.
