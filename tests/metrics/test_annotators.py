@@ -119,3 +119,21 @@ def test_bad_rules_are_refused(options, words):
 def test_bad_selections_are_refused(arguments, words):
     with pytest.raises(MetricInputError, match=words):
         keep_best_annotators(*arguments)
+
+
+def test_each_input_is_checked_once(monkeypatch):
+    """With control labels the votes pass one check, not one in every step."""
+    from pqpp_metrics.functional import _admission, _votes, aggregation
+
+    checked = []
+
+    def noted(name, labels):
+        checked.append(name)
+        return _votes.as_votes(name, labels)
+
+    for module in (aggregation, _admission):
+        monkeypatch.setattr(module, "as_votes", noted)
+    votes = [[2, 0], [0, 2], [1, 1], [2, 2]]
+    ids, scores = hbpp(votes, list("aabb"), control_labels=[[2], [0], [1], [2]])
+    assert checked == ["labels", "control_labels"]
+    assert ids.tolist() == ["a", "b"] and scores.tolist() == [1.0, 1.5]
