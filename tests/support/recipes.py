@@ -6,33 +6,35 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_NAMED = re.compile(r"(?:#|\{#|<!--) ([\w./-]+/[\w.-]+)(?: #\}| -->)?")
+_NAMED = re.compile(r"(?:#|\{#|<!--) ([\w./-]+/[\w.-]+)(, at its end)?(?: #\}| -->)?")
 
 
 def copy_of_the_checkout(folder: Path) -> Path:
-    """Copy the packages, the cards and the tests' own support."""
-    for path in [*ROOT.glob("pqpp*"), ROOT / "hub_cards", ROOT / "tests" / "support"]:
+    """Copy the packages, the cards and the tests."""
+    for path in [*ROOT.glob("pqpp*"), ROOT / "hub_cards", ROOT / "tests"]:
         place = folder / path.relative_to(ROOT)
         if path.is_dir():
-            shutil.copytree(path, place, ignore=shutil.ignore_patterns("__pycache__", "weights"))
+            shutil.copytree(path, place, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(path, place)
-    for name in ("pyproject.toml", "tests/conftest.py"):
-        shutil.copy(ROOT / name, folder / name)
+    shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
 
 
 def follow(heading: str, folder: Path) -> list[str]:
     """Write the named code blocks of a section of CONTRIBUTING, and return their paths."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)[1]
+    # A block may hold headings of its own.
+    ending = r"(?=^## (?:Add|Real)|\Z)"
+    section = re.search(rf"^## {heading}\n(.*?){ending}", text, re.DOTALL | re.MULTILINE)[1]
     written = []
     for block in _BLOCK.findall(section):
         first, _, rest = block.partition("\n")
-        named = _NAMED.fullmatch(first)
-        if named:
+        if named := _NAMED.fullmatch(first):
             place = folder / named[1]
+            assert place.is_file() == bool(named[2]), f"{named[1]}: a new file, or `, at its end`"
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(rest if first.startswith("<!--") else block, "utf-8")
+            with place.open("a", encoding="utf-8") as file:
+                file.write(rest if first.startswith("<!--") or named[2] else block)
             written.append(named[1])
     return written
