@@ -332,5 +332,6 @@ def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
             "no set of prompts could be read, see the notes; name a folder by --data-dir, or a "
             "file by --scores FILE:COLUMN"
         )
-    results = evaluate_generalisation(predictors, [*sets, *own], targets[0])
+    shown = sys.stderr.isatty()
+    results = evaluate_generalisation(predictors, [*sets, *own], targets[0], shown)
     emit(format_generalisation(options.format, results), options.output)

@@ -233,7 +233,8 @@ class Predictor(ABC):
         if progress:
             from tqdm.auto import tqdm
 
-            starts = tqdm(starts, desc=self.name, unit=f" x {self.chunk_size} rows")
+            unit = f" x {self.chunk_size} rows"
+            starts = tqdm(starts, desc=self.name, unit=unit, leave=None)
         for start in starts:
             part = places[start : start + self.chunk_size]
             yield part, [rows[at] for at in part]

@@ -87,7 +87,10 @@ class GeneralisationResult:
 
 
 def evaluate_generalisation(
-    predictors: Mapping[str, Predictor], sets: Sequence[ScoredPrompts], target: str = "mean_hbpp"
+    predictors: Mapping[str, Predictor],
+    sets: Sequence[ScoredPrompts],
+    target: str = "mean_hbpp",
+    progress: bool = False,
 ) -> list[GeneralisationResult]:
     """Correlate each predictor with each set.
 
@@ -95,6 +98,7 @@ def evaluate_generalisation(
         predictors: Name to `Predictor`.
         sets: The sets of prompts.
         target: What the predictors are asked for.
+        progress: Show a progress bar on standard error.
 
     Returns:
         A result for each set and predictor, set by set.
@@ -106,10 +110,13 @@ def evaluate_generalisation(
         >>> round(evaluate_generalisation(words, [mine])[0].spearman, 6)
         -1.0
     """
+    from tqdm.auto import tqdm
+
+    pairs = [(one, name) for one in sets for name in predictors]
+    bar = tqdm(pairs, desc="predicting", unit="set", disable=not progress)
     return [
-        _result(name, predictor.predict(list(one.prompts), (target,))[:, 0], one, target)
-        for one in sets
-        for name, predictor in predictors.items()
+        _result(name, predictors[name].predict(list(one.prompts), (target,))[:, 0], one, target)
+        for one, name in bar
     ]
 
 

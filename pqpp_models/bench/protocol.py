@@ -108,16 +108,17 @@ def predict_all(
     found = []
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
+        inner = progress and len(rows) > predictor.chunk_size
         if predictor.one_score:  # which stands for any target
             mine = tuple(targets)
-            values = np.repeat(predictor.predict(rows), len(mine), axis=1)
+            values = np.repeat(predictor.predict(rows, progress=inner), len(mine), axis=1)
         else:
             mine = tuple(target for target in targets if target in predictor.targets)
             if not mine:
                 raise PredictorError(
                     f"{name} predicts {', '.join(predictor.targets)}, none of {', '.join(targets)}"
                 )
-            values = predictor.predict(rows, mine, progress and len(rows) > 20_000)
+            values = predictor.predict(rows, mine, inner)
         found.append(Predictions(name, mine, values, predictor.higher, predictor.trained_on))
     return found
 

@@ -253,6 +253,22 @@ def test_blank_prompts_are_left_out_of_the_comparison():
     assert full.n == 49 and full.pearson == pytest.approx(expected.statistic)
 
 
+def test_progress_goes_to_standard_error_and_only_where_it_is_wanted(capsys):
+    from pqpp_models import Predictor
+    from pqpp_models.bench.generalisation import ScoredPrompts, evaluate_generalisation
+    from pqpp_models.bench.protocol import predict_all
+
+    words = {"mean_word_length": Predictor.from_pretrained("mean_word_length")}
+    prompts = [f"cat {i}" for i in range(5000)]
+    some = ScoredPrompts("mine", prompts[:3], [0.1, 0.3, 0.2])
+    for wanted in (False, True):
+        predict_all(words, prompts, ["mean_rr"], wanted)
+        evaluate_generalisation(words, [some], progress=wanted)
+        shown = capsys.readouterr()
+        assert shown.out == "" and ("predicting: " in shown.err) == wanted
+        assert ("mean_word_length: " in shown.err) == wanted
+
+
 def test_bench_from_python():
     import pqpp
 
