@@ -19,7 +19,7 @@ import numpy as np
 
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report, spearman_qpp
-from pqpp_models.bench.split import RELEASES
+from pqpp_models.bench.split import RELEASES, other_releases
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 
@@ -70,6 +70,7 @@ class GeneralisationResult:
         groups: How many groups entered that mean.
         pearson: Pearson's r.
         kendall: Kendall's tau-b.
+        trained_on: The configuration of PQPP that the predictor was trained on, if it is told.
     """
 
     predictor: str
@@ -84,6 +85,7 @@ class GeneralisationResult:
     groups: int
     pearson: float
     kendall: float
+    trained_on: str | None = None
 
 
 def evaluate_generalisation(
@@ -114,13 +116,11 @@ def evaluate_generalisation(
 
     pairs = [(one, name) for one in sets for name in predictors]
     bar = tqdm(pairs, desc="predicting", unit="set", disable=not progress)
-    return [
-        _result(name, predictors[name].predict(list(one.prompts), (target,))[:, 0], one, target)
-        for one, name in bar
-    ]
+    return [_result(name, predictors[name], one, target) for one, name in bar]
 
 
-def _result(name: str, predicted, one: ScoredPrompts, target: str) -> GeneralisationResult:
+def _result(name: str, predictor, one: ScoredPrompts, target: str) -> GeneralisationResult:
+    predicted = predictor.predict(list(one.prompts), (target,))[:, 0]
     known = ~np.isnan(predicted)  # a blank prompt has no prediction
     predicted, scores = predicted[known], np.asarray(one.scores, dtype=float)[known]
     groups = None if one.groups is None else np.asarray(one.groups)[known]
@@ -139,6 +139,7 @@ def _result(name: str, predicted, one: ScoredPrompts, target: str) -> Generalisa
         groups=len(within),
         pearson=found["pearson_qpp"]["pearson_qpp"],
         kendall=found["kendall_qpp"]["kendall_qpp"],
+        trained_on=getattr(predictor, "trained_on", None),
     )
 
 
@@ -265,6 +266,8 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     import pandas as pd
 
     notes = [f"{name}: {data}, n = {n}" for name, data, n in _sets(results)]
+    of_pqpp = {one.predictor: one.trained_on for one in results if one.data.startswith("pqpp (")}
+    notes += other_releases(of_pqpp, "pqpp")
     frame = pd.DataFrame([vars(result) for result in results])
     if style == "csv":
         return frame.to_csv(index=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -89,3 +89,25 @@ class Split:
         return resolve_targets(names, [*known, *(n for n in numbers if n not in known)])[
             : None if names else len(known)
         ]
+
+
+def other_releases(trained_on: Mapping[str, str | None], config: str) -> list[str]:
+    """Return a line on predictors that were trained on another release of PQPP than some rows.
+
+    Args:
+        trained_on: Predictor to the configuration that it was trained on, None where not told.
+        config: The configuration of the rows.
+
+    Example:
+        >>> other_releases({"static": "pqpp-v1.0", "n_words": None}, "pqpp")
+        ['trained on another release of PQPP than these rows (v1.1): static (v1.0)']
+    """
+    others = [
+        f"{name} ({RELEASES[told]})"
+        for name, told in trained_on.items()
+        if told in RELEASES and config in RELEASES and told != config
+    ]
+    if not others:
+        return []
+    here = RELEASES[config]
+    return [f"trained on another release of PQPP than these rows ({here}): {', '.join(others)}"]

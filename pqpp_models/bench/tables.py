@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_models.bench.comparison import COMPARISON_NOTE, arrow
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mark, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.split import RELEASES
+from pqpp_models.bench.split import other_releases
 
 MEASURES = {
     "hbpp": "HBPP (generation)",
@@ -156,7 +156,8 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         config, release, split = data
         told = f"release {release}, " if release else ""
         lines.append(f"this project's rows: {config}, {told}{split} split, {_sizes(sizes)}")
-    lines += _other_releases(results)
+    for config in dict.fromkeys(result.config for result in results):
+        lines += other_releases({r.predictor: r.trained_on for r in results}, config)
     if len(labels_of(results)) > 1:
         means = (
             f"{name} {_number(r).strip()} / {_number(tau).strip()}"
@@ -175,20 +176,6 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
         )
     return lines
-
-
-def _other_releases(results: Sequence[Result]) -> list[str]:
-    """Return a line on predictors that were trained on another release of PQPP than these rows."""
-    others = {
-        r.predictor: f"{r.predictor} ({RELEASES[r.trained_on]})"
-        for r in results
-        if r.trained_on in RELEASES and r.config in RELEASES and r.trained_on != r.config
-    }
-    if not others:
-        return []
-    here = RELEASES[results[0].config]
-    names = ", ".join(others.values())
-    return [f"trained on another release of PQPP than these rows ({here}): {names}"]
 
 
 def _sizes(sizes: dict[str, int]) -> str:

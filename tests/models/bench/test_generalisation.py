@@ -133,6 +133,24 @@ def test_the_folder_that_is_named_is_read(table, tmp_path, below):
     assert rows["mscoco (validation)"]["spearman"] == pytest.approx(expected)
 
 
+def test_the_table_tells_where_its_sets_come_from(capsys, cache, monkeypatch, tmp_path):
+    from support.pqpp_folders import write_v1_1
+
+    from pqpp_cli.main import main
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    write_v1_1(tmp_path / "root")
+    (tmp_path / "mine.csv").write_text("prompt,score\na cat,1\na dog,3\ntwo dogs,2\nno score,\n")
+    words = ("bench", "--table", "generalisation", "--predictors", "static")
+    words += ("--data-dir", str(tmp_path / "root"), "--scores", f"{tmp_path}/mine.csv:score")
+    for style in ("table", "latex"):
+        assert main([*words, "--format", style]) == 0
+        text = capsys.readouterr().out
+        assert "mscoco (validation): pqpp (v1.1), validation split, n = 3" in text
+        assert "mine: mine.csv:score, n = 3" in text
+        assert "another release of PQPP than these rows (v1.1): static (v1.0)" in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
