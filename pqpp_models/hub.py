@@ -59,7 +59,6 @@ def push_to_hub(
         dry_run: only say what would change; nothing is written.
         token: an access token with write permission; the stored one if left out. It is never
             shown, logged or kept.
-        commit_message: what the commit says.
 
     Returns:
         What was done, or would be.

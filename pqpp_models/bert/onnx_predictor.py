@@ -40,7 +40,6 @@ class OnnxBertPredictor(Predictor):
 
     Args:
         graph: the bytes of the ONNX model.
-        tokenizer: the tokenizer.
         config: `targets`, `max_length` and what else is to be told.
         threads: how many a prediction uses; onnxruntime's own choice if left out.
         batch_size: prompts that the model sees at once.

@@ -39,8 +39,6 @@ class Scorer:
 
     Attributes:
         weights: Where its weights are on the Hub; empty where they cannot be loaded from there.
-        processor: Where its processor is.
-        prefix: Put before the prompt.
         scale: What the cosine is multiplied by; the model's own scale if None.
         lowest: Lower scores become this one.
     """
@@ -70,7 +68,6 @@ class PreferencePredictor(Predictor):
     Args:
         name: one of `SCORERS`.
         model: a CLIP-like model of transformers.
-        processor: its processor.
         batch_size: images at once.
     """
 

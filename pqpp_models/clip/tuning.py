@@ -15,8 +15,6 @@ def prepare(model: Any, tuning: str, rank: int, alpha: int) -> None:
     Args:
         model: A model with `backbone` and `head`.
         tuning: One of `TUNINGS`.
-        rank: That of the adapters.
-        alpha: Their scale.
 
     Raises:
         MissingExtraError: Adapters are wanted and peft is not installed.

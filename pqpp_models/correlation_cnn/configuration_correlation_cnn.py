@@ -13,7 +13,6 @@ class CorrelationCnnConfig(PreTrainedConfig):
     """What is needed to build a `CorrelationCnnForPerformancePrediction`.
 
     Args:
-        targets: What is predicted.
         channels: Matrices a row: one a retrieval model, one for generation.
         matrix_size: Results a matrix: 25 for retrieval, 4 for generation in the paper. A row with
             more results is cut to the first, one with fewer is filled with zeros.

@@ -35,7 +35,6 @@ class Pairs:
     """The (prompt, image) pairs of some rows.
 
     Attributes:
-        prompts: The rows' prompts.
         images: One image a pair: an image, a path or a mapping with `path` or `bytes`.
         row: The row of each pair.
         model: The generation or retrieval model of each pair's image, `""` where it is not told.
@@ -61,7 +60,6 @@ def read_pairs(rows: Iterable[Mapping[str, Any]], task: str, first_k: int) -> Pa
     (`relevance` for `images`).
 
     Args:
-        rows: Mappings.
         task: `generation` or `retrieval`.
         first_k: How many retrieved images of a model are taken; all generated ones are.
 
@@ -120,8 +118,6 @@ def performance(
 
     Args:
         scores: One a pair: performance or relevance, scaled to 0 .. 1.
-        pairs: What was scored.
-        targets: Those wanted.
         aggregation: `threshold` or `expected`, for P@10 and RR.
 
     Raises:

@@ -31,7 +31,6 @@ def parse_recipe(
     """Read a recipe from `--config FILE.yaml` and flags.
 
     Args:
-        kind: The script's recipe class.
         description: One line for `--help`.
         examples: Command lines for `--help`.
         arguments: The flags; those of the process if left out.

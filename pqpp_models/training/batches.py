@@ -27,8 +27,6 @@ class LengthSortedBatches:
 
     Args:
         lengths: The length of each row.
-        batch_size: Rows a batch.
-        seed: That of the order.
         sort: Whether to sort by length; if not, batches are random.
         pool: How many batches are sorted together.
 

@@ -24,7 +24,6 @@ class Rows:
     """Prompts with their true performance.
 
     Attributes:
-        prompts: The texts.
         targets: `(rows, targets)` in the targets' own units, NaN where there is no value.
         table: The dataset that they came from, for further columns.
     """
@@ -42,7 +41,6 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
 
     Args:
         recipe: Names the dataset, its configuration, its folder and the targets.
-        split: Its name.
         **options: Further ones of `load_dataset`, like `image_dir`.
 
     Raises:

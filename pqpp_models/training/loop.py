@@ -339,7 +339,6 @@ def predict_in_parts(
     model call each other, so no one may do a batch more than another: there, each predicts all.
 
     Args:
-        accelerator: The processes.
         batches: Indices of rows, each row once, as `predict` itself would cut all rows, in order.
             All but the last are full.
         predict: Takes the indices of some batches in one array, returns `(indices, targets)`.

@@ -23,7 +23,6 @@ class Progress:
     Attributes:
         epoch: The epoch under way, from 0.
         batch: Batches of that epoch that this many processes have each used.
-        step: Steps of the optimizer.
         best_epoch: The epoch with the best validation Kendall; -1 before there is one.
         stalled: Epochs since.
         history: The metrics of each finished epoch.
@@ -48,7 +47,6 @@ class Checkpoints:
     """The checkpoints in a folder, of which the newest is kept.
 
     Args:
-        folder: Where they are.
         identity: What decides the weights; a checkpoint of another identity is refused.
     """
 

@@ -28,7 +28,6 @@ def train_by_recipe(
     """Read the command line and the data, and train once or over the grid.
 
     Args:
-        kind: The script's recipe.
         predictor: The name of the predictors that it makes.
         read: Takes the recipe and a split, returns its data.
         train_one: Takes a recipe and the data of both splits, and saves its predictor.
@@ -56,10 +55,6 @@ def train_and_save(
     """Train one recipe, save its predictor, and push that if it is wanted.
 
     Args:
-        task: What is to be learned.
-        recipe: A `PredictorRecipe`.
-        accelerator: From `make_accelerator`.
-        training: The rows that are learned from.
         validation: The rows that choose the epoch.
         predictor_of: Makes the predictor of the trained model and of what the card tells.
     """
