@@ -179,26 +179,20 @@ def correlations(
 ) -> dict[str, float]:
     """Return Pearson and Kendall of each target and their means.
 
-    A constant prediction has no correlation; it counts as 0 here, so that a comparison of epochs
-    is always defined.
+    A constant prediction has no correlation, nor has a single value; it counts as 0 here, so that
+    a comparison of epochs is always defined.
 
     Example:
         >>> found = correlations(np.array([[1.0], [2.0]]), np.array([[0.5], [0.7]]), ["mean_rr"])
         >>> found["kendall"], found["mean_rr_kendall"]
         (1.0, 1.0)
     """
-    from pqpp_metrics.functional import kendall_qpp, pearson_qpp
+    from pqpp_metrics.functional import qpp_values
 
-    found: dict[str, float] = {}
-    for column, target in enumerate(targets):
-        known = ~np.isnan(true[:, column])
-        pair = predicted[known, column], true[known, column]
-        found[f"{target}_pearson"] = _number(pearson_qpp(*pair)["pearson_qpp"])
-        found[f"{target}_kendall"] = _number(kendall_qpp(*pair)["kendall_qpp"])
-    for kind in ("pearson", "kendall"):
-        found[kind] = float(np.mean([found[f"{target}_{kind}"] for target in targets]))
-    return found
-
-
-def _number(value: float) -> float:
-    return 0.0 if np.isnan(value) else float(value)
+    values = {kind: np.nan_to_num(one) for kind, one in qpp_values(predicted, true).items()}
+    found = {
+        f"{target}_{kind}": float(values[kind][column])
+        for column, target in enumerate(targets)
+        for kind in values
+    }
+    return found | {kind: float(one.mean()) for kind, one in values.items()}
