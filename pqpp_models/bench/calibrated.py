@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pqpp_models.bench.generalisation import (
     ScoredPrompts,
     evaluate_generalisation,
     gimbrr_match_rates,
+    pqpp_sets,
 )
 from pqpp_models.training.data import correlations
 
@@ -79,21 +81,17 @@ def drawbench_and_gimbrr(
     drawbench_dir: str | None, gimbrr_dir: str | None
 ) -> dict[str, ScoredPrompts]:
     """Read the sets whose folders are given: DrawBench's HBPP, and GIMBRR's rates as 3r - 1."""
-    from datasets import load_dataset
+    from pqpp_datasets.load import load_benchmark
 
-    import pqpp_datasets.registration
-
-    pqpp_datasets.registration.register()
     sets = {}
     if drawbench_dir:
-        table = load_dataset("pqpp", "pqpp", data_dir=drawbench_dir, split="train+validation")
-        rows = [row for row in table if row["source"] == "drawbench" and row[TARGET] is not None]
-        scores = [row[TARGET] for row in rows]
-        sets["drawbench"] = ScoredPrompts("drawbench", [row["prompt"] for row in rows], scores)
+        found = load_benchmark("pqpp", data_dir=drawbench_dir)
+        splits = {name: found[name] for name in ("train", "validation")}  # test is held out
+        sets = {one.name: one for one in pqpp_sets(splits, "validation", TARGET)}
+        sets = {"drawbench": sets["drawbench"]}
     if gimbrr_dir:
-        found = gimbrr_match_rates(load_dataset("pqpp", "gimbrr-annotations", data_dir=gimbrr_dir))
-        scores = [3 * rate - 1 for rate in found.scores]
-        sets["gimbrr"] = ScoredPrompts("gimbrr", found.prompts, scores, found.groups)
+        rates = gimbrr_match_rates(load_benchmark("gimbrr-annotations", data_dir=gimbrr_dir))
+        sets["gimbrr"] = replace(rates, scores=[3 * rate - 1 for rate in rates.scores])
     return sets
 
 
