@@ -27,7 +27,8 @@ class Known:
 
 
 def test_scores_worked_by_hand():
-    true = Known.values + [[0, 0], [2, 0], [0, 0], [0, 0]]  # one error above 1.645
+    true = Known.values.copy()
+    true[1, 0] += 2  # one error above 1.645
     other = ScoredPrompts("mine", ["a", "b", "c"], [0.0, 1.0, 0.5])
     found = evaluate_calibrated(Known(), ["a"] * 4, true, {"mine": other})
     assert found["coverage_validation"] == 7 / 8
@@ -49,8 +50,7 @@ def test_the_card_of_the_shipped_predictor_tells_other_sets_as_they_are(real_dat
         "gimbrr": 1602,
     }
     static = Predictor.from_pretrained("static")
-    found = evaluate_calibrated(
-        static, ["a cat", "two dogs"], np.array([[0.1] * 9, [0.2] * 9]), sets
-    )
+    prompts = ["a cat", "two dogs", "a bird in a tree", "three red cups"]
+    found = evaluate_calibrated(static, prompts, np.arange(36).reshape(4, 9) / 36, sets)
     for name in sets:
         assert found[name] == pytest.approx(static.details["evaluation"][name], abs=2e-4)
