@@ -30,7 +30,7 @@ _RULES = {
     "best": (3, "N", "annotators a prompt"),
     "k": (10, "K", "cut-off of the precision"),
     "min_relevant_votes": (1, "N", "votes that make an image relevant"),
-    "seed": (0, "SEED", "of the split"),
+    "seed": (0, "N", "of the split"),
 }
 
 

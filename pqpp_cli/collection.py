@@ -57,7 +57,7 @@ def _add_build(actions) -> None:
         "--model, the last)",
     )
     build.add_argument(
-        "--output", type=OutputFolder, metavar="FOLDER", required=True, help="where to save it"
+        "--output", type=OutputFolder, metavar="DIR", required=True, help="where to save it"
     )
     build.set_defaults(run=run_build)
 
@@ -72,7 +72,7 @@ def _add_attach(actions) -> None:
     attach.add_argument("collection", metavar="COLLECTION", help="what `build` saved")
     attach.add_argument("--predictor", metavar="FOLDER", required=True, help="the text ensemble")
     attach.add_argument(
-        "--output", type=OutputFolder, metavar="FOLDER", required=True, help="where to save it"
+        "--output", type=OutputFolder, metavar="DIR", required=True, help="where to save it"
     )
     attach.set_defaults(run=run_attach)
 

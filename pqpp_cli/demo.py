@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+from pqpp_cli.options import add_retired
 from pqpp_cli.output import OutputFolder
 
 _PROMPTS = (
@@ -39,12 +40,12 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument(
         "--output",
-        "--output-dir",
         type=OutputFolder,
         metavar="DIR",
         default="pqpp-demo",
         help="where the report and the fitted predictor are written (default: %(default)s)",
     )
+    add_retired(parser, "--output-dir", "--output")
     parser.set_defaults(run=run)
 
 

@@ -30,9 +30,11 @@ def add_dataset(
         subset: The default of `--subset`, in words.
         split: What `--split` is if left out.
     """
-    names = ["--dataset", older] if older else ["--dataset"]
-    parser.add_argument(*names, metavar="NAME_OR_FOLDER", default=default, help=what)
-    parser.add_argument("--subset", help=f"its configuration (default: {subset})")
+    parser.add_argument("--dataset", metavar="NAME_OR_FOLDER", default=default, help=what)
+    if older:
+        hidden = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+        parser.add_argument(older, dest="dataset", **hidden)
+    parser.add_argument("--subset", metavar="NAME", help=f"its configuration (default: {subset})")
     add_retired(parser, "--config", "--subset, and --dataset for the data")
     parser.add_argument(
         "--split", default=split, help=f"its split (default: {split or 'the only one'})"

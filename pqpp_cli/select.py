@@ -31,7 +31,9 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--count", type=int, required=True, metavar="N", help="how many to choose")
     parser.add_argument("--embeddings", metavar="FILE", help="a .npy file with a row a caption")
     parser.add_argument("--encoder", metavar="NAME_OR_PATH", help="embed with this model")
-    parser.add_argument("--seed", type=int, default=0, help="of the start (default: %(default)s)")
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="of the start (default: %(default)s)"
+    )
     parser.add_argument(
         "--iterations", type=int, default=10, metavar="N", help="of k-means (default: %(default)s)"
     )
