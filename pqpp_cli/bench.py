@@ -163,12 +163,14 @@ def run(options: argparse.Namespace) -> None:
         _check_generalisation(options)
     else:
         _check_benchmark(options)
+    # What is quicker to fail comes first: the data, which may have to be downloaded.
+    split = None if options.table == "generalisation" else _split(options)
     predictors, left_out = load_predictors(names_of(options.predictors), options.split)
     for line in left_out:
         _note(line)
-    if options.table == "generalisation":
+    if split is None:
         return _generalisation(options, predictors)
-    _tables(options, predictors)
+    _tables(options, predictors, split)
 
 
 def _note(line: str) -> None:
@@ -195,24 +197,29 @@ def _refuse_unheeded(options: argparse.Namespace) -> None:
             )
 
 
-def _tables(options: argparse.Namespace, predictors: dict) -> None:
-    from pqpp_cli.output import emit
+def _split(options: argparse.Namespace):
     from pqpp_cli.prompt_datasets import dataset_rows
-    from pqpp_models.bench.automatic_metrics import NOTE
-    from pqpp_models.bench.report import render_report
-    from pqpp_models.bench.run import run_table
     from pqpp_models.bench.split import Split
-    from pqpp_models.bench.tables import format_results
 
     by_itself = options.dataset == "pqpp" and options.subset is None
     options.subset = SUBSET if by_itself else options.subset
     split = Split.of(dataset_rows(options), options.dataset)
+    if by_itself:
+        _note(f"on {SUBSET}, since the shipped predictor was trained on it; --subset pqpp is v1.1")
+    return split
+
+
+def _tables(options: argparse.Namespace, predictors: dict, split) -> None:
+    from pqpp_cli.output import emit
+    from pqpp_models.bench.automatic_metrics import NOTE
+    from pqpp_models.bench.report import render_report
+    from pqpp_models.bench.run import run_table
+    from pqpp_models.bench.tables import format_results
+
     for predictor in predictors.values():
         predictor.require_columns(split.rows.column_names, split.config)
     predicted = [target for one in predictors.values() for target in one.targets]
     targets = split.targets(options.targets, predicted)
-    if by_itself:
-        _note(f"on {SUBSET}, since the shipped predictor was trained on it; --subset pqpp is v1.1")
     progress = sys.stderr.isatty()
     if options.table == "automatic-metrics":
         found = _automatic_metrics(options, split, predictors, targets, progress)
