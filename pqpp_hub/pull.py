@@ -43,7 +43,8 @@ def is_reachable(url: str) -> bool:
     proxies = urllib.request.getproxies()
     host = address.hostname or ""
     place = (host, address.port or {"http": 80}.get(address.scheme, 443))
-    if place in _REACHED or (address.scheme in proxies and not urllib.request.proxy_bypass(host)):
+    is_proxied = address.scheme in proxies or "all" in proxies
+    if place in _REACHED or (is_proxied and not urllib.request.proxy_bypass(host)):
         return True
 
     def connect() -> None:

@@ -46,10 +46,11 @@ def test_offline_mode_asks_nobody(monkeypatch):
     assert not pull.is_reachable("https://huggingface.co")
 
 
-def test_a_proxy_is_asked_by_the_client(monkeypatch):
+@pytest.mark.parametrize("name", ["https_proxy", "ALL_PROXY"])
+def test_a_proxy_is_asked_by_the_client(monkeypatch, name):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
-    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("asked"))
     assert pull.is_reachable("https://huggingface.co")
 
