@@ -5,7 +5,7 @@ import numpy as np
 from pqpp_metrics.functional._quadratic import pair_sums, signs
 
 
-def kendall(weights, x, y):
+def _kendall(weights, x, y):
     """Kendall's tau-b of each resample, float64 (resamples,); NaN where a side is constant.
 
     `weights` says how often each query was drawn, float32 (resamples, n).
@@ -32,8 +32,8 @@ def _weights_of_groups(weights, values):
     return np.add.reduceat(weights[:, order], starts, axis=1, dtype=np.float64), number
 
 
-def pearson(weights, x, y):
-    """Pearson's r of each resample; arguments and result as `kendall`."""
+def _pearson(weights, x, y):
+    """Pearson's r of each resample; arguments and result as of `_kendall`."""
     x, y = x - x.mean(), y - y.mean()
     columns = np.stack([x, y, x * x, y * y, x * y], axis=1)
     sums = weights.astype(np.float64) @ columns / weights.shape[1]
@@ -45,8 +45,8 @@ def pearson(weights, x, y):
     return _ratio(product - x_mean * y_mean, np.sqrt(x_variance * y_variance))
 
 
-def spearman(weights, x, y):
-    """Spearman's rho of each resample; arguments and result as `kendall`."""
+def _spearman(weights, x, y):
+    """Spearman's rho of each resample; arguments and result as of `_kendall`."""
     n = weights.shape[1]
     x, y = _centred_ranks(weights, x), _centred_ranks(weights, y)
     x_square = np.einsum("ij,ij,ij->i", weights, x, x)
@@ -58,8 +58,8 @@ def spearman(weights, x, y):
     return _ratio(np.einsum("ij,ij,ij->i", weights, x, y), product)
 
 
-def smare(weights, x, y):
-    """The sMARE of each resample; arguments and result as `kendall`."""
+def _smare(weights, x, y):
+    """The sMARE of each resample; arguments and result as of `_kendall`."""
     n = weights.shape[1]
     distance = np.abs(_centred_ranks(weights, x) - _centred_ranks(weights, y))
     return np.einsum("ij,ij->i", weights, distance) / n**2
@@ -72,8 +72,8 @@ def _centred_ranks(weights, values):
     return (before + groups / 2 - weights.shape[1] / 2)[:, number]
 
 
-def rmse(weights, x, y):
-    """The RMSE of each resample; arguments and result as `kendall`."""
+def _rmse(weights, x, y):
+    """The RMSE of each resample; arguments and result as of `_kendall`."""
     return np.sqrt(weights.astype(np.float64) @ (x - y) ** 2 / weights.shape[1])
 
 
@@ -81,3 +81,12 @@ def _ratio(value, divisor):
     """Value over divisor; NaN where the divisor is 0."""
     some = divisor > 0
     return np.where(some, value / np.where(some, divisor, 1.0), np.nan)
+
+
+OF_RESAMPLES = {
+    "kendall": _kendall,
+    "pearson": _pearson,
+    "spearman": _spearman,
+    "smare": _smare,
+    "rmse": _rmse,
+}

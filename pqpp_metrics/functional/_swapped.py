@@ -23,7 +23,7 @@ def prepared(statistic, x):
     return average_ranks(x)
 
 
-def pearson(swaps, a, b, y):
+def _pearson(swaps, a, b, y):
     """Difference of Pearson's r after each swap.
 
     `swaps` is float32 (swaps, n), 1 keeps, 0 exchanges the predictions `a` and `b` of a query; `y`
@@ -46,8 +46,8 @@ def _r(mean, square, product):
     return np.where(some, product / np.sqrt(np.where(some, variance, 1.0)), 0.0)
 
 
-def spearman(swaps, a, b, y):
-    """Difference of Spearman's rho after each swap; arguments as `pearson`."""
+def _spearman(swaps, a, b, y):
+    """Difference of Spearman's rho after each swap; arguments as of `_pearson`."""
     y = average_ranks(y)
     y = (y - y.mean()) / y.std()
     return np.array([_rho(*pair, y) for pair in _exchanged(swaps, a, b)])
@@ -62,8 +62,8 @@ def _rho(first, second, y):
     return parts[0] - parts[1]
 
 
-def smare(swaps, a, b, y):
-    """Difference of sMARE after each swap; arguments as `pearson`."""
+def _smare(swaps, a, b, y):
+    """Difference of sMARE after each swap; arguments as of `_pearson`."""
     y = average_ranks(y)
     values = [
         np.abs(average_ranks(first) - y).sum() - np.abs(average_ranks(second) - y).sum()
@@ -78,8 +78,8 @@ def _exchanged(swaps, a, b):
         yield np.where(keep, a, b), np.where(keep, b, a)
 
 
-def rmse(swaps, a, b, y):
-    """Difference of RMSE after each swap; arguments as `pearson`."""
+def _rmse(swaps, a, b, y):
+    """Difference of RMSE after each swap; arguments as of `_pearson`."""
     first, second = (a - y) ** 2, (b - y) ** 2
     kept = swaps.astype(np.float64) @ (first - second)
     n = len(y)
@@ -87,8 +87,8 @@ def rmse(swaps, a, b, y):
     return np.sqrt(after[0] / n) - np.sqrt(after[1] / n)
 
 
-def kendall(swaps, a, b, y):
-    """Difference of Kendall's tau-b after each swap; arguments as `pearson`.
+def _kendall(swaps, a, b, y):
+    """Difference of Kendall's tau-b after each swap; arguments as of `_pearson`.
 
     The sign of a pair depends on which of both queries were swapped. Summed over all pairs that
     is one quadratic form of the swaps, the same for both predictors, plus a linear one.
@@ -133,3 +133,12 @@ def _sums_after_swaps(swaps, a, b, of_pairs):
     first = pairs + 2 * (keep @ (row_sums(a, b) - b_b)) + b_b.sum()
     second = pairs + 2 * (keep @ (row_sums(b, a) - a_a)) + a_a.sum()
     return first, second
+
+
+OF_SWAPS = {
+    "kendall": _kendall,
+    "pearson": _pearson,
+    "spearman": _spearman,
+    "smare": _smare,
+    "rmse": _rmse,
+}

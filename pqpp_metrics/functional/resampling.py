@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 
-from pqpp_metrics.functional import _resampled, _swapped
 from pqpp_metrics.functional._inputs import (
     require_between,
     require_choice,
@@ -17,7 +16,9 @@ from pqpp_metrics.functional._inputs import (
     require_tolerance,
 )
 from pqpp_metrics.functional._pairs import paired_with_another
+from pqpp_metrics.functional._resampled import OF_RESAMPLES
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
+from pqpp_metrics.functional._swapped import OF_SWAPS, prepared
 from pqpp_metrics.functional.qpp_report import MEASURES, OF_RANKS
 
 # Queries of the resamples that are measured together, which bounds the memory to a few hundred
@@ -69,7 +70,7 @@ def paired_bootstrap(
     confidence = require_between("confidence", confidence, 0, 1)
     seed = require_int("seed", seed, least=0)
     value, other_value = (_value(statistic, side, y) for side in (x, other))
-    measure = getattr(_resampled, statistic)
+    measure = OF_RESAMPLES[statistic]
     differences = []
     for weights in _draws(len(y), resamples, seed, statistic):
         differences.append(measure(weights, x, y) - measure(weights, other, y))
@@ -150,10 +151,10 @@ def paired_permutation(
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     p = math.nan
     if not math.isnan(value - other_value):
-        sides = _swapped.prepared(statistic, x), _swapped.prepared(statistic, other)
+        sides = prepared(statistic, x), prepared(statistic, other)
         differences = np.concatenate(
             [
-                getattr(_swapped, statistic)(swaps, *sides, y)
+                OF_SWAPS[statistic](swaps, *sides, y)
                 for swaps in _swaps(len(y), permutations, seed, statistic)
             ]
         )
