@@ -16,7 +16,7 @@ _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
   pqpp predict --file prompts.csv --column caption --output predicted.csv
-  pqpp predict --dataset pqpp --config sample --split test --output predicted.csv
+  pqpp predict --dataset sample --split test --output predicted.csv
   pqpp predict --dataset pqpp --split test --image-dir images --predictor runs/clip/model
   cat prompts.txt | pqpp predict --format json
   pqpp predict "a red cat" --predictor n_words
