@@ -84,20 +84,21 @@ def sim_of(maps, convention):
     """SIM of a `MapPair`."""
     if convention == "matlab":
         return _similarity_of_stretched(maps)
-    xp, p_sum, q_sum, lift = maps.xp, maps.p_sum, maps.q_sum, 0.0
+    xp, p_sum, q_sum, lift, everywhere = maps.xp, maps.p_sum, maps.q_sum, 0.0, 0.0
     if convention == "pysaliency":
         lift = -min(maps.p_low, 0.0)
-        if p_sum + lift * maps.pixels == 0:
-            lift += 1.0  # a map without mass says nothing about where: equal everywhere
-        p_sum += lift * maps.pixels
+        # Summed anew: the rounding of sum and lift apart would leave a constant map some mass.
+        p_sum = maps.sum(lambda p, q: p + lift) if lift else p_sum
+        if p_sum == 0:  # a map without mass says nothing about where: equal everywhere
+            everywhere, p_sum = 1.0, float(maps.pixels)
     else:
         _refuse_negative(maps)
     if q_sum == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     added = _RICHHF_EPSILON if convention == "richhf" else 0.0
     scale = (q_sum + added) / (p_sum + added)
-    if lift:
-        shared = maps.sum(lambda p, q: xp.minimum((p + lift) * scale, q))
+    if lift or everywhere:
+        shared = maps.sum(lambda p, q: xp.minimum((p + lift + everywhere) * scale, q))
     else:
         shared = maps.sum(lambda p, q: xp.minimum(p * scale, q))
     return shared / (q_sum + added)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._inputs import as_array, require_int, to_numpy
 
 
 def fixation_map(points, height, width):
@@ -23,12 +24,21 @@ def fixation_map(points, height, width):
         >>> fixation_map([[0, 1], [0, 1]], height=1, width=3).tolist()
         [[0.0, 2.0, 0.0]]
     """
-    points = np.asarray(points).reshape(-1, 2) if len(points) else np.empty((0, 2), int)
+    height, width = require_int("height", height), require_int("width", width)
+    points = to_numpy(as_array("points", points))
+    points = points.astype(np.int64) if points.size == 0 else points
     if points.dtype.kind not in "iu":
         raise MetricInputError(f"`points` holds {points.dtype}; a pixel is a pair of integers")
+    if points.size == 0:
+        return np.zeros((height, width))
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise MetricInputError(
+            f"`points` has shape {points.shape}; a row for each point, [row, column], is needed"
+        )
     inside = (points >= 0) & (points < [height, width])
     if not inside.all():
         outside = points[~inside.all(axis=1)][0].tolist()
         raise MetricInputError(f"`points` holds {outside}, outside a map of {height} x {width}")
-    flat = np.bincount(points[:, 0] * width + points[:, 1], minlength=height * width)
+    rows, columns = points.astype(np.int64).T  # in a byte, row * width would wrap around
+    flat = np.bincount(rows * width + columns, minlength=height * width)
     return flat.reshape(height, width).astype(np.float64)

@@ -15,6 +15,8 @@ from pqpp_metrics.functional._inputs import (
     to_numpy,
 )
 
+_FIGURES = ("match_rate", "ci_low", "ci_high", "n")
+
 
 def match_rate(matches, groups=None, group_names=None, confidence=0.95):
     """Match rate: the share of images that were judged to match their prompt.
@@ -85,6 +87,12 @@ def _names(names, number):
         raise MetricInputError(
             f"`group_names` is {names}; give {number} different names, one for each column"
         )
+    taken = [name for name in names if name in _FIGURES]
+    if taken:
+        raise MetricInputError(
+            f"`group_names` holds {taken[0]!r}, which is what a figure of the result is called; "
+            "choose another name"
+        )
     return names
 
 
@@ -97,4 +105,4 @@ def _rate(hits, n, confidence):
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     reach = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
     low, high = max(0.0, middle - reach), min(1.0, middle + reach)
-    return {"match_rate": share, "ci_low": low, "ci_high": high, "n": n}
+    return dict(zip(_FIGURES, (share, low, high, n), strict=True))

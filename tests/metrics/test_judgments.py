@@ -155,3 +155,10 @@ def test_wilson_never_leaves_the_unit_interval():
         result = match_rate(matches)
         assert 0 <= result["ci_low"] <= result["ci_high"] <= 1
         assert not math.isnan(result["ci_low"])
+
+
+@pytest.mark.parametrize("name", ["n", "match_rate", "ci_low", "ci_high"])
+def test_a_group_is_not_called_what_a_figure_is_called(name):
+    # With the name "n" the group's own label was lost under the number of images.
+    with pytest.raises(MetricInputError, match=name):
+        match_rate([1, 0], ["counting", "negation"], group_names=[name])

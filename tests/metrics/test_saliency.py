@@ -301,3 +301,26 @@ def test_richhf_protocol():
 def test_points_outside_a_map_are_refused(points, words):
     with pytest.raises(MetricInputError, match=words):
         F.fixation_map(points, 2, 3)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint64"])
+def test_points_of_any_whole_type_mark_their_pixels(kind):
+    # row * width + column is beyond every byte, and (2, 120) beyond every int16 in a wide map.
+    points = np.array([[2, 120], [99, 0], [99, 127]], dtype=kind)
+    for width in (128, 20_000):
+        marked = np.argwhere(F.fixation_map(points, 100, width)).tolist()
+        assert marked == [[2, 120], [99, 0], [99, 127]]
+
+
+@pytest.mark.parametrize("points", [[[0, 1, 2], [1, 0, 1]], [0, 1], [[[0, 1]]], [[0], [1]]])
+def test_points_of_another_shape_are_not_cut_into_pairs(points):
+    with pytest.raises(MetricInputError, match="a row for each point"):
+        F.fixation_map(points, 3, 3)
+
+
+@pytest.mark.parametrize("value", [-1.0, -0.1, -0.3, -7e20, -1e-300])
+def test_a_constant_map_shares_what_an_even_one_shares(value):
+    # 3 of 49 pixels hold all of the truth, and an even map holds 1/49 on each: 3/49 is shared.
+    truth = np.zeros((7, 7))
+    truth[2, 1:4] = 5.0
+    assert F.sim(np.full((7, 7), value), truth) == pytest.approx(3 / 49, rel=1e-12)
