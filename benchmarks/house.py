@@ -32,8 +32,8 @@ LAYERS = (
 )
 """Each may import those after it."""
 
-FAMILIES = ("measures", "text", "bert", "clip", "correlation_cnn")
-"""Folders of `pqpp_models` that know nothing of one another."""
+SHARED = {"bench", "training", "encoder", "images"}
+"""Folders of `pqpp_models` that are no family; all others know nothing of one another."""
 
 TOP = 16
 """The most files at the top of a package; commands and benchmarks, found by name, don't count."""
@@ -233,8 +233,10 @@ def family_imports() -> list[str]:
 
 
 def _family(module: str) -> str:
-    parts = module.split(".")
-    return parts[1] if parts[0] == "pqpp_models" and parts[1:] and parts[1] in FAMILIES else ""
+    package, _, inner = module.partition(".")
+    folder = inner.partition(".")[0]
+    is_folder = (ROOT / package / folder).is_dir()
+    return folder if package == "pqpp_models" and is_folder and folder not in SHARED else ""
 
 
 def _above(module: str) -> bool:

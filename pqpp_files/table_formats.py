@@ -13,6 +13,7 @@ import io
 import itertools
 import sys
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ _ROWS = 256  # few enough to stay in the cache of the processor
 _BOM = b"\xef\xbb\xbf"
 
 
-class Format:
+class Format(ABC):
     """A file of one format.
 
     Args:
@@ -42,13 +43,13 @@ class Format:
         self.path, self.wanted, self.plain = path, wanted, plain
         self.names: list[str] = []
 
+    @abstractmethod
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """Give the rows; afterwards `names` are all columns of the file, read or not.
 
         Args:
             as_written: Numbers of JSON stay the text that they are.
         """
-        raise NotImplementedError
 
     def place_of(self, row: int) -> str:
         """Say where a row stands, counted from 0."""

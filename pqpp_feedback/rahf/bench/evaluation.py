@@ -13,7 +13,6 @@ from pqpp_feedback.rahf.examples import map_array
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 
 HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd")
-KEYWORD_COLUMNS = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,73 @@
+"""The plan of the code, as `benchmarks/house.py` prints it, holds."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "house.py"
+
+
+@pytest.fixture(scope="module")
+def house():
+    return runpy.run_path(str(SCRIPT))
+
+
+def test_no_package_has_more_than_sixteen_files_at_its_top(house):
+    crowded = {name: n for name, n in house["top_files"]().items() if n > house["TOP"]}
+    assert not crowded
+
+
+def test_no_files_import_one_another(house):
+    assert house["circles"]() == []
+
+
+def test_imports_go_one_way(house):
+    assert house["upward_imports"]() == []
+
+
+def test_no_family_knows_another(house):
+    assert house["family_imports"]() == []
+
+
+def test_no_public_name_stands_twice(house):
+    assert house["twice"]() == {}
+
+
+def test_a_mechanism_stands_in_one_place(house):
+    assert {name: files for name, files in house["copies"]().items() if len(files) != 1} == {}
+
+
+def test_code_lines_leave_out_comments_docstrings_and_blanks(house):
+    head = '"""About\nit."""\n\nimport os  # why\n\n# no\n'
+    text = head + 'def f(\n    x,\n):\n    """Say."""\n    return x\n'
+    # import, def, its argument, the closing parenthesis, return
+    assert house["code_lines"](text) == 5
+
+
+def test_a_circle_through_a_function_is_seen(house, tmp_path, monkeypatch):
+    package = tmp_path / "pqpp_files"
+    package.mkdir()
+    (package / "a.py").write_text("import pqpp_files.b\n")
+    (package / "b.py").write_text("def f():\n    from pqpp_files import a\n    return a\n")
+    made = runpy.run_path(str(SCRIPT))
+    scope = made["imports"].__globals__
+    monkeypatch.setitem(scope, "ROOT", tmp_path)
+    monkeypatch.setitem(scope, "_paths", lambda: ["pqpp_files/a.py", "pqpp_files/b.py"])
+    assert made["circles"]() == [["pqpp_files.a", "pqpp_files.b"]]
+
+
+def test_a_family_that_imports_another_is_seen(house, tmp_path, monkeypatch):
+    files = {
+        "pqpp_models/clip/model.py": "import pqpp_models.newer.part\n",
+        "pqpp_models/newer/part.py": "import pqpp_models.training.loop\n",
+        "pqpp_models/training/loop.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    made = runpy.run_path(str(SCRIPT))
+    scope = made["imports"].__globals__
+    monkeypatch.setitem(scope, "ROOT", tmp_path)
+    monkeypatch.setitem(scope, "_paths", lambda: list(files))
+    assert made["family_imports"]() == ["pqpp_models.clip.model -> pqpp_models.newer.part"]
