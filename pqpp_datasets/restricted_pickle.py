@@ -10,6 +10,7 @@ a list, built from its bytes and a type such as `i8`.
 import io
 import math
 import pickle
+import pickletools
 import re
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import numpy as np
 from pqpp_datasets.errors import DataFileError, MissingFileError
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
-_BUILTINS = ("set", "frozenset", "list", "dict", "tuple", "int", "float", "str")
+_BUILTINS = ("set", "frozenset", "list", "dict", "tuple")
 _ALLOWED = {("builtins", name) for name in _BUILTINS}
 _ALLOWED |= {("collections", "OrderedDict"), ("collections", "defaultdict")}
 
@@ -79,7 +80,19 @@ def _from_buffer(content, dtype, shape, order) -> list:
     return _typed(dtype).read(bytes(content), shape)
 
 
-_NUMPY = {
+def _plain(kind: type):
+    """Return a type that only makes something of a number or text: others unfold without end."""
+
+    def made(*values):
+        if not all(isinstance(value, int | float | str) for value in values):
+            raise pickle.UnpicklingError(f"it makes a {kind.__name__} of something else")
+        return kind(*values)
+
+    return made
+
+
+_STAND_INS = {
+    **{("builtins", kind.__name__): _plain(kind) for kind in (int, float, str)},
     ("numpy", "ndarray"): _ArrayType,
     ("numpy", "dtype"): _Dtype,
     **{(module, "_reconstruct"): _reconstruct for module in _NUMPY_MODULES},
@@ -94,8 +107,8 @@ class _RestrictedUnpickler(pickle.Unpickler):
         module = "builtins" if module == "__builtin__" else module  # as protocols 0 to 2 say it
         if (module, name) == ("_codecs", "encode"):  # how these protocols carry an array's bytes
             return _encode_latin1
-        if (module, name) in _NUMPY:
-            return _NUMPY[module, name]
+        if (module, name) in _STAND_INS:
+            return _STAND_INS[module, name]
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(f"it wants to call {module}.{name}, which is not allowed")
         return super().find_class(module, name)
@@ -108,6 +121,21 @@ def _encode_latin1(text: str, encoding: str) -> bytes:
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"it wants to encode by {encoding!r}, which is not allowed")
     return text.encode("latin1")
+
+
+def _check_sizes(file: io.BytesIO) -> None:
+    """Refuse what asks for more memory than the file's length allows, before any is given.
+
+    A few bytes may announce a text of gigabytes, or the billionth place in the list of what was
+    read. What doubles the last thing read again and again is never written by `pickle`.
+    """
+    size = len(file.getbuffer())
+    for operation, argument, _ in pickletools.genops(file):  # refuses a text that is not all there
+        if operation.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= argument <= size:
+            raise pickle.UnpicklingError("it asks for more memory than the file has bytes")
+        if operation.name == "DUP":
+            raise pickle.UnpicklingError("it doubles what was read, which pickle never does")
+    file.seek(0)
 
 
 def read_pickle(path: Path) -> object:
@@ -128,6 +156,7 @@ def read_pickle(path: Path) -> object:
         raise MissingFileError(f"{path}: there is no such file; give the published folder")
     file = io.BytesIO(path.read_bytes())
     try:
+        _check_sizes(file)
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__

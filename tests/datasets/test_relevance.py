@@ -1,6 +1,8 @@
 """The relevance judgments, from either release; and pickles that must not be trusted."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -157,6 +159,47 @@ def test_array_with_too_few_bytes(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"K\x04", b"K\x05"))
     with pytest.raises(DataFileError, match="4 numbers for the shape"):
         read_pickle(path)
+
+
+def doubled(times):
+    """Return what makes a tuple of the last thing twice, so many times."""
+    return b"N" + times * b"2\x86"
+
+
+def nested(times):
+    """Return the same by the list of what was read, without a `DUP`."""
+    steps = (bytes([i]).join((b"h", b"h", b"\x86q")) + bytes([i + 1]) for i in range(times))
+    return b"Nq\0" + b"".join(steps)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x8e" + (2 << 30).to_bytes(8, "little"),
+        b"\x96" + (2 << 30).to_bytes(8, "little"),
+        b"Nr" + (1 << 27).to_bytes(4, "little") + b".",
+        b"Np134217728\n.",
+        b"cbuiltins\nstr\n" + doubled(24) + b"\x85R.",
+        nested(24) + b"cbuiltins\nstr\nh\x18\x85R.",
+    ],
+    ids=["bytes", "bytearray", "long_binput", "put", "doubled", "nested"],
+)
+def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
+    path = tmp_path / "bomb.pickle"
+    path.write_bytes(content)
+    read = (
+        "import pathlib, resource, sys\n"
+        "from pqpp_datasets.restricted_pickle import read_pickle\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
+        "size = lambda: int(next(line for line in open('/proc/self/status') if 'VmPeak' in line)"
+        ".split()[1]) << 10\n"
+        "before = size()\n"
+        "try: read_pickle(pathlib.Path(sys.argv[1]))\n"
+        "except ValueError as error: print(type(error).__name__, size() - before, sep='\\n')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", read, path], capture_output=True, timeout=60)
+    kind, taken = done.stdout.decode().split()
+    assert kind == "DataFileError" and int(taken) < 50_000_000
 
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40])
