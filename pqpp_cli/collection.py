@@ -119,11 +119,12 @@ def _encoder(options: argparse.Namespace):
     """Return the encoder, its tokenizer and the layers."""
     from pqpp_cli.errors import CommandError
     from pqpp_files.extras import needing
+    from pqpp_files.names import comma_separated
     from pqpp_models import Predictor
     from pqpp_models.text.collection.encoded import encoder_of
 
     try:
-        layers = [int(part) for part in (options.layers or "").split(",") if part.strip()]
+        layers = [int(part) for part in comma_separated(options.layers or "")]
     except ValueError:
         raise CommandError(f"--layers {options.layers}: whole numbers with commas") from None
     if options.predictor is not None:

@@ -5,10 +5,11 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from pqpp_cli.output import check_outputs
+from pqpp_files.names import did_you_mean
 
 # Each is a module of this package with `add_parser(subparsers)`; only standard modules are imported
 # until a command runs, so that `pqpp predict` answers at once.
@@ -103,7 +104,7 @@ class Parser(argparse.ArgumentParser):
         if left and "_ARGCOMPLETE" not in os.environ:
             known = [name for action in self._actions for name in action.option_strings]
             wrong = left[0].partition("=")[0]
-            self.error(f"{wrong} is unknown; {suggestion(wrong, known)}")
+            self.error(f"{wrong} is unknown; {did_you_mean(wrong, known)}")
         return found, left
 
     def error(self, message: str) -> NoReturn:
@@ -112,22 +113,9 @@ class Parser(argparse.ArgumentParser):
 
         if found := re.search(self._INVALID, message):
             argument, value, known = found.groups()
-            message = f"{argument} {value!r} is unknown; {suggestion(value, known.split(', '))}"
+            names = [name.strip("'") for name in known.split(", ")]
+            message = f"{argument} {value!r} is unknown; {did_you_mean(value, names)}"
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
-
-
-def suggestion(value: str, known: Iterable[str]) -> str:
-    """Return which names a mistyped one may have meant.
-
-    Example:
-        >>> suggestion("predit", ["predict", "bench"])
-        'did you mean predict?'
-    """
-    import difflib
-
-    names = [name.strip("'") for name in known]
-    close = difflib.get_close_matches(value, names, n=3)
-    return f"did you mean {', '.join(close)}?" if close else f"choose among {', '.join(names)}"
 
 
 class _Version(argparse.Action):

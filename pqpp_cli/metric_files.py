@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pqpp_cli.errors import CommandError
+from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table, read_table
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
@@ -113,7 +114,7 @@ def _columns_of(name: str, text: str, table: Table) -> str | list[str]:
     if column is not None:
         if column in table:
             return column
-        parts = [part.strip() for part in column.split(",")]
+        parts = comma_separated(column) or [column]
         for part in parts:
             _ = table[part]  # refuses a column that is not there
         return parts

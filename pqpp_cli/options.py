@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputFile
+from pqpp_files.names import comma_separated
 
 
 def add_targets(parser: argparse.ArgumentParser, default: str) -> None:
@@ -108,7 +109,7 @@ def names_of(text: str | None) -> list[str] | None:
         >>> names_of("mean_hbpp, mean_p10")
         ['mean_hbpp', 'mean_p10']
     """
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+    return None if text is None else comma_separated(text)
 
 
 def _completer_of_list(names: Callable[[], list[str]]):

@@ -116,8 +116,7 @@ def _asked(options: argparse.Namespace, typed: bool) -> tuple[dict, list[str], A
 def _beside(given: dict, found: dict) -> dict:
     """Put predictions behind the columns that were given, all of which stay."""
     added = {name: cells for name, cells in found.items() if name != "prompt"}
-    taken = sorted(set(added) & set(given))
-    if taken:
+    while taken := sorted(set(added) & set(given)):
         print(f"the input has {', '.join(taken)}: predictions end in _predicted", file=sys.stderr)
         added = {f"{name}_predicted": cells for name, cells in added.items()}
     return {**given, **added}

@@ -92,7 +92,7 @@ def _loaded(options: argparse.Namespace) -> Any:
     import datasets
 
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_files.errors import did_you_mean
+    from pqpp_files.names import did_you_mean
     from pqpp_hub import is_repository_id
     from pqpp_hub.pull import cached_if_unreachable
 
@@ -120,7 +120,7 @@ def _loaded(options: argparse.Namespace) -> Any:
 def _one_of_ours(options: argparse.Namespace, benchmarks: dict) -> Any:
     """Load a split of pqpp, or of the configuration that the dataset's name is."""
     from pqpp_datasets.load import load_benchmark
-    from pqpp_files.errors import did_you_mean
+    from pqpp_files.names import did_you_mean
 
     subset = options.subset or options.dataset
     if subset not in benchmarks or options.dataset not in ("pqpp", subset):

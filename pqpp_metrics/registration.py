@@ -7,7 +7,6 @@ packaged file; evaluate then copies, hashes and caches that file as it does any 
 Importing this module imports nothing heavy: the wrapping waits until evaluate is imported.
 """
 
-import difflib
 import functools
 import sys
 import threading
@@ -80,9 +79,10 @@ def metric_path(name):
     known = list_metrics()
     if name in known:
         return _PACKAGE / name / f"{name}.py"
+    from pqpp_files.names import close_names
     from pqpp_metrics.errors import UnknownMetricError
 
-    near = difflib.get_close_matches(name, known, n=3)
+    near = close_names(name, known)
     hint = f"; did you mean {' or '.join(repr(_PREFIX + one) for one in near)}?" if near else "."
     raise UnknownMetricError(
         f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"

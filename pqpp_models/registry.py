@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
-from pqpp_files.errors import did_you_mean
+from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_models.errors import PredictorError, UnknownPredictorError
 
 DEFAULT_PREDICTOR = "static"
@@ -112,7 +112,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     >>> expand_predictors("static, linguistic")[:3]
     ('static', 'n_synsets', 'n_words')
     """
-    parts = names.split(",") if isinstance(names, str) else list(names)
+    parts = comma_separated(names) if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
         raise PredictorError("no predictor was named; `pqpp models list` names all")

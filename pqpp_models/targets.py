@@ -16,12 +16,12 @@ The beginning of a name is the generation or retrieval model, or ``mean`` for th
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_models.errors import UnknownTargetError
 
 TARGETS: tuple[str, ...] = (
@@ -145,7 +145,7 @@ def resolve_targets(
             f"`targets` is {names!r} ({type(names).__name__}); give names, like "
             f"{available[0]!r}, or leave it out for all"
         )
-    parts = names.split(",") if isinstance(names, str) else list(names)
+    parts = comma_separated(names) if isinstance(names, str) else list(names)
     chosen = [_known_target(part, available) for part in parts]
     if not chosen:
         raise UnknownTargetError(
@@ -165,11 +165,8 @@ def _known_target(name: object, available: Sequence[str]) -> str:
         raise UnknownTargetError(
             f"target {text!r} is not predicted here; available: {', '.join(available)}"
         )
-    close = difflib.get_close_matches(text, available, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    raise UnknownTargetError(
-        f"no target is called {text!r}; {hint}available: {', '.join(available)}"
-    )
+    hint = did_you_mean(text, available, f"available: {', '.join(available)}")
+    raise UnknownTargetError(f"no target is called {text!r}; {hint}")
 
 
 def _one_value_a_target(values: ArrayLike, targets: Sequence[str]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pqpp_files.errors import did_you_mean
+from pqpp_files.names import did_you_mean
 from pqpp_models.errors import UnknownPredictorError
 
 

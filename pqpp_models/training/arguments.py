@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import types
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_models.training.options import Options, RecipeError, shown
 from pqpp_models.training.recipe_file import read_yaml
 
@@ -96,8 +96,7 @@ def _name_of(kind: type, key: Any, word: str | None = None) -> str:
     retired = _RETIRED | getattr(kind, "RETIRED", {})
     if name in retired:
         raise RecipeError(f"`{said}` is now `{retired[name]}`")
-    close = difflib.get_close_matches(name[:80], names, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else "see --help"
+    hint = did_you_mean(name, names, "see --help")
     raise RecipeError(f"a recipe has no `{said}`; {hint}")
 
 
@@ -151,7 +150,7 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
 
 def _parts(value: Any) -> Sequence[Any]:
     if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
+        return comma_separated(value)
     return value if isinstance(value, (list, tuple)) else [value]
 
 

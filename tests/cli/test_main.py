@@ -10,10 +10,10 @@ from pqpp_cli.main import main
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["predit", "a cat"], "COMMAND 'predit' is unknown; did you mean predict?"),
-        (["metrics", "compue"], "ACTION 'compue' is unknown; did you mean compute?"),
-        (["bench", "--splt", "test"], "--splt is unknown; did you mean --split"),
-        (["predict", "a cat", "--formt=csv"], "--formt is unknown; did you mean --format?"),
+        (["predit", "a cat"], "COMMAND 'predit' is unknown; did you mean 'predict'?"),
+        (["metrics", "compue"], "ACTION 'compue' is unknown; did you mean 'compute'?"),
+        (["bench", "--splt", "test"], "--splt is unknown; did you mean '--split'"),
+        (["predict", "a cat", "--formt=csv"], "--formt is unknown; did you mean '--format'?"),
         (["predict", "a cat", "--xyz"], "--xyz is unknown; choose among -h, --help, "),
         ([], "the following arguments are required: COMMAND"),
     ],

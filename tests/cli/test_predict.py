@@ -355,3 +355,15 @@ def test_an_input_is_never_the_output(tmp_path):
         done = run_pqpp("predict", "--file", "p.csv", "--output", name, cwd=tmp_path)
         assert done.returncode == 2 and "is the input p.csv; name another file" in done.stderr
     assert (tmp_path / "p.csv").read_text() == "prompt\nA cat.\n"
+
+
+def test_columns_of_earlier_predictions_are_not_replaced(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("prompt,mean_rr,mean_rr_predicted\na cat,x,y\n")
+    words = ["--file", "p.csv", "--target", "mean_rr", "--output", "out.csv"]
+    done = run_pqpp("predict", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (row,) = csv.DictReader((tmp_path / "out.csv").read_text().splitlines())
+    assert list(row)[:3] == ["prompt", "mean_rr", "mean_rr_predicted"]
+    assert (row["mean_rr"], row["mean_rr_predicted"]) == ("x", "y")
+    assert 0 < float(row["mean_rr_predicted_predicted"]) < 1

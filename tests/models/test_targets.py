@@ -48,7 +48,7 @@ def test_names_are_resolved_in_their_order():
         ("mean_hbbp", "did you mean 'mean_hbpp'"),
         ("xyz", "no target is called 'xyz'; available: glide_hbpp"),
         ("mean_hbpp,mean_hbpp", "named twice: mean_hbpp"),
-        ("", "no target is called ''"),
+        ("", "no target was named"),
         ([], "no target was named"),
         ([3], "no target is called '3'"),
     ],

@@ -301,7 +301,7 @@ def run_in_main(script, *flags):
         ("config: pqpp-v1.0", "`config` is now `subset`"),
         ("outside: {ridge: 1}", "`outside` is now `instruction_model`"),
         ("instruction_model: {ajar: 0.1}", "`ajar` is now `floor`"),
-        ("laiers: [1]", "a recipe has no `laiers`; did you mean `layers`?"),
+        ("laiers: [1]", "a recipe has no `laiers`; did you mean 'layers'?"),
         ("instruction_model: 3", "`instruction_model` is 3; it must be a group of settings"),
     ],
 )

@@ -1,0 +1,43 @@
+"""Names that a user types: lists of them, and what a mistyped one may have meant."""
+
+from collections.abc import Iterable
+
+
+def comma_separated(text: str) -> list[str]:
+    """Split a list that was written in one word; blanks around names and empty names go.
+
+    Example:
+        >>> comma_separated("mean_hbpp, mean_p10,")
+        ['mean_hbpp', 'mean_p10']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return up to three known names that a mistyped one may have meant.
+
+    Args:
+        name: What came.
+        known: What is allowed.
+        otherwise: What to say where nothing is close; all that is known if left out.
+
+    Example:
+        >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
+        "did you mean 'n_words'?"
+        >>> did_you_mean("x", ["a", "b"])
+        'choose among a, b'
+    """
+    names = list(known)
+    if close := close_names(name, names):
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return otherwise or f"choose among {', '.join(names)}"
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to three known names that are like another, or hold it; the closest first."""
+    import difflib
+
+    names = list(known)
+    short = name[:80]  # the search takes time that grows with the square of the length
+    close = difflib.get_close_matches(short, names, n=3)
+    return close or [one for one in names if short and short in one][:3]
