@@ -12,6 +12,7 @@ import numpy as np
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_files.extras import needing
+from pqpp_hub.pull import cached_if_unreachable
 
 ITERATIONS = 10
 _MOST_DRAWN = 256
@@ -230,8 +231,9 @@ def embed_captions(
         from tqdm import tqdm
         from transformers import AutoModel, AutoTokenizer
     try:
-        tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
-        model = AutoModel.from_pretrained(encoder, trust_remote_code=False).eval()
+        with cached_if_unreachable(encoder):
+            tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
+            model = AutoModel.from_pretrained(encoder, trust_remote_code=False).eval()
     except (OSError, ValueError) as error:
         # The first line says what is wrong, and further ones where to read more.
         reason = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")

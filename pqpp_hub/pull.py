@@ -69,19 +69,19 @@ def is_offline() -> bool:
 
 
 @contextlib.contextmanager
-def cached_if_unreachable(dataset: str) -> Iterator[None]:
+def cached_if_unreachable(*names: str) -> Iterator[None]:
     """Switch offline mode on for a block if the Hub does not answer: what is cached is used.
 
     Args:
-        dataset: What is loaded in the block; nothing is done for `pqpp` and for a folder.
+        *names: What is loaded in the block; nothing is done for `pqpp` and for folders.
     """
-    import datasets
     from huggingface_hub import constants
 
-    if dataset == "pqpp" or Path(dataset).exists():
+    if all(name == "pqpp" or Path(name).expanduser().exists() for name in names):
         yield
         return
-    settings = (constants, datasets.config)
+    own = getattr(sys.modules.get("datasets"), "config", None)
+    settings = [constants] if own is None else [constants, own]
     before = [one.HF_HUB_OFFLINE for one in settings]
     unreachable = not is_reachable(constants.ENDPOINT)
     try:

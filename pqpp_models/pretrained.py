@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
 from pqpp_models.errors import CheckpointError
@@ -23,7 +24,7 @@ _CODE_KEYS = frozenset({"auto_map", "custom_pipelines", "custom_pipeline", "cust
 
 @contextlib.contextmanager
 def loading(what: str, remedy: str, *names: str) -> Iterator[None]:
-    """Turn whatever goes wrong in a block into a typed error.
+    """Turn whatever goes wrong in a block into a typed error, within seconds without a network.
 
     The texts of the Hub's client and of those who use it may hold request headers, and with them a
     token: they are shown only of folders, for which nobody is asked.
@@ -40,7 +41,8 @@ def loading(what: str, remedy: str, *names: str) -> Iterator[None]:
         if folder.is_dir():
             refuse_code(folder)
     try:
-        yield
+        with cached_if_unreachable(*names):
+            yield
     except Exception as error:
         reason = why_not_loaded(error, *names)
         raise CheckpointError(f"{what} ({reason}); {remedy}") from None

@@ -158,15 +158,7 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         lines.append(f"this project's rows: {config}, {told}{split} split, {_sizes(sizes)}")
     for config in dict.fromkeys(result.config for result in results):
         lines += other_releases({r.predictor: r.trained_on for r in results}, config)
-    if len(labels_of(results)) > 1:
-        means = (
-            f"{name} {_number(r).strip()} / {_number(tau).strip()}"
-            for name, r, tau in mean_over_targets(results)
-        )
-        lines.append(
-            f"mean over the {len(labels_of(results))} columns, Pearson / Kendall: "
-            + "; ".join(means)
-        )
+    lines += _means(results)
     lines.append(MARKS_NOTE)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
@@ -175,6 +167,30 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         lines.append(
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
         )
+    return lines
+
+
+def _means(results: Sequence[Result]) -> list[str]:
+    """Return a line of means for each set of columns that a predictor has.
+
+    A line has all predictors that have its columns, so that every mean in it is over the same ones.
+    """
+    columns: dict[str, set[str]] = {}
+    for result in results:
+        columns.setdefault(result.predictor, set()).add(result.label)
+    lines, every = [], labels_of(results)
+    for some in dict.fromkeys(map(frozenset, columns.values())):
+        if len(some) < 2:
+            continue
+        having = [r for r in results if r.label in some and some <= columns[r.predictor]]
+        means = (
+            f"{name} {_number(r).strip()} / {_number(tau).strip()}"
+            for name, r, tau in mean_over_targets(having)
+        )
+        which = f"all {len(every)} columns"
+        if len(some) < len(every):
+            which = f"{len(some)} of {len(every)} columns ({', '.join(labels_of(having))})"
+        lines.append(f"mean over {which}, Pearson / Kendall: {'; '.join(means)}")
     return lines
 
 

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from pqpp_cli.main import main
+from pqpp_files.errors import PqppError
 from pqpp_hub import pull
 
 NOBODY = "http://127.0.0.1:9"
@@ -68,6 +69,19 @@ def test_an_unknown_name_is_not_asked_for_again_and_again(unreachable, words, ca
     assert time.monotonic() - start < 5  # imports among it
     (line,) = capsys.readouterr().err.splitlines()
     assert "nobody/nothing" in line and "is not in the cache and the Hub cannot be reached" in line
+
+
+def test_a_backbone_is_not_asked_for_again_and_again(unreachable):
+    from pqpp_datasets.select import embed_captions
+    from pqpp_models import CheckpointError
+    from pqpp_models.encoder.pretrained import pretrained_encoder
+
+    start = time.monotonic()
+    with pytest.raises(CheckpointError, match="not in the cache and the Hub cannot be reached"):
+        pretrained_encoder("nobody/nothing")
+    with pytest.raises(PqppError, match="cannot be loaded"):
+        embed_captions(["a cat"], "nobody/nothing")
+    assert time.monotonic() - start < 8  # imports among it
 
 
 def test_what_is_cached_loads_without_a_hub(unreachable, monkeypatch):
