@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,56 +70,128 @@ def run(options: argparse.Namespace) -> None:
     """Predict and print."""
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit, format_of
-    from pqpp_models.predict import predicted_columns
 
     style = format_of(options, FORMATS)
     if style == "parquet" and options.output is None:
         raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
     _check_sources(options)
-    given, prompts, rows = _asked(options, typed=style != "csv")
-    predictor = _predictor(options, rows)
-    asked = prompts if predictor.inputs == "text" else rows
-    progress = len(prompts) > 20_000 and sys.stderr.isatty()
-    found = predicted_columns(predictor, asked, options.targets, options.uncertainty, progress)
-    blank = sum(not prompt.strip() for prompt in prompts)
-    if blank:
+    asked = _asked(options)
+    predictor = _predictor(options, asked.dataset)
+    if asked.blank:
         print(
-            f"pqpp: note: {blank} of {len(prompts)} prompts are blank and get no prediction",
+            f"pqpp: note: {asked.blank} of {asked.count} prompts are blank and get no prediction",
             file=sys.stderr,
         )
     if style not in ("table", "markdown"):
-        emit(format_answers(style, _beside(given, found)), options.output)
+        _write(options, style, asked, predictor)
         return
+    found: dict[str, list] = {}
+    for _, prompts in asked.parts(False):
+        for name, cells in _predicted(options, asked, predictor, prompts).items():
+            found.setdefault(name, []).extend(cells)
     direction = f"\n\n{predictor.direction}" if predictor.one_score else ""
     emit(format_answers(style, found) + direction, options.output)
 
 
-def _asked(options: argparse.Namespace, typed: bool) -> tuple[dict, list[str], Any]:
-    """Return the columns that were given, the prompts among them, and the dataset if it is one.
+@dataclass
+class _Asked:
+    """The prompts, and what else is known of them.
 
-    Numbers of a CSV file stay as they are written, unless `typed`: then they are numbers.
+    Attributes:
+        count: How many there are.
+        blank: How many of them are blank.
+        parts: Gives columns and their prompts, some thousand rows at a time; whether numbers of a
+            CSV file become numbers is its argument.
+        dataset: The rows of a dataset, which are one part.
+        is_one_part: Whether all prompts come at once.
     """
+
+    count: int
+    blank: int
+    parts: Callable[[bool], Iterable[tuple[dict, list[str]]]]
+    dataset: Any = None
+    is_one_part: bool = True
+
+
+def _asked(options: argparse.Namespace) -> _Asked:
+    """Find the prompts that were given."""
+    if options.file and options.file != "-":
+        from pqpp_files.read_table import TableParts
+
+        table = TableParts(options.file, options.column, options.column, "name it with --column")
+        return _Asked(
+            table.rows,
+            table.blank,
+            lambda typed: ((part, part[options.column]) for part in table.parts(typed)),
+            is_one_part=False,
+        )
     if options.dataset:
         from pqpp_cli.prompt_datasets import dataset_rows, plain_columns
 
         rows = dataset_rows(options)
-        return plain_columns(rows), list(rows["prompt"]), rows
-    if options.file and options.file != "-":
-        from pqpp_files.read_table import read_table
-
-        table = read_table(options.file, plain=options.column, remedy="name it with --column")
-        prompts = table.texts(options.column)
-        columns = {name: table.values(name) if typed else table[name] for name in table.columns}
-        return {**columns, options.column: prompts}, prompts, None
-    prompts = _prompts(options)
-    return {"prompt": prompts}, prompts, None
+        columns, prompts = plain_columns(rows), list(rows["prompt"])
+    else:
+        prompts, rows = _prompts(options), None
+        columns = {"prompt": prompts}
+    blank = sum(not prompt.strip() for prompt in prompts)
+    return _Asked(len(prompts), blank, lambda typed: [(columns, prompts)], rows)
 
 
-def _beside(given: dict, found: dict) -> dict:
+def _predicted(options: argparse.Namespace, asked: _Asked, predictor: Any, prompts: list[str]):
+    """Return the columns that are predicted for a part of what was asked."""
+    from pqpp_models.predict import predicted_columns
+
+    rows = prompts if predictor.inputs == "text" else asked.dataset
+    progress = asked.is_one_part and _is_long(asked)
+    return predicted_columns(predictor, rows, options.targets, options.uncertainty, progress)
+
+
+def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: Any) -> None:
+    """Read, predict and write part by part, so that no number of prompts fills the memory."""
+    from pqpp_files.write_beside import write_beside
+    from pqpp_files.write_table import write_parquet, write_text
+
+    typed = style != "csv"
+    renamed: list[str] = []
+
+    def answers() -> Iterator[dict]:
+        for given, prompts in _with_progress(asked, typed):
+            yield _beside(given, _predicted(options, asked, predictor, prompts), renamed)
+
+    if options.output is None:
+        write_text(sys.stdout, style, answers())
+        return
+    with write_beside(options.output) as beside:
+        if style == "parquet":
+            write_parquet(beside, answers(), (given for given, _ in asked.parts(typed)))
+        else:
+            with beside.open("w", encoding="utf-8", newline="") as file:
+                write_text(file, style, answers())
+    print(f"written: {options.output}", file=sys.stderr)
+
+
+def _with_progress(asked: _Asked, typed: bool) -> Iterator[tuple[dict, list[str]]]:
+    """Give the parts, with a bar where there are many and somebody looks."""
+    from tqdm import tqdm
+
+    quiet = asked.is_one_part or not _is_long(asked)
+    with tqdm(total=asked.count, unit="prompt", disable=quiet) as bar:
+        for given, prompts in asked.parts(typed):
+            yield given, prompts
+            bar.update(len(prompts))
+
+
+def _is_long(asked: _Asked) -> bool:
+    return asked.count > 20_000 and sys.stderr.isatty()
+
+
+def _beside(given: dict, found: dict, renamed: list[str]) -> dict:
     """Put predictions behind the columns that were given, all of which stay."""
     added = {name: cells for name, cells in found.items() if name != "prompt"}
-    while taken := sorted(set(added) & set(given)):
-        print(f"the input has {', '.join(taken)}: predictions end in _predicted", file=sys.stderr)
+    while taken := ", ".join(sorted(set(added) & set(given))):
+        if taken not in renamed:  # said once, not for each part
+            print(f"the input has {taken}: predictions end in _predicted", file=sys.stderr)
+            renamed.append(taken)
         added = {f"{name}_predicted": cells for name, cells in added.items()}
     return {**given, **added}
 
@@ -175,25 +249,8 @@ def _predictor(options: argparse.Namespace, rows=None):
     return predictor
 
 
-def format_answers(style: str, columns: dict) -> str | bytes:
-    r"""Return what `predicted_columns` returned in one of `FORMATS`; Parquet is bytes.
-
-    Example:
-        >>> format_answers("jsonl", {"prompt": ["a cat"], "mean_rr": [0.5]})
-        '{"prompt": "a cat", "mean_rr": 0.5}\n'
-    """
-    import json
-
-    if style == "parquet":
-        return _parquet(columns)
-    rows = list(zip(*columns.values(), strict=True))
-    if style == "csv":
-        return _csv(columns, rows)
-    if style in ("json", "jsonl"):
-        records = [dict(zip(columns, row, strict=True)) for row in rows]
-        if style == "json":
-            return json.dumps(records, ensure_ascii=False, indent=1)
-        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+def format_answers(style: str, columns: dict) -> str:
+    """Return what `predicted_columns` returned as a `table` or in `markdown`."""
     return _table("github" if style == "markdown" else "simple", columns)
 
 
@@ -229,37 +286,6 @@ def _cell(value: float | None, deviation: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.3f}" if deviation is None else f"{value:.3f} ± {deviation:.3f}"
-
-
-def _parquet(columns: dict) -> bytes:
-    import io
-
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    buffer = io.BytesIO()
-    pa.parquet.write_table(pa.table(columns), buffer)
-    return buffer.getvalue()
-
-
-def _csv(header, rows) -> str:
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
-    return text.getvalue()
-
-
-def _csv_cell(cell):
-    """Return a list or an object as JSON, anything else as it is."""
-    if isinstance(cell, list | dict):
-        import json
-
-        return json.dumps(cell, ensure_ascii=False)
-    return cell
 
 
 def _shortened(prompt: str, width: int = 48) -> str:

@@ -11,15 +11,15 @@ import itertools
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError
-from pqpp_files.table_formats import Format, Separated, source_of
+from pqpp_files.table_formats import Block, Format, Json, Separated, source_of
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64 bits
 
 
 class Table:
@@ -28,11 +28,15 @@ class Table:
     Attributes:
         path: The file, as it was named.
         columns: Column to cells, in the file's order.
+        is_text: Whether all cells are texts, as those of CSV are.
     """
 
-    def __init__(self, path: str, columns: dict[str, list], source: Format, remedy: str) -> None:
+    def __init__(
+        self, path: str, columns: dict[str, list], source: Format, remedy: str, first: int = 0
+    ) -> None:
         self.path, self.columns = path, columns
-        self._source, self._remedy = source, remedy
+        self.is_text = isinstance(source, Separated)
+        self._source, self._remedy, self._first = source, remedy, first
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -47,7 +51,7 @@ class Table:
 
     def place_of(self, row: int) -> str:
         """Say in words where a row stands, counted from 0: `votes.csv, line 12`."""
-        return self._source.place_of(row)
+        return self._source.place_of(self._first + row)
 
     def texts(self, name: str) -> list[str]:
         """Return a column of texts.
@@ -66,11 +70,15 @@ class Table:
     def values(self, name: str) -> list:
         """Return a column with the numbers of a CSV file as numbers; an empty cell is None.
 
-        Whole numbers that are written otherwise than Python writes them, like 007, are ids: such a
-        column stays text, and so does one with any other text.
+        Whole numbers that are written otherwise than Python writes them, like 007, or have more
+        than 18 digits, are ids: such a column stays text, and so does one with any other text.
         """
         cells = self[name]
-        return _typed(cells) if isinstance(self._source, Separated) else cells
+        if not self.is_text:
+            return cells
+        kind = Kind()
+        kind.take(cells)
+        return kind.values(cells)
 
     def numbers(self, name: str) -> list[float]:
         """Return a column of numbers; NaN where a cell is empty.
@@ -133,6 +141,81 @@ def read_table(
     return Table(str(path), found, source, remedy)
 
 
+class TableParts:
+    """A table of any size, read part by part, as often as is asked for.
+
+    It is read once beforehand, so that whatever is wrong with the file is said before work begins.
+    What can be read only once, like a pipe, is kept whole.
+
+    Args:
+        path: As for `read_table`.
+        column: The column that must be a text in every row.
+        plain: As for `read_table`.
+        remedy: As for `read_table`.
+
+    Attributes:
+        names: The columns.
+        rows: How many there are.
+        blank: In how many the text is blank.
+
+    Raises:
+        FileError: As `read_table` and `Table.texts`.
+    """
+
+    _AT_ONCE = 16_384
+
+    def __init__(self, path: str, column: str, plain: str = "value", remedy: str = "") -> None:
+        self._path, self._plain, self._remedy = Path(path), plain, remedy
+        self._column = column
+        self.rows = self.blank = 0
+        self._kinds: dict[str, Kind] = {}
+        self._kept: list[Table] | None = None
+        source = source_of(self._path, None, plain)
+        if isinstance(source, Json) or not self._path.is_file():
+            self._kept = [read_table(path, plain=plain, remedy=remedy)]
+        for part in self._tables():
+            cells = part.texts(column)
+            self.rows, self.blank = self.rows + len(part), self.blank + sum(map(_is_blank, cells))
+            for name in part.columns:
+                kind = self._kinds.setdefault(name, Kind())
+                if part.is_text and name != column:
+                    kind.take(part[name])
+        self.names = list(self._kinds)
+
+    def parts(self, typed: bool) -> Iterator[dict[str, list]]:
+        """Give some thousand rows at a time, by column; a file without rows is one empty part.
+
+        Args:
+            typed: Numbers of CSV are numbers, as `Table.values` has them.
+        """
+        for part in self._tables():
+            found = {}
+            for name in self.names:
+                cells = part.columns.get(name) or [None] * len(part)
+                typed_here = typed and part.is_text and name != self._column
+                found[name] = self._kinds[name].values(cells) if typed_here else cells
+            yield found
+
+    def _tables(self) -> Iterator[Table]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        source = source_of(self._path, None, self._plain)
+        blocks, first = source.blocks(), 0
+        while some := list(itertools.islice(blocks, 1)):
+            rows = some[0][0]
+            while rows < self._AT_ONCE and (block := next(blocks, None)) is not None:
+                some.append(block)
+                rows += block[0]
+            columns = _gathered(source, list, blocks=some)
+            yield Table(str(self._path), columns, source, self._remedy, first)
+            first += rows
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip()
+
+
 class Codes:
     """A column as a whole number for each row, and the distinct values that the numbers stand for.
 
@@ -181,11 +264,13 @@ def read_codes(
     return {name: found[name] for name in columns if name in found}, source.names
 
 
-def _gathered(source: Format, new: Any, as_written: bool = False) -> dict[str, Any]:
+def _gathered(
+    source: Format, new: Any, as_written: bool = False, blocks: Iterable[Block] | None = None
+) -> dict[str, Any]:
     """Put blocks together, a `new()` a column; a block may bring columns, or lack them."""
     found: dict[str, Any] = {}
     before = 0
-    for rows, columns in source.blocks(as_written):
+    for rows, columns in source.blocks(as_written) if blocks is None else blocks:
         for name in columns:
             if name not in found:
                 found[name] = new(itertools.repeat(None, before))
@@ -211,19 +296,32 @@ def _no_column(
     return FileError(f"{where}: no column {', '.join(map(repr, missing))} among {known}; {remedy}")
 
 
-def _typed(cells: Sequence[str]) -> list:
-    """Return cells of a CSV column as whole numbers, numbers, or texts; None where empty."""
-    filled = set(cells) - _MISSING
-    if all(map(_WHOLE.fullmatch, filled)):
-        known: dict[str, Any] = {cell: int(cell) for cell in filled}
-    else:
+class Kind:
+    """What the cells of a CSV column are, seen bit by bit: whole numbers, numbers or texts."""
+
+    def __init__(self) -> None:
+        self._whole = self._numbers = True
+        self._ids = False
+
+    def take(self, cells: Iterable[str]) -> None:
+        """Look at further cells."""
+        if not self._numbers:
+            return
+        others = [cell for cell in set(cells) - _MISSING if not _WHOLE.fullmatch(cell)]
+        self._whole &= not others
+        self._ids |= any(cell.lstrip("+-").isdigit() for cell in others)
         try:
-            known = {cell: _number(cell) for cell in filled}
+            for cell in others:
+                _number(cell)
         except ValueError:
+            self._numbers = False
+
+    def values(self, cells: Sequence[str]) -> list:
+        """Return cells as numbers, or as texts; None where empty."""
+        if not self._numbers or self._ids:
             return [cell or None for cell in cells]
-        if any(cell.lstrip("+-").isdigit() and not _WHOLE.fullmatch(cell) for cell in filled):
-            return [cell or None for cell in cells]
-    return [known.get(cell) for cell in cells]
+        of = int if self._whole else _number
+        return [None if cell in _MISSING else of(cell) for cell in cells]
 
 
 def _number(cell: Any) -> float:

@@ -337,7 +337,7 @@ class Parquet(Format):
                 names = [n for n in file.schema_arrow.names if not n.startswith("__index_level_")]
                 taken = self._take(names)
                 yield 0, {name: [] for name in taken}
-                for batch in file.iter_batches(columns=taken):
+                for batch in file.iter_batches(16_384, columns=taken):
                     columns = map(_cells_of, batch.columns)
                     yield len(batch), dict(zip(batch.schema.names, columns, strict=True))
         except (pa.ArrowException, UnicodeDecodeError, OSError) as error:

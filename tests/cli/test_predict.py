@@ -367,3 +367,25 @@ def test_columns_of_earlier_predictions_are_not_replaced(tmp_path):
     assert list(row)[:3] == ["prompt", "mean_rr", "mean_rr_predicted"]
     assert (row["mean_rr"], row["mean_rr_predicted"]) == ("x", "y")
     assert 0 < float(row["mean_rr_predicted_predicted"]) < 1
+
+
+def test_line_breaks_of_every_kind_stay_in_the_prompts(tmp_path):
+    prompts = ["a\rb", "c\r\nd", "e\nf", " g ", "h", "\u2028i\x85"]
+    text = 'id,prompt\r\n1,"a\rb"\r\n2,"c\r\nd"\r\n3,"e\nf"\r\n4, g \r\n5,h\r\n6,\u2028i\x85\r\n'
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    for given, written in (("a.csv", "b.csv"), ("b.csv", "c.jsonl"), ("c.jsonl", "d.csv")):
+        words = ("--file", given, "--output", written, "--predictor", "n_words")
+        done = run_pqpp("predict", *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    for name in ("a.csv", "b.csv", "d.csv"):
+        with (tmp_path / name).open(newline="", encoding="utf-8") as file:
+            assert [row["prompt"] for row in csv.DictReader(file)] == prompts, name
+
+
+def test_what_parquet_cannot_hold_is_one_line_and_no_file(tmp_path):
+    (tmp_path / "p.jsonl").write_text(f'{{"prompt": "a", "id": {2**70}}}\n')
+    words = ("--file", "p.jsonl", "--output", "o.parquet", "--predictor", "n_words")
+    done = run_pqpp("predict", *words, cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "column 'id' cannot be written as Parquet" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]

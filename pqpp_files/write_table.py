@@ -1,0 +1,140 @@
+"""Writing a table part by part, as CSV, JSON, JSON Lines or Parquet: what is read is written back.
+
+The only writer of such files in this project; `read_table` and other programs read each cell as it
+was, line breaks of every kind in it too.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
+
+from pqpp_files.errors import FileError
+
+STYLES = ("csv", "json", "jsonl", "parquet")
+Part = Mapping[str, Sequence[Any]]
+
+
+def table_text(style: str, parts: Iterable[Part]) -> Iterator[str]:
+    r"""Give the text of a table piece by piece.
+
+    Args:
+        style: csv, json or jsonl.
+        parts: Columns of some rows each, with the same names in all; at least one.
+
+    Example:
+        >>> "".join(table_text("csv", [{"prompt": ["a\rcat", "a dog"], "score": [0.5, None]}]))
+        'prompt,score\n"a\rcat",0.5\na dog,\n'
+        >>> "".join(table_text("jsonl", [{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))
+        '{"prompt": "a cat"}\n{"prompt": "a dog"}\n'
+    """
+    if style == "csv":
+        return _csv(parts)
+    return _json(parts) if style == "json" else _json_lines(parts)
+
+
+def write_parquet(path: Any, parts: Iterable[Part], again: Iterable[Part]) -> None:
+    """Write a Parquet file.
+
+    Args:
+        path: The file.
+        parts: As for `table_text`.
+        again: The same columns once more, or of those whose type a part alone does not tell:
+            what a column holds is known only at the end.
+
+    Raises:
+        FileError: A column holds values of different types, or numbers beyond 64 bits.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    known = pa.schema([])
+    for part in again:
+        known = _unified(known, part)
+    writer = None
+    try:
+        for part in parts:
+            if writer is None:
+                added = {name: cells for name, cells in part.items() if name not in known.names}
+                schema = pa.schema([*known, *_unified(pa.schema([]), added)])
+                writer = pa.parquet.ParquetWriter(path, schema)
+            writer.write_table(pa.table(dict(part), schema=schema))
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _unified(known: Any, part: Part) -> Any:
+    """Return a schema that holds what it did and the columns of a part."""
+    import pyarrow as pa
+
+    for name, cells in part.items():
+        try:
+            own = pa.schema([(name, pa.array(cells).type)])
+            known = pa.unify_schemas([known, own], promote_options="permissive")
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:150]
+            raise FileError(
+                f"column {name!r} cannot be written as Parquet, which holds one type a column "
+                f"({reason}); write .jsonl"
+            ) from None
+    return known
+
+
+def _rows(part: Part) -> Iterator[tuple]:
+    return zip(*part.values(), strict=True)
+
+
+class _Line:
+    """Where a `csv.writer` leaves a row."""
+
+    def write(self, row: str) -> None:
+        self.row = row
+
+
+def _csv(parts: Iterable[Part]) -> Iterator[str]:
+    # A cell with any part of the line end is quoted: with "\r\n" that is each kind of line break.
+    line = _Line()
+    writer = csv.writer(line, lineterminator="\r\n")
+
+    def text(row: Sequence[Any]) -> str:
+        writer.writerow(row)
+        return line.row[:-2] + "\n"
+
+    header = None
+    for part in parts:
+        if header is None:
+            header = list(part)
+            yield text(header)
+        yield "".join(text(list(map(_csv_cell, row))) for row in _rows(part))
+
+
+def _csv_cell(cell: Any) -> Any:
+    """Return a list or an object as JSON, anything else as it is."""
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
+
+
+def _json_lines(parts: Iterable[Part]) -> Iterator[str]:
+    for part in parts:
+        names = list(part)
+        records = (dict(zip(names, row, strict=True)) for row in _rows(part))
+        yield "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def _json(parts: Iterable[Part]) -> Iterator[str]:
+    opened = False
+    for part in parts:
+        records = [dict(zip(part, row, strict=True)) for row in _rows(part)]
+        if records:
+            text = json.dumps(records, ensure_ascii=False, indent=1)
+            yield ("," if opened else "[") + text[1:-2]
+            opened = True
+    yield "\n]\n" if opened else "[]\n"
+
+
+def write_text(file: TextIO, style: str, parts: Iterable[Part]) -> None:
+    """Write the text of a table to a file that is open."""
+    for text in table_text(style, parts):
+        file.write(text)

@@ -1,0 +1,106 @@
+"""What is written is what is read, by `read_table` and by Python's own readers."""
+
+import csv
+import io
+import json
+
+import pyarrow.parquet
+import pytest
+
+from pqpp_files.errors import FileError
+from pqpp_files.read_table import TableParts, read_table
+from pqpp_files.write_table import table_text, write_parquet
+
+CELLS = [
+    "a\rcat",
+    "a\r\ndog",
+    "a\nman",
+    "\r",
+    " blanks ",
+    'the "red" one, and more',
+    "line\u2028separator\u2029and\x85next",
+    "form\x0cfeed",
+    "",
+    "🦓",
+    "long " * 40_000,
+]
+
+
+@pytest.mark.parametrize("style", ["csv", "json", "jsonl"])
+def test_every_cell_comes_back_as_it_was(tmp_path, style):
+    numbers = list(range(len(CELLS)))
+    parts = [
+        {"prompt": CELLS[:4], "n": numbers[:4]},
+        {"prompt": [], "n": []},
+        {"prompt": CELLS[4:], "n": numbers[4:]},
+    ]
+    path = tmp_path / f"t.{style}"
+    path.write_bytes("".join(table_text(style, parts)).encode())
+    table = read_table(path)
+    assert table["prompt"] == CELLS and table.values("n") == numbers
+    content = path.read_bytes().decode()
+    if style == "csv":
+        limit = csv.field_size_limit(10**9)
+        rows = list(csv.DictReader(io.StringIO(content, newline="")))
+        csv.field_size_limit(limit)
+    else:
+        lines = content.removesuffix("\n").split("\n")
+        rows = json.loads(content) if style == "json" else list(map(json.loads, lines))
+    assert [row["prompt"] for row in rows] == CELLS
+
+
+def test_a_table_without_rows():
+    empty = [{"prompt": [], "n": []}]
+    assert "".join(table_text("csv", empty)) == "prompt,n\n"
+    assert json.loads("".join(table_text("json", empty))) == []
+    assert "".join(table_text("jsonl", empty)) == ""
+
+
+def test_parquet_knows_a_type_that_only_the_last_part_shows(tmp_path):
+    parts = [{"p": ["a"], "n": [None]}, {"p": ["b"], "n": [1]}, {"p": ["c"], "n": [0.5]}]
+    write_parquet(tmp_path / "t.parquet", ({**part, "far": [True]} for part in parts), parts)
+    assert pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pydict() == {
+        "p": ["a", "b", "c"],
+        "n": [None, 1.0, 0.5],
+        "far": [True] * 3,
+    }
+
+
+@pytest.mark.parametrize("cells", [[1, "a"], [2**70], [[1], "a"]])
+def test_what_no_column_of_parquet_holds_is_one_line(tmp_path, cells):
+    parts = [{"n": [cell]} for cell in cells]
+    with pytest.raises(FileError, match=r"column 'n' cannot be written as Parquet.*write \.jsonl"):
+        write_parquet(tmp_path / "t.parquet", parts, parts)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json"])
+def test_parts_together_are_the_whole(tmp_path, monkeypatch, suffix):
+    rows = [{"id": str(n), "prompt": f"prompt {n}", "score": "1"} for n in range(2000)]
+    rows[1900]["score"], rows[1999]["id"] = "0.5", "007"  # only the end tells what the columns are
+    rows[7]["prompt"] = " "
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    path = tmp_path / f"t.{suffix}"
+    path.write_bytes("".join(table_text(suffix, [columns])).encode())
+    monkeypatch.setattr(TableParts, "_AT_ONCE", 300)
+    table = TableParts(str(path), "prompt")
+    assert (table.rows, table.blank, table.names) == (2000, 1, ["id", "prompt", "score"])
+    parts = list(table.parts(typed=True))
+    assert len(parts) == (1 if suffix == "json" else 4)
+    whole = read_table(path)
+    for name in whole.columns:
+        found = [cell for part in parts for cell in part[name]]
+        assert found == (columns["prompt"] if name == "prompt" else whole.values(name))
+
+
+def test_a_fault_late_in_a_file_is_said_before_anything_is_given(tmp_path, monkeypatch):
+    monkeypatch.setattr(TableParts, "_AT_ONCE", 300)
+    lines = [json.dumps({"prompt": "a"})] * 1000
+    (tmp_path / "p.jsonl").write_text("\n".join([*lines, '{"prompt": 7}']))
+    with pytest.raises(FileError, match=r"p\.jsonl, line 1001: prompt is 7"):
+        TableParts(str(tmp_path / "p.jsonl"), "prompt")
+
+
+def test_a_number_of_many_digits_is_an_id(tmp_path):
+    (tmp_path / "t.csv").write_text(f"id,n\n{'7' * 5000},{2**64}\n1,2\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.values("id") == ["7" * 5000, "1"] and table.values("n") == [str(2**64), "2"]
