@@ -71,7 +71,16 @@ def refused(capsys, *arguments) -> str:
 def test_bench_gives_images_to_those_that_need_them(clip, archive, tmp_path, capsys):
     folder, rows = archive
     data = ("--data-dir", str(write_v1_0(tmp_path / "data")), "--predictors", f"{clip},static")
-    arguments = ("bench", *data, "--targets", "mean_hbpp", "--format", "json")
+    arguments = (
+        "bench",
+        *data,
+        "--subset",
+        "pqpp-v1.0",
+        "--targets",
+        "mean_hbpp",
+        "--format",
+        "json",
+    )
     assert main((*arguments, "--image-dir", folder)) == 0
     found = json.loads(capsys.readouterr().out)["rows"]
     said = Predictor.from_pretrained(clip).predict(rows, "mean_hbpp")[:, 0]
