@@ -53,9 +53,10 @@ def read_config(folder: Path) -> dict[str, Any]:
             or its format is newer than this version reads.
     """
     path = folder / CONFIG
+    content = _read(path)
     try:
-        config = json.loads(_read(path).decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        config = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError
         raise CheckpointError(
             f"{path} is not valid JSON ({type(error).__name__}); save or download the predictor "
             "again"

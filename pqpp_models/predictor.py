@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pqpp_hub import is_repository_id
 from pqpp_models import registry
+from pqpp_models.building import refuse_growth
 from pqpp_models.checkpoint import (
     CONFIG,
     FILES,
@@ -372,6 +373,7 @@ class Predictor(ABC):
             folder = _folder_from_hub(name, folder, revision, cache_dir, token)
         config = read_config(folder)
         refuse_code(folder)
+        refuse_growth(folder)
         kind = config["predictor_type"]
         if kind in registry.RETIRED:
             raise CheckpointError(f"{folder / CONFIG}: {registry.RETIRED[kind]}")

@@ -14,6 +14,7 @@ from typing import Any
 
 from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
+from pqpp_models.building import building_within, refuse_growth
 from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
 from pqpp_models.errors import CheckpointError
 
@@ -35,13 +36,15 @@ def loading(what: str, remedy: str, *names: str) -> Iterator[None]:
         *names: The folders or repositories that the block loads.
 
     Raises:
-        CheckpointError: Something went wrong, or a folder names code of its own.
+        CheckpointError: Something went wrong, or a folder names code of its own or describes what
+            is larger than its weights.
     """
-    for folder in map(Path, names):
-        if folder.is_dir():
-            refuse_code(folder)
+    folders = [folder for folder in map(Path, names) if folder.is_dir()]
+    for folder in folders:
+        refuse_code(folder)
+        refuse_growth(folder)
     try:
-        with cached_if_unreachable(*names):
+        with cached_if_unreachable(*names), building_within(*folders):
             yield
     except Exception as error:
         reason = why_not_loaded(error, *names)
@@ -149,13 +152,17 @@ class StrictLoading:
         from safetensors import SafetensorError
 
         where = pretrained_model_name_or_path
-        if Path(str(where)).is_dir():
-            refuse_code(Path(where))
+        folders = [Path(str(where))] if Path(str(where)).is_dir() else []
+        for folder in folders:
+            refuse_code(folder)
         check_format(where, kwargs.get("config"))
         wanted = kwargs.pop("output_loading_info", False)
         kwargs["use_safetensors"] = True
         try:
-            model, found = super().from_pretrained(where, *args, output_loading_info=True, **kwargs)
+            with building_within(*folders):
+                model, found = super().from_pretrained(
+                    where, *args, output_loading_info=True, **kwargs
+                )
         except RuntimeError as error:
             if "mismatch" not in str(error):
                 raise

@@ -16,6 +16,7 @@ The beginning of a name is the generation or retrieval model, or ``mean`` for th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -151,7 +152,7 @@ def resolve_targets(
         raise UnknownTargetError(
             f"no target was named; choose among {', '.join(available)}, or leave targets out"
         )
-    repeated = sorted({name for name in chosen if chosen.count(name) > 1})
+    repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
         raise UnknownTargetError(f"named twice: {', '.join(repeated)}; name each target once")
     return tuple(chosen)
@@ -159,6 +160,7 @@ def resolve_targets(
 
 def _known_target(name: object, available: Sequence[str]) -> str:
     text = name.strip() if isinstance(name, str) else repr(name)
+    text = f"{text[:60]} ..." if len(text) > 60 else text
     if text in available:
         return text
     if text in TARGETS:

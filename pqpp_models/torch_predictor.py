@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from pqpp_files.errors import PqppError
 from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
+from pqpp_models.building import building_within
 from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors
 from pqpp_models.errors import CheckpointError
 from pqpp_models.predictor import Predictor
@@ -88,11 +90,12 @@ class TorchPredictor(Predictor):
         """
         with needing(f"the predictor {cls.name!r}", "models"):
             model_class = cls.model_class()
-        own = _model_config(folder, config, model_class)
-        model = _load_model(folder, model_class, own, tensors or _read_unhashed(folder))
+        with building_within(folder):
+            own = _model_config(folder, config, model_class)
+            model = _load_model(folder, model_class, own, tensors or _read_unhashed(folder))
         try:
             processor = cls.load_processor(folder, own)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except Exception as error:  # tokenizers raise bare ones
             raise CheckpointError(
                 f"{folder} has no usable tokenizer or processor ({type(error).__name__}); {_REMEDY}"
             ) from None
@@ -167,7 +170,7 @@ def _model_config(folder: Path, config: Mapping[str, Any], model_class: Any) -> 
         resolve_targets(own.targets)
     except Exception as error:
         # Every model of transformers checks its fields in its own way, with its own exceptions.
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
         raise CheckpointError(f"{folder / CONFIG} is not usable ({reason}); {_REMEDY}") from None
     return own
 
@@ -181,8 +184,7 @@ def _load_model(folder: Path, model_class: Any, config: Any, tensors: Mapping[st
             raise CheckpointError(
                 f"{folder / WEIGHTS}: {name!r} holds NaN or infinite values; {_REMEDY}"
             )
-    model = model_class(config)
-    expected = model.state_dict()
+    expected = _described(folder, model_class, config).state_dict()
     wrong = [name for name in expected if name not in state]
     wrong += [name for name in state if name not in expected]
     wrong += [n for n in expected if n in state and expected[n].shape != state[n].shape]
@@ -195,8 +197,26 @@ def _load_model(folder: Path, model_class: Any, config: Any, tensors: Mapping[st
         raise CheckpointError(
             f"{folder / WEIGHTS} does not fit {CONFIG}: it {what}{more}; {_REMEDY}"
         )
+    model = model_class(config)
     model.load_state_dict(state)
     return model
+
+
+def _described(folder: Path, model_class: Any, config: Any) -> Any:
+    """Return the model that a configuration describes, without memory for its weights."""
+    import torch
+
+    try:
+        with torch.device("meta"):
+            return model_class(config)
+    except PqppError:
+        raise
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), "")[:200]
+        raise CheckpointError(
+            f"{folder / CONFIG} describes no model that can be built ({type(error).__name__}: "
+            f"{reason}); {_REMEDY}"
+        ) from None
 
 
 def _read_unhashed(folder: Path) -> dict[str, Any]:

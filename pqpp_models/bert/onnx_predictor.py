@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_models.bert.onnx_graph import reads_other_files
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.checkpoint import CONFIG, Tensors
 from pqpp_models.errors import CheckpointError, UnknownPredictorError
@@ -95,7 +96,8 @@ class OnnxBertPredictor(Predictor):
             inputs = padded([encoded[i] for i in batch], pad_id)
             scores[batch] = self.session.run(None, dict(zip(_INPUTS, inputs, strict=True)))[0]
         columns = [self.targets.index(target) for target in targets]
-        return unscale_targets(scores, self.targets)[:, columns]
+        # A foreign graph may give anything.
+        return unscale_targets(scores.clip(0, 1), self.targets)[:, columns]
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         return {**self.config, "onnx_sha256": sha256_of_parts([self.graph])}, {}
@@ -140,6 +142,7 @@ class OnnxBertPredictor(Predictor):
                 "save or download the predictor again"
             )
         own = {k: config[k] for k in ("targets", "max_length", "int8", "training") if k in config}
+        _refuse_other_files(folder / GRAPH, graph)
         try:
             from transformers import PreTrainedTokenizerFast
 
@@ -150,6 +153,18 @@ class OnnxBertPredictor(Predictor):
                 f"{folder} has no usable tokenizer or graph ({type(error).__name__}); save or "
                 "download the predictor again"
             ) from None
+
+
+def _refuse_other_files(path: Path, graph: bytes) -> None:
+    try:
+        is_refused = reads_other_files(graph)
+    except ValueError as error:
+        raise CheckpointError(f"{path} is no readable graph ({error}); save it again") from None
+    if is_refused:
+        raise CheckpointError(
+            f"{path} wants other files read, which its hash does not cover; save it with all its "
+            "weights inside"
+        )
 
 
 def export_graph(predictor: BertPredictor) -> bytes:

@@ -127,3 +127,61 @@ def test_what_cannot_be_exported_is_refused(predictor, tmp_path, monkeypatch, ca
         assert expected in said.err and said.err.count("\n") == 1
     assert Predictor.from_pretrained("./text").targets == predictor.targets
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+def outside():
+    """Return a tensor whose numbers lie in another file."""
+    from onnx import TensorProto
+
+    tensor = TensorProto(name="w", data_type=1, dims=[4], data_location=1)
+    tensor.external_data.add(key="location", value="secret.bin")
+    return tensor
+
+
+def graph_with(tensor, place):
+    """Return an ONNX model that holds a tensor in one of the places for it."""
+    from onnx import TensorProto, helper
+
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])
+    made = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
+    opset, functions = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)], []
+    inner = helper.make_graph([helper.make_node("Add", ["x", "w"], ["z"])], "g", [], [made])
+    constant = helper.make_node("Constant", [], ["w"], value=tensor)
+    nodes = [helper.make_node("Add", ["x", "w"], ["y"])]
+    if place == "subgraph":
+        inner.initializer.append(tensor)
+        nodes = [helper.make_node("If", ["x"], ["y"], then_branch=inner, else_branch=inner)]
+    if place == "constant":
+        nodes = [constant, *nodes]
+    if place == "function":
+        functions = [helper.make_function("own", "F", [], ["w"], [constant], opset[:1])]
+    graph = helper.make_graph(nodes, "g", [given], [made])
+    if place == "initializer":
+        graph.initializer.append(tensor)
+    return helper.make_model(graph, opset_imports=opset, functions=functions).SerializeToString()
+
+
+@pytest.mark.parametrize("place", ["initializer", "constant", "subgraph", "function"])
+def test_a_graph_that_reads_other_files_is_refused(predictor, tmp_path, place, monkeypatch):
+    import json
+
+    from onnx import numpy_helper
+
+    from pqpp_files.hashes import sha256_of_parts
+    from pqpp_models.bert.onnx_graph import reads_other_files
+
+    sound = graph_with(numpy_helper.from_array(np.ones(4, "f4"), "w"), place)
+    assert not reads_other_files(sound)
+    with pytest.raises(ValueError, match="in the middle"):
+        reads_other_files(sound[:-1])
+    graph = graph_with(outside(), place)
+    monkeypatch.chdir(tmp_path)
+    np.arange(4, dtype="f4").tofile("secret.bin")
+    folder = predictor.save_pretrained(tmp_path / "saved")
+    (folder / "model.onnx").write_bytes(graph)
+    config = {"format_version": 1, "predictor_type": "bert_onnx", "targets": ["mean_rr"]}
+    config |= {"max_length": 8, "onnx_sha256": sha256_of_parts([graph])}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match="wants other files read") as caught:
+        Predictor.from_pretrained(folder)
+    assert "\n" not in str(caught.value)

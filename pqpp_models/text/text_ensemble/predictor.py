@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pqpp_files.extras import needing
 from pqpp_models import registration
+from pqpp_models.building import building_within
 from pqpp_models.checkpoint import Tensors
 from pqpp_models.errors import CheckpointError
 from pqpp_models.targets import TARGETS, resolve_targets
@@ -160,13 +161,14 @@ class TextEnsemblePredictor(CalibratedPredictor):
         }
         try:
             targets = resolve_targets(config["targets"])
-            encoder, tuned = _load_encoders(config, parts)
+            with building_within(folder):
+                encoder, tuned = _load_encoders(config, parts)
             tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
             names = (*CALIBRATION, "share", "tuned_mean", "tuned_scale")
             calibration = {name: parts["calibration."][name] for name in names}
             given = parts["outside."]
             instruction_model = InstructionModel.from_tensors(given) if given else None
-        except (AttributeError, KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
+        except Exception as error:  # tokenizers raise bare ones
             reason = str(error).splitlines()[0][:200] if str(error) else ""
             raise CheckpointError(
                 f"{folder} is no usable {cls.name} ({type(error).__name__}: {reason}); save or "

@@ -1,0 +1,106 @@
+"""Nothing that a checkpoint describes is built before it is compared with its weights."""
+
+import json
+import shutil
+
+import pytest
+from support.limited import load_hostile
+from support.tiny_models import save_clip, save_text_encoder
+
+from pqpp_models import CheckpointError
+
+pytest.importorskip("torch", reason="the predictor needs torch")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.bert.predictor import BertPredictor
+    from pqpp_models.pretrained import load_tokenizer
+
+    folder = tmp_path_factory.mktemp("sound")
+    encoder = str(save_text_encoder(folder / "encoder"))
+    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr"])
+    return BertPredictor(model, load_tokenizer(encoder)).save_pretrained(folder / "bert")
+
+
+def backbone(**fields):
+    return "config.json", lambda config: config["backbone_config"].update(fields)
+
+
+def other_backbone(**fields):
+    return "config.json", lambda config: config.update(backbone_config=fields)
+
+
+def field(**fields):
+    return "config.json", lambda config: config.update(fields)
+
+
+def with_text(name, text):
+    """Return a change that puts a text as the last field of a file."""
+    return name, lambda content: f'{json.dumps(content)[:-1]}, "last": {text}}}'
+
+
+def tokenizer(**fields):
+    return "tokenizer.json", lambda content: content.update(fields)
+
+
+NESTED, NUMBER = "[" * 5000 + "]" * 5000, "9" * 5000
+LONGER = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
+HOSTILE = {
+    "width": backbone(hidden_size=10**7),
+    "width of 100 bits": backbone(hidden_size=10**30),
+    "layers": backbone(num_hidden_layers=10**7),
+    "layers of 100 bits": backbone(num_hidden_layers=10**30),
+    "words": backbone(vocab_size=10**9),
+    "positions": backbone(max_position_embeddings=10**9),
+    "heads": backbone(num_attention_heads=10**7),
+    "inner width": backbone(intermediate_size=10**9),
+    "width of the head": field(head_size=10**9),
+    "layers with names": other_backbone(model_type="modernbert", num_hidden_layers=10**7),
+    "depths": other_backbone(model_type="swin", depths=[10**7]),
+    "a target many times": field(targets=["mean_rr"] * 10**6),
+    "many targets": field(targets=[f"model{i}_p10" for i in range(10**6)]),
+    "a long target": field(targets="mean_rr" * 10**5),
+    "deep configuration": with_text("config.json", "[" * 900 + "]" * 900),
+    "deeper configuration": with_text("config.json", NESTED),
+    "long number": with_text("config.json", NUMBER),
+    "deep tokenizer": with_text("tokenizer.json", NESTED),
+    "long number of the tokenizer": with_text("tokenizer.json", NUMBER),
+    "deep settings of the tokenizer": with_text("tokenizer_config.json", NESTED),
+    "texts that grow": tokenizer(normalizer={"type": "Sequence", "normalizers": [LONGER] * 5}),
+}
+
+
+def made_hostile(sound, place, change):
+    name, apply = change
+    shutil.copytree(sound, place)
+    content = json.loads((place / name).read_text())
+    (place / name).write_text(apply(content) or json.dumps(content))
+    return place
+
+
+def test_each_is_refused_in_a_line_two_seconds_and_half_a_gigabyte(sound, tmp_path):
+    folders = [made_hostile(sound, tmp_path / name, one) for name, one in HOSTILE.items()]
+    found = dict(zip(HOSTILE, load_hostile(sound, folders), strict=True))
+    assert {name: one for name, one in found.items() if one[0] != "refused"} == {}
+    assert {name: one for name, one in found.items() if "\n" in one[1] or len(one[1]) > 1000} == {}
+    assert {name: one for name, one in found.items() if one[2] > 2 or one[3] > 5e8} == {}
+
+
+def test_transformers_own_loading_is_bounded_too(sound, tmp_path):
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.encoder.pretrained import pretrained_encoder
+    from pqpp_models.images.backbone import load_backbone
+
+    layers = made_hostile(sound, tmp_path / "bert", HOSTILE["layers"])
+    with pytest.raises(CheckpointError, match=r"'num_hidden_layers' is 1e\+07, but there are"):
+        BertForPerformancePrediction.from_pretrained(layers)
+    change = ("config.json", lambda config: config.update(num_hidden_layers=150))
+    encoder = made_hostile(sound.parent / "encoder", tmp_path / "encoder", change)
+    with pytest.raises(CheckpointError, match="a model that is larger than its weights"):
+        pretrained_encoder(str(encoder))
+    change = ("config.json", lambda config: config["vision_config"].update(hidden_size=10**6))
+    clip = made_hostile(save_clip(tmp_path / "clip"), tmp_path / "wide", change)
+    with pytest.raises(CheckpointError, match="a model that is larger than its weights"):
+        load_backbone(str(clip))

@@ -1,0 +1,61 @@
+"""Loading hostile folders in a process of its own, with what each took in time and memory."""
+
+import json
+import subprocess
+import sys
+
+_CHILD = """
+import json, resource, signal, sys, time
+from pathlib import Path
+
+from pqpp_files.errors import PqppError
+from pqpp_models import Predictor
+
+
+def in_use(what):
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(what):
+            return int(line.split()[1]) * 1024
+
+
+def load(folder):
+    Predictor.from_pretrained(folder).predict(["a cat"])
+
+
+sound, *hostile = json.loads(sys.stdin.read())
+load(sound)
+most = in_use("VmSize") + 600_000_000
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+for folder in hostile:
+    signal.alarm(30)  # what does not end is ended
+    before, began = in_use("VmRSS"), time.process_time()
+    Path("/proc/self/clear_refs").write_text("5")  # forget the highest so far
+    try:
+        load(folder)
+        kind, said = "loaded", ""
+    except PqppError as error:
+        kind, said = "refused", str(error)
+    except Exception as error:
+        kind, said = type(error).__name__, str(error)
+    seconds, taken = time.process_time() - began, in_use("VmHWM") - before
+    print(json.dumps([kind, said, seconds, taken]), flush=True)
+"""
+
+
+def load_hostile(sound, hostile):
+    """Load a sound folder of a predictor, then hostile ones, at most 600 MB above the sound one.
+
+    Returns:
+        For each of the hostile ones `refused`, `loaded` or the name of another error, what was
+        said, the seconds of the processor and the bytes of memory that it took.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD],
+        input=json.dumps([str(folder) for folder in (sound, *hostile)]),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    ended = ["ended", done.stderr[-500:], 0.0, 0]
+    return found + [ended] * (len(hostile) - len(found))
