@@ -5,7 +5,8 @@ through `pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the li
 when they are imported, so a process that uses none pays well under a millisecond. Nothing here may
 ever break an interpreter: every failure ends as a warning at most.
 
-`PQPP_NO_AUTOLOAD=1` switches it off; `pqpp autoload on|off|status` does so for good.
+`PQPP_NO_AUTOLOAD=1` switches it off; `pqpp autoload on|off|status` does so for good: its mark lies
+in site-packages and is not of the installation, so that it stays when pqpp is installed again.
 """
 
 import os
@@ -31,6 +32,8 @@ START_UP_FILES = {
     ),
     "pqpp_autoload.start": "pqpp_autoload:start\n",
 }
+
+MARK_OF_OFF = "pqpp_autoload.off"
 
 _callbacks = {}
 
@@ -66,8 +69,11 @@ def _arrange(module_name, plugin):
 
 
 def is_disabled():
-    """Tell whether `PQPP_NO_AUTOLOAD` is set to anything but an empty string, 0, false or no."""
-    return os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no")
+    """Tell whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or the mark is there."""
+    if os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no"):
+        return True
+    # The mark lies beside this file; pathlib would make every interpreter start later.
+    return os.access(__file__.removesuffix(".py") + ".off", os.F_OK)
 
 
 def when_imported(module_name, callback):
@@ -83,6 +89,10 @@ def when_imported(module_name, callback):
 
 def _patch_with(plugin):
     def patch(module):
+        # A project may have a `datasets/load.py` of its own; a library has a version.
+        package = sys.modules.get(module.__name__.partition(".")[0])
+        if not module.__name__.startswith("pqpp") and not hasattr(package, "__version__"):
+            return
         __import__(plugin)
         sys.modules[plugin].patch(module)
 

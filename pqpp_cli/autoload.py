@@ -8,6 +8,7 @@ _EPILOG = """examples:
   pqpp autoload status
   pqpp autoload off      # `register()` of pqpp_datasets.registration, pqpp_metrics.registration
                          # and pqpp_models.registration then does it by hand
+                         # stays off when pqpp is installed again
   pqpp autoload on       # also for an editable install, which does not get the files
 
 For one process, PQPP_NO_AUTOLOAD=1 switches it off.
@@ -63,11 +64,13 @@ def status(folder: Path) -> str:
     Args:
         folder: The site-packages folder.
     """
-    from pqpp_autoload import START_UP_FILES, is_disabled
+    from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, is_disabled
 
     there = [name for name in START_UP_FILES if (folder / name).exists()]
-    state = "on" if len(there) == len(START_UP_FILES) else "off" if not there else "incomplete"
-    note = ", but PQPP_NO_AUTOLOAD switches it off in this process" if is_disabled() else ""
+    is_off = not there or (folder / MARK_OF_OFF).exists()
+    state = "off" if is_off else "on" if len(there) == len(START_UP_FILES) else "incomplete"
+    note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
+    note = note if is_disabled() and not is_off else ""
     return "\n".join([f"autoload is {state} in {folder}{note}", *_faults()])
 
 
@@ -87,9 +90,10 @@ def _faults() -> list[str]:
 
 
 def _write(folder: Path) -> None:
-    from pqpp_autoload import START_UP_FILES
+    from pqpp_autoload import MARK_OF_OFF, START_UP_FILES
     from pqpp_files.write_beside import write_whole
 
+    (folder / MARK_OF_OFF).unlink(missing_ok=True)
     for name, text in START_UP_FILES.items():
         write_whole(folder / name, text)
     _list_for_uninstall(list(START_UP_FILES))
@@ -114,7 +118,8 @@ def _list_for_uninstall(names: list[str]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    from pqpp_autoload import START_UP_FILES
+    from pqpp_autoload import MARK_OF_OFF, START_UP_FILES
 
+    (folder / MARK_OF_OFF).touch()  # an installation brings the files back, and leaves this one
     for name in START_UP_FILES:
         (folder / name).unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from pqpp_cli.output import check_outputs
 from pqpp_files.names import did_you_mean
+from pqpp_files.visible import visible
 
 # Each is a module of this package with `add_parser(subparsers)`; only standard modules are imported
 # until a command runs, so that `pqpp predict` answers at once.
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("PQPP_TRACEBACK"):
             raise
-        print(f"pqpp: error: {_one_line(error)}", file=sys.stderr)
+        print(f"pqpp: error: {visible(_one_line(error))}", file=sys.stderr)
         return 2 if _is_for_the_user(error) else 1
     return 0
 
@@ -115,7 +116,7 @@ class Parser(argparse.ArgumentParser):
             argument, value, known = found.groups()
             names = [name.strip("'") for name in known.split(", ")]
             message = f"{argument} {value!r} is unknown; {did_you_mean(value, names)}"
-        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")
 
 
 class _Version(argparse.Action):

@@ -111,9 +111,18 @@ def emit(text: str | bytes, output: str | None) -> None:
     if isinstance(text, str) and not text.endswith("\n"):
         text += "\n"
     if output is None:
-        sys.stdout.write(text)
+        show(text)
         return
     from pqpp_files.write_beside import write_whole
 
     write_whole(output, text)
     print(f"written: {output}", file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Print a text, which on a terminal does nothing but be read: a program is given what is."""
+    if sys.stdout.isatty():
+        from pqpp_files.visible import visible
+
+        text = visible(text, "\n\t")
+    sys.stdout.write(text)

@@ -148,8 +148,9 @@ def _predicted(options: argparse.Namespace, asked: _Asked, predictor: Any, promp
 
 def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: Any) -> None:
     """Read, predict and write part by part, so that no number of prompts fills the memory."""
+    from pqpp_cli.output import show
     from pqpp_files.write_beside import write_beside
-    from pqpp_files.write_table import write_parquet, write_text
+    from pqpp_files.write_table import table_text, write_parquet
 
     typed = style != "csv"
     renamed: list[str] = []
@@ -159,14 +160,15 @@ def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: An
             yield _beside(given, _predicted(options, asked, predictor, prompts), renamed)
 
     if options.output is None:
-        write_text(sys.stdout, style, answers())
+        for text in table_text(style, answers()):
+            show(text)
         return
     with write_beside(options.output) as beside:
         if style == "parquet":
             write_parquet(beside, answers(), (given for given, _ in asked.parts(typed)))
         else:
             with beside.open("w", encoding="utf-8", newline="") as file:
-                write_text(file, style, answers())
+                file.writelines(table_text(style, answers()))
     print(f"written: {options.output}", file=sys.stderr)
 
 
@@ -258,6 +260,8 @@ def _table(style: str, columns: dict) -> str:
     """Return what a person reads: deviations beside their values, and which prompts are far."""
     from tabulate import tabulate
 
+    from pqpp_files.visible import markdown_cell, visible
+
     ending, beside = "_deviation", ("prompt", "distance", "far")
     targets = [name for name in columns if name not in beside and not name.endswith(ending)]
     deviations = [columns.get(target + ending) for target in targets]
@@ -268,7 +272,8 @@ def _table(style: str, columns: dict) -> str:
             for target, one in zip(targets, deviations, strict=True)
         ),
     ]
-    table = [list(map(_shortened, columns["prompt"]))]
+    shown = markdown_cell if style == "github" else visible
+    table = [[shown(_shortened(prompt)) for prompt in columns["prompt"]]]
     for target, spread in zip(targets, deviations, strict=True):
         spread = spread or [None] * len(columns[target])
         table.append([_cell(*pair) for pair in zip(columns[target], spread, strict=True)])

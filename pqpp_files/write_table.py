@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any
 
 from pqpp_files.errors import FileError
 
@@ -132,9 +132,3 @@ def _json(parts: Iterable[Part]) -> Iterator[str]:
             yield ("," if opened else "[") + text[1:-2]
             opened = True
     yield "\n]\n" if opened else "[]\n"
-
-
-def write_text(file: TextIO, style: str, parts: Iterable[Part]) -> None:
-    """Write the text of a table to a file that is open."""
-    for text in table_text(style, parts):
-        file.write(text)

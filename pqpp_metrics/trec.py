@@ -1,5 +1,6 @@
 """TREC run and relevance files: strict readers, and their content as the arrays of the metrics."""
 
+import codecs
 import io
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +87,7 @@ def _read(path, names, value, kind):
     path = Path(path)
     if not path.is_file():
         raise MetricInputError(f"{path}: there is no such file; check its name")
-    text = path.read_bytes().translate(_BLANKS).rstrip()
+    text = path.read_bytes().removeprefix(codecs.BOM_UTF8).translate(_BLANKS).rstrip()
     if not text:
         raise MetricInputError(f"{path} is empty; a line is '{names}'")
     head = b"\n" + text[:4096]

@@ -12,13 +12,14 @@ from pqpp_files.render_page import render_page
 _BINS = 12
 _RANGES = {"hbpp": (-1.0, 2.0)}
 _LABEL_NAMES = {2: "high relevance", 1: "low relevance", 0: "no relevance", -1: "unrealistic"}
+_ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
 
 
 def quality_report(built: Built, name: str) -> str:
     """Return a self-contained HTML page on how a benchmark came about.
 
-    It shows what is odd, the votes that count and their agreement, every annotator with the reason
-    for an exclusion, and a histogram of each target.
+    It shows what is odd, the votes that count and their agreement, a thousand annotators with the
+    reason for an exclusion, and a histogram of each target.
     """
     return render_page(
         Path(__file__).with_name("report.html"),
@@ -41,7 +42,8 @@ def _generation_facts(built: Built) -> dict:
         "votes_used": generation.votes_used,
         "control_group": generation.control_group,
         "fleiss_kappa": generation.fleiss_kappa,
-        "annotators": ordered,
+        "annotators": ordered[:_ANNOTATORS_SHOWN],
+        "all_annotators": len(ordered),
         "admitted": sum(not a.reasons for a in ordered),
         "labels": [
             (_LABEL_NAMES[label], count, 100 * count / total)

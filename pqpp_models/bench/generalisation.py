@@ -281,8 +281,10 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
         return comments + table.to_latex(index=False, escape=True)
     from tabulate import tabulate
 
-    look = "github" if style == "markdown" else "simple"
-    table = tabulate(rows, header, look, disable_numparse=True)
+    from pqpp_files.visible import markdown_cell, visible
+
+    look, shown = ("github", markdown_cell) if style == "markdown" else ("simple", visible)
+    table = tabulate([list(map(shown, row)) for row in rows], header, look, disable_numparse=True)
     return "\n".join([table, "", *notes, NOTE])
 
 

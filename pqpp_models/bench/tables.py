@@ -56,17 +56,20 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
     # A block a measure keeps the table within 80 columns.
     from tabulate import tabulate
 
+    from pqpp_files.visible import markdown_cell, visible
+
+    shown = markdown_cell if style == "github" else visible
     blocks = []
     for measure, title in MEASURES.items():
         labels = labels_of(results, measure)
         if labels:
             rows = [
-                [name, *(" ".join(cell) if cell else "–" for cell in cells)]
+                [shown(name), *(" ".join(cell) if cell else "–" for cell in cells)]
                 for name, _, cells in table_rows(labels, results, published)
             ]
             blocks += [
                 heading(f"{title}: Pearson Kendall"),
-                tabulate(rows, ["predictor", *labels], style, preserve_whitespace=True),
+                tabulate(rows, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
                 "",
             ]
     return "\n".join([*blocks, *notes(results, published)])

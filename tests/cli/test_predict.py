@@ -389,3 +389,27 @@ def test_what_parquet_cannot_hold_is_one_line_and_no_file(tmp_path):
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "column 'id' cannot be written as Parquet" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_prompts_do_nothing_to_a_terminal_and_end_no_cell(tmp_path):
+    prompt = "a \x1b[31mred\x07 cat | a \x9b1mdog\u202e"
+    (tmp_path / "p.jsonl").write_text(json.dumps({"prompt": prompt}))
+    words = ("--file", "p.jsonl", "--predictor", "n_words")
+    for style, mark in (("table", "|"), ("markdown", r"\|")):
+        done = run_pqpp("predict", *words, "--format", style, cwd=tmp_path)
+        assert rf"a \x1b[31mred\x07 cat {mark} a \x9b1mdog\u202e" in done.stdout
+        assert not set(done.stdout) & set("\x1b\x07\x9b\u202e")
+    done = run_pqpp("predict", *words, "--column", "x\x1b[2J\x07", cwd=tmp_path)
+    assert done.returncode == 2 and not set(done.stderr) & set("\x1b\x07")
+    done = run_pqpp("predict", *words, "--tar\x1b[2J\x07", cwd=tmp_path)
+    assert done.returncode == 2 and not set(done.stderr) & set("\x1b\x07")
+
+
+def test_a_terminal_is_shown_data_that_do_nothing_to_it(monkeypatch, capsys):
+    from pqpp_cli.output import emit
+
+    emit("a\x1b[2J\tb\nc", None)
+    assert capsys.readouterr().out == "a\x1b[2J\tb\nc\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    emit("a\x1b[2J\tb\nc", None)
+    assert capsys.readouterr().out == "a\\x1b[2J\tb\nc\n"

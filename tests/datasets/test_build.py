@@ -450,6 +450,14 @@ def test_cells_and_columns_that_cannot_be_read(tmp_path):
         build_benchmark(tmp_path / "v.csv")
 
 
+def test_the_report_of_a_crowd_shows_a_thousand_and_says_how_many_there_are(tmp_path):
+    rows = [(f"Prompt {n // 3}.", "1", "sdxl", f"person{n}", n % 3) for n in range(3000)]
+    built = build_benchmark(write(tmp_path / "votes.csv", rows, HEADER[:5]))
+    page = (write_benchmark(built, tmp_path / "out", "Crowd") / "report.html").read_text()
+    assert page.count("<td>person") == 1000
+    assert "The first 1000 of 3000 annotators are" in page and "3000 of 3000 annotators" in page
+
+
 def test_folder_loads_and_reports(tmp_path, cache):
     built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
     folder = write_benchmark(built, tmp_path / "out", "Mine & <yours>")

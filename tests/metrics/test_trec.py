@@ -191,6 +191,13 @@ def test_pytrec_eval(tmp_path_factory, collection):
         np.testing.assert_allclose(values, theirs, atol=1e-12, err_msg=name)
 
 
+def test_a_byte_order_mark_is_no_part_of_a_query(tmp_path):
+    (tmp_path / "r.run").write_text("\ufeff" + RUN, "utf-8")
+    (tmp_path / "q.qrels").write_text("\ufeff" + QRELS, "utf-8")
+    run, qrels = trec.read_run(tmp_path / "r.run"), trec.read_qrels(tmp_path / "q.qrels")
+    assert run.query_ids == qrels.query_ids == ["q1", "q2"]
+
+
 def test_a_file_that_is_not_there(tmp_path):
     for read in (trec.read_run, trec.read_qrels):
         with pytest.raises(MetricInputError, match=r"none\.run: there is no such file"):

@@ -52,13 +52,25 @@ def test_the_line_never_breaks_an_interpreter(tmp_path):
 def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
     package = tmp_path / "datasets"
     package.mkdir()
-    (package / "__init__.py").write_text("from . import load\n")
+    (package / "__init__.py").write_text("__version__ = '99'\nfrom . import load\n")
     (package / "load.py").write_text("value = 1\n")
     code = "import datasets; print(datasets.load.value)"
     done = run_python(code, tmp_path)
     assert done.stdout.strip() == "1", done.stderr
     assert "pqpp could not register itself with pqpp_datasets.registration (" in done.stderr
     assert "by hand: from pqpp_datasets.registration import register; register()" in done.stderr
+
+
+def test_a_package_of_a_project_that_is_called_like_a_library_is_left_alone(tmp_path):
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "__init__.py").write_text("")
+    (tmp_path / "datasets" / "load.py").write_text("def load_dataset(name): return name\n")
+    code = (
+        "import sys; from datasets.load import load_dataset\n"
+        "print(load_dataset('pqpp'), 'pqpp_datasets' in sys.modules)"
+    )
+    done = run_python(code, tmp_path)
+    assert (done.stdout.strip(), done.stderr) == ("pqpp False", "")
 
 
 @pytest.mark.parametrize("name", ["datasets", "metrics", "models", "feedback"])
@@ -68,7 +80,7 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
     )
     package, module = library.split(".")
     (tmp_path / package).mkdir()
-    (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / package / "__init__.py").write_text("__version__ = '99'\n")
     (tmp_path / package / f"{module}.py").write_text("")
     code = f"import sys; sys.modules['pqpp_{name}.registration'] = None\n"
     done = run_python(f"{code}import {library}; print('alive')", tmp_path)
@@ -96,6 +108,28 @@ def test_start_goes_on_after_a_module_that_fails(monkeypatch):
     assert asked == [name for name, _ in pqpp_autoload._PLUGINS]
     for one, (_, plugin) in zip(warned, pqpp_autoload._PLUGINS, strict=True):
         assert f"register itself with {plugin} " in str(one.message)
+
+
+def test_off_survives_an_installation(tmp_path, monkeypatch):
+    # A reinstall removes what is of the installation, and puts the start-up files back.
+    from pqpp_cli import autoload
+
+    monkeypatch.setattr(pqpp_autoload, "__file__", str(tmp_path / "pqpp_autoload.py"))
+    monkeypatch.setattr(autoload, "_list_for_uninstall", lambda names: None)
+    arranged = []
+    monkeypatch.setattr(pqpp_autoload, "when_imported", lambda name, _: arranged.append(name))
+
+    def installed_again():
+        for name, text in pqpp_autoload.START_UP_FILES.items():
+            (tmp_path / name).write_text(text)
+        pqpp_autoload.start()
+
+    autoload._remove(tmp_path)
+    installed_again()
+    assert arranged == [] and "autoload is off in" in autoload.status(tmp_path).splitlines()[0]
+    autoload._write(tmp_path)
+    installed_again()
+    assert arranged and "autoload is on in" in autoload.status(tmp_path).splitlines()[0]
 
 
 def test_start_entry_point_names_a_function():

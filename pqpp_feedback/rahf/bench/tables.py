@@ -96,13 +96,16 @@ def format_tables(style: str, result: Mapping[str, Mapping[str, Any]]) -> str:
 def _block(table: Mapping[str, Any], form: str, paired: bool) -> str:
     from tabulate import tabulate
 
+    from pqpp_files.visible import markdown_cell, visible
+
+    readable = markdown_cell if form == "github" else visible
     shown: dict[str, list[int]] = {}
     for number, name in enumerate(table["columns"]):
         name = name.removesuffix("_plcc").removesuffix("_srcc") if paired else name
         shown.setdefault(name, []).append(number)
     rows = [
         [
-            row["name"] + " (published)" * row["published"],
+            readable(row["name"]) + " (published)" * row["published"],
             *(_cell(row["values"], numbers) for numbers in shown.values()),
         ]
         for row in table["rows"]

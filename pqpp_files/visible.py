@@ -1,0 +1,35 @@
+r"""Showing texts that came from outside: what moves a terminal's cursor is written as `\x1b`."""
+
+import re
+
+# Control characters, those that turn the direction of writing, and halves of surrogate pairs.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str, kept: str = "") -> str:
+    r"""Return a text whose control characters are seen and do nothing.
+
+    Args:
+        text: The text.
+        kept: Those that stay, line breaks say.
+
+    Example:
+        >>> visible("a \x1b[31mred cat\n")
+        'a \\x1b[31mred cat\\n'
+    """
+    return _UNSEEN.sub(
+        lambda found: found[0] if found[0] in kept else ascii(found[0])[1:-1],
+        text,
+    )
+
+
+def markdown_cell(text: str) -> str:
+    r"""Return a text as a cell of a Markdown table: `|` would end it.
+
+    Example:
+        >>> markdown_cell("a cat | a dog")
+        'a cat \\| a dog'
+    """
+    return visible(text).replace("|", r"\|")
