@@ -25,7 +25,7 @@ def add_parser(subparsers) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("action", choices=("on", "off", "status"))
+    parser.add_argument("action", choices=("on", "off", "status"), help="what to do")
     parser.set_defaults(run=run)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from pqpp_cli import bench_richhf
 from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
@@ -45,6 +46,7 @@ _EPILOG = """examples:
   pqpp bench --predictors static,n_words --baseline n_words
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
   pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
+  pqpp bench --dataset ratings.csv --targets mean_rating --predictors ./my_predictor,n_words
   pqpp bench --dataset richhf --models ./rahf --pickapic-dir pickapic --split test
 
 tables of the PQPP paper:
@@ -73,8 +75,9 @@ def add_parser(subparsers) -> None:
     )
     add_dataset(
         parser,
-        "the benchmark: pqpp, another listed name, OWNER/REPOSITORY or a folder, with the prompts "
-        "in the column prompt; richhf compares models of rich human feedback (default: pqpp)",
+        "the benchmark: pqpp, another listed name, OWNER/REPOSITORY, a folder or a table, with the "
+        "prompts in the column prompt; richhf compares models of rich human feedback (default: "
+        "pqpp)",
         default="pqpp",
         older="--benchmark",
         subset=f"{SUBSET} of pqpp, whose train split the shipped predictor was trained on",
@@ -152,6 +155,8 @@ def run(options: argparse.Namespace) -> None:
     _refuse_unheeded(options)
     if options.dataset == "richhf":
         return bench_richhf.run(options)
+    if options.split == "validation" and Path(options.dataset).is_file():
+        options.split = None  # a table is taken whole
     from pqpp_cli.output import format_of
     from pqpp_models.bench.projection import require_method
     from pqpp_models.bench.run import load_predictors
@@ -216,8 +221,14 @@ def _tables(options: argparse.Namespace, predictors: dict, split) -> None:
     from pqpp_models.bench.run import run_table
     from pqpp_models.bench.tables import format_results
 
-    for predictor in predictors.values():
+    for name, predictor in predictors.items():
         predictor.require_columns(split.rows.column_names, split.config)
+        table = Path(options.dataset)
+        if table.is_file() and predictor.details.get("data") == table.name:
+            _note(
+                f"{name} was fitted to a table called {options.dataset}: on the same rows its "
+                "figures are too good; use prompts that it was not fitted to"
+            )
     predicted = [target for one in predictors.values() for target in one.targets]
     targets = split.targets(options.targets, predicted)
     progress = sys.stderr.isatty()
@@ -279,8 +290,6 @@ def _check_benchmark(options: argparse.Namespace) -> None:
 
 def _check_generalisation(options: argparse.Namespace) -> None:
     """Refuse what the table of generalisation does not have, before anything is loaded."""
-    from pathlib import Path
-
     from pqpp_cli.errors import CommandError
     from pqpp_datasets.benchmarks import BENCHMARKS
 

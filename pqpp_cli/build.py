@@ -12,7 +12,7 @@ _EPILOG = """examples:
   pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
   pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output my-benchmark
 
-Files are CSV, Parquet or JSON Lines, named .csv, .parquet or .jsonl, with the columns
+Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the columns
   judgments: prompt, image, model, annotator, label (2, 1, 0, -1 or high relevance, low relevance,
              no relevance, unrealistic); control (true where a member of the control group judged)
   runs:      prompt, model, image, score (higher is better)
@@ -44,7 +44,7 @@ def add_parser(subparsers) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="the same as --judgments")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="another way to name the judgments")
     parser.add_argument("--judgments", metavar="FILE", help="judgments of generated images")
     parser.add_argument("--runs", metavar="FILE", help="retrieval results")
     parser.add_argument("--relevance", metavar="FILE", help="relevance votes for the results")

@@ -40,7 +40,8 @@ def _add_build(actions) -> None:
     build.add_argument(
         "captions",
         metavar="CAPTIONS",
-        help="text file with one a line, or CSV, TSV, JSON, JSONL or Parquet; - is standard input",
+        help="text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is "
+        "standard input",
     )
     build.add_argument(
         "--column", default="caption", help="the file's column of captions (default: %(default)s)"

@@ -45,7 +45,9 @@ def _add_configuration(parser: argparse.ArgumentParser, several: bool = False) -
         "configuration", metavar="CONFIGURATION", nargs="*" if several else "?", help=f"the {what}"
     )
     option = parser.add_argument(
-        "--subset", metavar="NAME[,NAME...]" if several else "NAME", help=f"likewise the {what}"
+        "--subset",
+        metavar="NAME[,NAME...]" if several else "NAME",
+        help=f"another way to name the {what}",
     )
     words.completer = option.completer = _configurations
 

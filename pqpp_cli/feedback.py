@@ -26,8 +26,13 @@ def add_parser(subparsers) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", help="the images, with their prompts")
-    parser.add_argument("--model", required=True, help="folder or OWNER/REPOSITORY of a RAHF model")
+    parser.add_argument("folder", metavar="FOLDER", help="the images, with their prompts")
+    parser.add_argument(
+        "--model",
+        required=True,
+        metavar="NAME_OR_PATH",
+        help="folder or OWNER/REPOSITORY of a RAHF model",
+    )
     parser.add_argument(
         "--output",
         type=OutputFile,
@@ -48,10 +53,17 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--threshold",
         type=float,
+        metavar="P",
         default=0.5,
-        help="probability from which on a word counts as misaligned (default: %(default)s)",
+        help="a word of at least this probability counts as misaligned (default: %(default)s)",
     )
-    parser.add_argument("--batch-size", type=int, default=16, help="images at once")
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        metavar="N",
+        default=16,
+        help="images at once (default: %(default)s)",
+    )
     parser.set_defaults(run=run)
 
 

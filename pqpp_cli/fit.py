@@ -43,11 +43,11 @@ def add_parser(subparsers) -> None:
         metavar="DATASET",
         help=f"a table ({', '.join(_TABLES)}), pqpp, a folder, or OWNER/REPOSITORY",
     )
-    add_dataset(parser)
+    add_dataset(parser, "another way to name DATASET", images=False)
     parser.add_argument(
         "--column", default="prompt", help="the column of prompts (default: %(default)s)"
     )
-    add_targets(parser, "none: they must be named")
+    add_targets(parser, "none: name at least one", "the columns of scores to learn")
     parser.add_argument(
         "--folds",
         type=int,
@@ -110,7 +110,8 @@ def format_figures(fitted) -> str:
 
 def _read(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]], str]:
     """Return the prompts, the targets' columns, and what the data is called."""
-    if Path(options.dataset).suffix.lower() in _TABLES and not Path(options.dataset).is_dir():
+    place = Path(options.dataset)
+    if place.is_file() or (place.suffix.lower() in _TABLES and not place.is_dir()):
         return _read_table(options)
     from pqpp_cli.prompt_datasets import dataset_rows
     from pqpp_datasets.benchmarks import BENCHMARKS

@@ -83,7 +83,9 @@ def add_parser(subparsers) -> None:
     push = add_push(actions, "metrics", "a Space each", _EPILOG, _push)
     _add_name(push, several=True)
     push.add_argument(
-        "repository", metavar="OWNER[/NAME]", help="whose Spaces; a Space is called as its metric"
+        "repository",
+        metavar="OWNER[/NAME]",
+        help="the owner of the Spaces; each is named after its metric",
     )
 
 

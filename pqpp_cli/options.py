@@ -8,13 +8,17 @@ from pqpp_cli.output import OutputFile
 from pqpp_files.names import comma_separated
 
 
-def add_targets(parser: argparse.ArgumentParser, default: str) -> None:
+def add_targets(
+    parser: argparse.ArgumentParser,
+    default: str,
+    what: str = "what to predict, names of columns of the benchmark",
+) -> None:
     """Add `--targets`, also spelled `--target`."""
     option = parser.add_argument(
         "--targets",
         "--target",
         metavar="NAME[,NAME...]",
-        help=f"what to predict, names of columns of the benchmark (default: {default})",
+        help=f"{what} (default: {default})",
     )
     option.completer = _completer_of_list(_target_names)
 

@@ -46,7 +46,7 @@ def add_parser(subparsers) -> None:
         "--file",
         metavar="FILE",
         help="read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard "
-        "input, a prompt a line); its other columns stay in an output file",
+        "input, one prompt on each line); its other columns stay in an output file",
     )
     parser.add_argument(
         "--column",
@@ -205,7 +205,9 @@ def _check_sources(options: argparse.Namespace) -> None:
     if options.prompts and options.file:
         raise CommandError("prompts came both as words and by --file; give one of the two")
     if options.dataset and (options.prompts or options.file):
-        raise CommandError("prompts came by --dataset and otherwise; give one of the two")
+        raise CommandError(
+            "prompts came by --dataset and by another way as well; give one of the two"
+        )
     named = [name for name in OPTIONS if getattr(options, name) is not None]
     if named and not options.dataset:
         option = named[0].replace("_", "-")

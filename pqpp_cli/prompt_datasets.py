@@ -14,11 +14,12 @@ OPTIONS = ("subset", "split", "data_dir", "image_dir")
 def add_dataset(
     parser: argparse.ArgumentParser,
     what: str = "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a "
-    "folder of data files or of save_to_disk",
+    "folder of data files or of save_to_disk, or a table",
     default: str | None = None,
     older: str | None = None,
     subset: str = "the one that it names",
     split: str | None = None,
+    images: bool = True,
 ) -> None:
     """Add `--dataset` and the options that say which part of it.
 
@@ -29,8 +30,9 @@ def add_dataset(
         older: An older name of it.
         subset: The default of `--subset`, in words.
         split: What `--split` is if left out.
+        images: Whether `--image-dir` is added.
     """
-    parser.add_argument("--dataset", metavar="NAME_OR_FOLDER", default=default, help=what)
+    parser.add_argument("--dataset", metavar="NAME_OR_PATH", default=default, help=what)
     if older:
         hidden = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
         parser.add_argument(older, dest="dataset", **hidden)
@@ -45,7 +47,9 @@ def add_dataset(
         help="read the published files from this folder, or from a root that holds pqpp/v1.1 and "
         "so on, instead of downloading them",
     )
-    add_image_dir(parser)
+    parser.set_defaults(image_dir=None)
+    if images:
+        add_image_dir(parser)
 
 
 def quiet() -> None:
@@ -107,6 +111,8 @@ def _loaded(options: argparse.Namespace) -> Any:
                     "none; leave it out"
                 )
         return _split_of(datasets.load_from_disk(name), options)
+    if place.is_file():
+        return _table(options)
     if not place.is_dir() and (name.startswith(".") or not is_repository_id(name)):
         raise CommandError(
             f"--dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
@@ -135,6 +141,23 @@ def _one_of_ours(options: argparse.Namespace, benchmarks: dict) -> Any:
         raise CommandError(f"{asked}: {subset} has {', '.join(splits)}; use one of them")
     images = {} if options.image_dir is None else {"image_dir": options.image_dir}
     return load_benchmark(subset, data_dir=options.data_dir, split=split, **images)
+
+
+def _table(options: argparse.Namespace) -> Any:
+    """Return a table of prompts as rows; it has no parts that could be named."""
+    import datasets
+
+    from pqpp_files.read_table import read_table
+
+    for option in OPTIONS:
+        if getattr(options, option) is not None:
+            raise CommandError(
+                f"--{option.replace('_', '-')}: {options.dataset} is a table and has none; leave "
+                "it out"
+            )
+    table = read_table(options.dataset, plain=options.column, remedy="name it with --column")
+    columns = {name: table.values(name) for name in table.columns}
+    return datasets.Dataset.from_dict({**columns, options.column: table.texts(options.column)})
 
 
 def _split_of(found: Any, options: argparse.Namespace) -> Any:

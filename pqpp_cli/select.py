@@ -11,8 +11,8 @@ _EPILOG = """examples:
   pqpp select captions.txt --count 10000 --encoder sentence-transformers/all-MiniLM-L6-v2
   pqpp select captions.txt --count 10000 --embeddings captions.npy --output prompts.txt
 
-Captions are read as prompts are by `pqpp predict`: a text file with one a line, or CSV, JSON Lines
-or Parquet with a column `prompt`.
+Captions come from a text file, one caption on each line, or from a CSV, TSV, JSON, JSONL or Parquet
+file with a column `prompt`.
 """
 
 
@@ -27,9 +27,9 @@ def add_parser(subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("captions", metavar="FILE", nargs="?", help="the captions")
-    parser.add_argument("--file", metavar="FILE", help="likewise the captions")
+    parser.add_argument("--file", metavar="FILE", help="another way to name the captions")
     parser.add_argument("--count", type=int, required=True, metavar="N", help="how many to choose")
-    parser.add_argument("--embeddings", metavar="FILE", help="a .npy file with a row a caption")
+    parser.add_argument("--embeddings", metavar="FILE", help="a .npy file with one row per caption")
     parser.add_argument("--encoder", metavar="NAME_OR_PATH", help="embed with this model")
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of the start (default: %(default)s)"

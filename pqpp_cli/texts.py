@@ -40,5 +40,7 @@ def standard_input() -> list[str]:
     # Only a newline ends a text; form feeds and the like may stand in one.
     texts = [line.rstrip("\r") for line in text.split("\n") if line.strip()]
     if not texts:
-        raise CommandError("standard input: no text came; pipe in one a line, or name a file")
+        raise CommandError(
+            "standard input: no text came; pipe texts in, one on each line, or name a file"
+        )
     return texts

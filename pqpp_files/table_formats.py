@@ -233,7 +233,7 @@ class JsonLines(Format):
                 yield self._columns(records)
                 self._rows += len(records)
         if not self._rows:
-            raise FileError(f"{self.path}: the file is empty; give a record a line")
+            raise FileError(f"{self.path}: the file is empty; write one record on each line")
 
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
         """Give the lines that are not blank, each with its number."""
@@ -249,7 +249,7 @@ class JsonLines(Format):
                 parse(line, str(self.path), number)
             except FileError as error:
                 return error
-        return FileError(f"{self.path}: not JSON, a value a line; correct it")
+        return FileError(f"{self.path}: not JSON with one value on each line; correct it")
 
     def _columns(self, records: list[Any]) -> Block:
         """Turn records into columns; a key that a record lacks is None there."""
@@ -310,7 +310,7 @@ class Text(Format):
                 rows += len(lines)
                 yield len(lines), {self.plain: [line for _, line in lines]}
         if not rows:
-            raise FileError(f"{self.path}: the file is empty; write a value a line")
+            raise FileError(f"{self.path}: the file is empty; write one value on each line")
 
     def _numbered(self) -> Iterator[tuple[int, str]]:
         with self._text("\n") as lines:

@@ -10,6 +10,8 @@ from typing import Any
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import TARGETS, resolve_targets
 
+ALL_ROWS = "all rows"
+"""What stands for a split's name where rows have no splits."""
 RELEASES = {"pqpp": "v1.1", "pqpp-v1.0": "v1.0"}
 """The configurations of PQPP whose scores differ: figures of one say nothing of the other."""
 
@@ -38,7 +40,7 @@ class Split:
             rows: The dataset.
             dataset: What it is called where it does not say so itself.
         """
-        info, name = rows.info, str(rows.split or "all rows")
+        info, name = rows.info, str(rows.split or ALL_ROWS)
         if info.dataset_name != "pqpp":
             return cls(rows, dataset or "these rows", name)
         return cls(rows, info.config_name, name, str(info.version))

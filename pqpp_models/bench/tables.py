@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_models.bench.comparison import COMPARISON_NOTE, arrow
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mark, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.split import other_releases
+from pqpp_models.bench.split import ALL_ROWS, other_releases
 
 MEASURES = {
     "hbpp": "HBPP (generation)",
@@ -158,7 +158,8 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         sizes = {r.label: r.n for r in results if (r.config, r.release, r.split) == data}
         config, release, split = data
         told = f"release {release}, " if release else ""
-        lines.append(f"this project's rows: {config}, {told}{split} split, {_sizes(sizes)}")
+        part = split if split == ALL_ROWS else f"{split} split"
+        lines.append(f"this project's rows: {config}, {told}{part}, {_sizes(sizes)}")
     for config in dict.fromkeys(result.config for result in results):
         lines += other_releases({r.predictor: r.trained_on for r in results}, config)
     lines += _means(results)

@@ -97,6 +97,33 @@ def test_a_saved_dataset_and_a_folder_of_tables(tmp_path):
     np.testing.assert_allclose(first.predict(PROMPTS), second.predict(PROMPTS), atol=1e-6)
 
 
+def test_bench_takes_a_table_and_says_when_a_predictor_was_fitted_to_it(capsys):
+    fitted(write("rates.csv"), "--column", "caption", "--targets", "match_rate")
+    held_out = ["prompt,match_rate", *(f"{n} dogs on a lawn,{n / 20}" for n in range(1, 13))]
+    Path("held_out.csv").write_text("\n".join(held_out) + "\n", encoding="utf-8")
+    Path("again").mkdir()
+    Path("again/rates.csv").write_text("\n".join(held_out) + "\n", encoding="utf-8")
+    capsys.readouterr()
+    bench = ["bench", "--predictors", "./mine,mean_word_length", "--dataset"]
+    assert main([*bench, "held_out.csv"]) == 0
+    printed = capsys.readouterr()
+    assert "this project's rows: held_out.csv, all rows, n = 12" in printed.out
+    assert printed.err == ""
+    assert main([*bench, "again/rates.csv"]) == 0
+    assert "./mine was fitted to a table called again/rates.csv" in capsys.readouterr().err
+    assert main([*bench, "held_out.csv", "--subset", "x"]) == 2
+    assert "--subset: held_out.csv is a table and has none" in capsys.readouterr().err
+
+
+def test_a_packed_table_and_no_option_for_images(capsys):
+    import gzip
+
+    Path("rates.csv.gz").write_bytes(gzip.compress(Path(write("rates.csv")).read_bytes()))
+    fitted("rates.csv.gz", "--column", "caption", "--targets", "match_rate")
+    assert main(["fit", "rates.csv", "--image-dir", "x", "--output", "y"]) == 2
+    assert "--image-dir is unknown" in capsys.readouterr().err
+
+
 def test_a_fitted_predictor_predicts(tmp_path):
     fitted(write("rates.csv"), "--column", "caption", "--targets", "match_rate")
     done = run_pqpp("predict", PROMPTS[0], "qwx zzyv", "--predictor", "./mine", cwd=tmp_path)

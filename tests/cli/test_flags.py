@@ -17,7 +17,7 @@ SCRIPTS = sorted(
 """The training scripts, but for the one that only says what came in its place."""
 MEANINGS = {
     "--config": {"FILE"},
-    "--dataset": {"NAME_OR_FOLDER"},
+    "--dataset": {"NAME_OR_PATH"},
     "--subset": {"NAME", "NAME[,NAME...]"},
     "--data-dir": {"DIR"},
     "--file": {"FILE"},

@@ -149,7 +149,9 @@ def distinct(captions: Iterable[str], known: Iterable[str] = ()) -> list[str]:
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError("no caption with words came; give a file with one a line or a row")
+        raise PredictorError(
+            "no caption with words came; give a file with one caption on each line or in each row"
+        )
     return list(kept.values())
 
 

@@ -60,7 +60,7 @@ def cross_validate(
 
     Returns:
         The places in ``strengths`` with the least squared error over all parts, one a target; and
-        the left-out predictions, each by a strength that its own part's errors had no say in.
+        the left-out predictions, each by a strength chosen on the other parts alone.
     """
     from tqdm.auto import tqdm
 

@@ -45,7 +45,7 @@ def read_captions(path: str, known: Iterable[str]) -> list[str]:
     """Read distinct captions, without those that say what a known prompt says.
 
     Args:
-        path: a text file with one a line, or any table with a column ``caption``.
+        path: a text file with one on each line, or any table with a column ``caption``.
         known: prompts that are left out.
     """
     return distinct(read_table(path, ["caption"], plain="caption").texts("caption"), known)
