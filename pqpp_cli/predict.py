@@ -205,9 +205,7 @@ def _check_sources(options: argparse.Namespace) -> None:
     if options.prompts and options.file:
         raise CommandError("prompts came both as words and by --file; give one of the two")
     if options.dataset and (options.prompts or options.file):
-        raise CommandError(
-            "prompts came by --dataset and by another way as well; give one of the two"
-        )
+        raise CommandError("prompts came by --dataset and in another way too; give one of the two")
     named = [name for name in OPTIONS if getattr(options, name) is not None]
     if named and not options.dataset:
         option = named[0].replace("_", "-")

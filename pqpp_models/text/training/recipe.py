@@ -32,7 +32,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     layers: list[int] = option([0, 2, 6], "layers whose states are used; 0 is the first's input")
     captions: str | None = option(
         None,
-        "captions of the collection: a file with one on each line, or a table with a column caption",
+        "captions of the collection: one on each line, or a table with a column caption",
         required=True,
     )
     collection_captions: int = option(12000, "how many of them are in the collection", above=0)
