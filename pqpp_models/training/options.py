@@ -163,6 +163,20 @@ class DataOptions(Options):
         None, "use only the first rows of the training split", above=0
     )
 
+    def __post_init__(self) -> None:
+        """Write a listed name as what `load_dataset` takes: pqpp and its configuration."""
+        super().__post_init__()
+        if self.dataset == "pqpp":
+            return
+        from pqpp_datasets.benchmarks import BENCHMARKS
+
+        if self.dataset in BENCHMARKS:
+            if self.subset not in (None, self.dataset):
+                raise RecipeError(
+                    f"`dataset` is {self.dataset!r} and `subset` {self.subset!r}; name one of them"
+                )
+            self.dataset, self.subset = "pqpp", self.dataset
+
 
 @dataclass(kw_only=True)
 class TargetOptions(Options):

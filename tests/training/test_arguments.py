@@ -271,3 +271,27 @@ def test_an_option_that_is_declared_again_inherits_its_declaration():
     assert "output_dir" not in recipe.deciding() and recipe.deciding()["epochs"] == 3
     with pytest.raises(RecipeError, match="`epochs` is 0; it must be above 0"):
         Toy(epochs=0)
+
+
+def test_a_listed_name_is_a_dataset():
+    assert (parse().dataset, parse().subset) == ("pqpp", None)
+    recipe = parse("--dataset", "sample")
+    assert (recipe.dataset, recipe.subset) == ("pqpp", "sample")
+    own = parse("--dataset", "OWNER/NAME", "--subset", "some")
+    assert (own.dataset, own.subset) == ("OWNER/NAME", "some")
+    with pytest.raises(RecipeError, match=r"^`dataset` is 'sample' and `subset` 'pqpp"):
+        parse("--dataset", "sample", "--subset", "pqpp-v1.0")
+
+
+def test_the_rows_of_a_listed_name_are_loaded(cache):
+    from pqpp_models.training.data import load_rows
+
+    assert len(load_rows(parse("--dataset", "sample"), "train")) == 240
+
+
+def test_only_pqpp_has_relevant_images_to_learn_from(cache):
+    from pqpp_models.text.training.recipe import TextRecipe
+
+    recipe = build_recipe(TextRecipe, {"dataset": "sample", "captions": "c.txt"})
+    train = recipe.read("train")
+    assert recipe.goals(train) is train.targets

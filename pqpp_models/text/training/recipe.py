@@ -71,7 +71,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
     def goals(self, train: Rows) -> np.ndarray:
         """Return what is fitted to: targets, and for PQPP the log number of relevant images."""
-        if self.dataset != "pqpp" or "prompt_id" not in train.table.column_names:
+        is_pqpp = self.dataset == "pqpp" and self.subset in (None, "pqpp", "pqpp-v1.0")
+        if not is_pqpp or "prompt_id" not in train.table.column_names:
             return train.targets
         return with_relevant_counts(
             train.targets, train.table, self.data_dir and str(Path(self.data_dir).expanduser())
