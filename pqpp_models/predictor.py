@@ -81,7 +81,6 @@ class Predictor(ABC):
     prediction (3e-7), since sums over batches of another shape round otherwise."""
 
     def __repr__(self) -> str:
-        """Say the name, the targets and how much there is to it."""
         targets = SCORE if self.one_score else ", ".join(self.targets)
         return f"<{type(self).__name__} {self.name}: {targets}; {self.size}>"
 
@@ -128,10 +127,6 @@ class Predictor(ABC):
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.
-
-        Args:
-            columns: the dataset's columns.
-            where: what the dataset is called.
 
         Raises:
             PredictorError: a column is missing; the message says how to give it.
@@ -195,13 +190,8 @@ class Predictor(ABC):
     ) -> Uncertain:
         """Predict some prompts and say how sure that is and how far they are from the training.
 
-        Args:
-            rows: as in ``predict``; all of a blank prompt is NaN.
-            targets: as in ``predict``.
-            progress: as in ``predict``.
-
-        Returns:
-            Values, standard deviations and distances; ``is_far`` says which distances are large.
+        Arguments are those of ``predict``; all of a blank prompt is NaN. ``is_far`` says which
+        distances are large.
 
         Raises:
             PredictorError: this predictor does not know it; ``knows_uncertainty`` tells.
@@ -242,18 +232,11 @@ class Predictor(ABC):
 
     @property
     def knows_uncertainty(self) -> bool:
-        """Whether ``predict_with_uncertainty`` and ``is_far`` answer.
-
-        >>> Predictor.from_pretrained("n_words").knows_uncertainty
-        False
-        """
+        """Whether ``predict_with_uncertainty`` and ``is_far`` answer."""
         return type(self)._measure is not Predictor._measure
 
     def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which distances are so large that a prediction is not to be relied on.
-
-        Args:
-            distance: what ``predict_with_uncertainty`` returned.
 
         Raises:
             PredictorError: this predictor knows no distance.
@@ -275,11 +258,7 @@ class Predictor(ABC):
 
     @property
     def has_space(self) -> bool:
-        """Whether ``embed`` answers.
-
-        >>> Predictor.from_pretrained("n_words").has_space
-        False
-        """
+        """Whether ``embed`` answers."""
         return type(self).embed is not Predictor.embed
 
     def _read_rows(self, rows: Any) -> list[Any]:
@@ -353,9 +332,6 @@ class Predictor(ABC):
             cache_dir: where downloads are kept; for the Hub only.
             token: access token; for the Hub only, never stored or shown.
 
-        Returns:
-            The predictor, ready to predict.
-
         Raises:
             UnknownPredictorError: the name is none of the three.
             CheckpointError: the folder or repository has no usable predictor, or one of another
@@ -396,14 +372,7 @@ class Predictor(ABC):
         return predictor
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the predictor to a folder: configuration, weights and model card.
-
-        Args:
-            folder: a new folder, an empty one, or one with an older checkpoint of the
-                same type, which is replaced whole or not at all.
-
-        Returns:
-            The folder.
+        """Write configuration, weights and model card; an older checkpoint is replaced whole.
 
         Raises:
             CheckpointError: the folder holds other things than a checkpoint.
