@@ -1,12 +1,15 @@
 """Writing files and folders beside their place, then renaming: the old one or the new one is there.
 
-What is written beside bears the number of its process in its name, so that the next run can remove
-what a killed one has left, and bring back a folder that was killed between its two renames.
+A folder changes places with the older one in one step, where the system can do that (Linux), so
+that it is there whenever a run is killed; elsewhere in two renames. What is written beside bears
+the number of its process in its name, so that the next run can remove what a killed one has left,
+and bring back a folder that was killed between its two renames.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import re
@@ -89,13 +92,13 @@ def whole_folder(
     """
     place = behind_links(Path(folder).expanduser().absolute())
 
-    def ask() -> None:
+    def ask(held: Path) -> None:
         with contextlib.suppress(FileNotFoundError):  # another process has just moved it away
-            check(place)
-            check_output_folder(place, patterns)
+            check(held)
+            check_output_folder(held, patterns)
 
     remove_litter(place.parent)
-    ask()
+    ask(place)
     place.parent.mkdir(parents=True, exist_ok=True)
     beside = _name_beside(place)
     new = beside / "new"
@@ -138,10 +141,18 @@ def tidied_when_terminated() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _swap(new: Path, place: Path, ask: Callable[[], None]) -> None:
-    """Rename a folder to a place; what is there goes beside the new one first."""
+def _swap(new: Path, place: Path, ask: Callable[[Path], None]) -> None:
+    """Put a folder in a place; what is there goes beside the new one."""
     for number in range(_SWAPS):
-        ask()
+        ask(place)
+        if _exchange(new, place):
+            try:
+                ask(new)  # somebody's files may have come since
+            except Exception:
+                _exchange(new, place)
+                ask(place)  # says it of the name that was asked for
+                raise
+            return
         try:
             new.rename(place)  # works where nothing is, or an empty folder
             return
@@ -151,6 +162,17 @@ def _swap(new: Path, place: Path, ask: Callable[[], None]) -> None:
         with contextlib.suppress(FileNotFoundError):
             place.rename(new.with_name(f"old-{number}"))
     raise OSError(errno.EBUSY, "others keep writing there", str(place))
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step; False where one is absent or the system can't."""
+    if sys.platform != "linux":
+        return False
+    call = getattr(ctypes.CDLL(None), "renameat2", None)
+    if call is None:
+        return False
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the kernel
+    return call(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
 def _restore(beside: Path, place: Path) -> None:

@@ -180,6 +180,8 @@ def test_export_ended_in_its_last_step_leaves_the_old_one(tmp_path):
     code = (
         "import os, pathlib, signal, sys\n"
         "from pqpp_cli.main import main\n"
+        "from pqpp_files import write_beside\n"
+        "write_beside._exchange = lambda *_: False\n"
         f"words = ['datasets', 'export', 'sample', '--output', {str(tmp_path / 'out')!r}]\n"
         "assert main(words) == 0\n"
         "pathlib.Path(words[-1], 'README.md').write_text('the old one')\n"

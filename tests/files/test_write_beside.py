@@ -138,6 +138,7 @@ def test_an_interruption_between_the_renames_brings_the_old_folder_back(tmp_path
             raise KeyboardInterrupt
         return rename(self, target)
 
+    monkeypatch.setattr(module, "_exchange", lambda *_: False)
     monkeypatch.setattr(pathlib.Path, "rename", fails_when_the_place_is_free)
     with pytest.raises(KeyboardInterrupt):
         write(tmp_path / "model", "new")
@@ -153,7 +154,10 @@ def test_two_at_once_do_not_meet(tmp_path):
     assert held(tmp_path / "model") == {"config.json": "one"}
 
 
-def test_many_at_once_leave_one(tmp_path):
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_many_at_once_leave_one(tmp_path, can_exchange, monkeypatch):
+    if not can_exchange:
+        monkeypatch.setattr(module, "_exchange", lambda *_: False)
     faults = []
 
     def work(number):
@@ -170,6 +174,23 @@ def test_many_at_once_leave_one(tmp_path):
         thread.join()
     assert faults == [] and names(tmp_path) == ["model"]
     assert held(tmp_path / "model")["config.json"].endswith(" 19")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no such call")
+def test_files_that_come_at_the_last_moment_stay(tmp_path, monkeypatch):
+    write(tmp_path / "model", "old")
+    exchange, times = module._exchange, []
+
+    def files_come_before(one, other):
+        (tmp_path / "model" / "notes.txt").write_text("mine")
+        times.append(1)
+        return exchange(one, other)
+
+    monkeypatch.setattr(module, "_exchange", files_come_before)
+    with pytest.raises(FileError, match=r"model holds other things \(notes.txt\)"):
+        write(tmp_path / "model", "new")
+    assert held(tmp_path / "model") == {"config.json": "old", "notes.txt": "mine"}
+    assert len(times) == 2 and names(tmp_path) == ["model"]
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
@@ -192,8 +213,10 @@ def test_foreign_files_stay(tmp_path, when):
 
 KILLED = """
 import os, pathlib, signal, sys
+from pqpp_files import write_beside as module
 from pqpp_files.write_beside import whole_folder, write_beside
 
+module._exchange = lambda *_: False
 rename = pathlib.Path.rename
 calls = []
 
