@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__")), "__version__"])
 
 
 if __name__ == "__main__":

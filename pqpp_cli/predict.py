@@ -273,7 +273,9 @@ def _table(style: str, columns: dict) -> str:
         ),
     ]
     shown = markdown_cell if style == "github" else visible
-    table = [[shown(_shortened(prompt)) for prompt in columns["prompt"]]]
+    # Markdown is kept, a terminal is looked at: there a long prompt would break the table.
+    short = " ".join if style == "github" else _shortened
+    table = [[shown(short(prompt.split())) for prompt in columns["prompt"]]]
     for target, spread in zip(targets, deviations, strict=True):
         spread = spread or [None] * len(columns[target])
         table.append([_cell(*pair) for pair in zip(columns[target], spread, strict=True)])
@@ -293,6 +295,6 @@ def _cell(value: float | None, deviation: float | None) -> str:
     return f"{value:.3f}" if deviation is None else f"{value:.3f} ± {deviation:.3f}"
 
 
-def _shortened(prompt: str, width: int = 48) -> str:
-    line = " ".join(prompt.split())
+def _shortened(words: list[str], width: int = 48) -> str:
+    line = " ".join(words)
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -15,14 +15,21 @@ def load_benchmark(name: str = "pqpp", **options: Any) -> datasets.DatasetDict |
         name: One of `list_benchmarks()`.
         options: What `load_dataset` takes: `split`, `data_dir`, `streaming` and so on.
 
+    Raises:
+        OptionError: No benchmark is called so.
+
     Example:
         >>> load_benchmark("sample", split="test").column_names[:3]
         ['prompt_id', 'source', 'prompt']
     """
     import datasets
 
+    from pqpp_datasets.errors import OptionError
     from pqpp_datasets.registration import register
+    from pqpp_files.names import did_you_mean
 
+    if name not in (names := list_benchmarks()):
+        raise OptionError(f"no benchmark is called {name!r}; {did_you_mean(name, names)}")
     register()  # also where the start-up files are switched off
     return datasets.load_dataset("pqpp", name, **options)
 

@@ -24,8 +24,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     Example:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
         "did you mean 'n_words'?"
-        >>> did_you_mean("x", ["a", "b"])
-        'choose among a, b'
+        >>> did_you_mean("x", ["sdxl_hbpp", "mean_rr"])
+        'choose among sdxl_hbpp, mean_rr'
     """
     names = list(known)
     if close := close_names(name, names):
@@ -40,4 +40,4 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     names = list(known)
     short = name[:80]  # the search takes time that grows with the square of the length
     close = difflib.get_close_matches(short, names, n=3)
-    return close or [one for one in names if short and short in one][:3]
+    return close or [one for one in names if len(short) > 2 and short in one][:3]

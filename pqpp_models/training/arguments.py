@@ -95,7 +95,8 @@ def _name_of(kind: type, key: Any, word: str | None = None) -> str:
     said = shown(word or name).strip("'")
     retired = _RETIRED | getattr(kind, "RETIRED", {})
     if name in retired:
-        raise RecipeError(f"`{said}` is now `{retired[name]}`")
+        dashes = "--" if said.startswith("--") else ""
+        raise RecipeError(f"`{said}` is now `{dashes}{retired[name]}`")
     hint = did_you_mean(name, names, "see --help")
     raise RecipeError(f"a recipe has no `{said}`; {hint}")
 

@@ -339,6 +339,13 @@ def test_all_columns_stay_and_predictions_are_added(tmp_path):
     assert [row["mean_hbpp"] for row in rows] == values
 
 
+def test_a_long_prompt_is_whole_in_markdown_and_shortened_in_a_terminal(tmp_path):
+    prompt = "a man with an umbrella walks along a row of cars that are parked in the rain"
+    arguments = ("predict", prompt, "--target", "mean_rr")
+    assert f"| {prompt} |" in run_pqpp(*arguments, "--format", "markdown", cwd=tmp_path).stdout
+    assert prompt[:47] + "…" in run_pqpp(*arguments, cwd=tmp_path).stdout
+
+
 def test_a_column_of_the_same_name_is_not_replaced(tmp_path):
     (tmp_path / "p.jsonl").write_text('{"prompt": "A cat.", "mean_rr": 0.5, "tags": ["x"]}\n')
     words = ["--file", "p.jsonl", "--target", "mean_rr", "--output", "out.jsonl"]

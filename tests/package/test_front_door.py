@@ -10,11 +10,17 @@ import pqpp
 
 
 def test_every_name_is_there():
-    assert set(pqpp.__all__) <= set(dir(pqpp))
+    shown = [name for name in dir(pqpp) if not name.startswith("_")]
+    assert shown == sorted(pqpp.__all__) and "__version__" in dir(pqpp)
     for name in (*pqpp.__all__, "__version__"):
         assert getattr(pqpp, name)
     with pytest.raises(AttributeError, match="no attribute 'predictt'"):
         pqpp.predictt  # noqa: B018
+
+
+def test_a_mistyped_benchmark_is_one_line():
+    with pytest.raises(pqpp.PqppError, match="no benchmark is called 'pqpp-v1'; did you mean"):
+        pqpp.load_benchmark("pqpp-v1")
 
 
 def test_importing_it_imports_nothing_else(tmp_path):

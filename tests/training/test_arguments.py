@@ -189,7 +189,7 @@ def test_hyphens_other_names_and_retired_ones(tmp_path):
     path.write_text("max-train-rows: 3\noutput: there\n")
     recipe = parse("--config", str(path))
     assert (recipe.max_train_rows, recipe.output_dir) == (3, "there")
-    with pytest.raises(RecipeError, match=r"^`--dataset_config` is now `subset`$"):
+    with pytest.raises(RecipeError, match=r"^`--dataset_config` is now `--subset`$"):
         parse("--dataset_config", "pqpp-v1.0")
     path.write_text("dataset_config: pqpp-v1.0")
     with pytest.raises(RecipeError, match=r"^`dataset_config` is now `subset`$"):

@@ -321,7 +321,7 @@ def test_scripts_of_text_predictors_refuse_what_is_retired_or_missing(
     script_name, tmp_path, capsys
 ):
     assert run_in_main(script_name, "--recipe", tmp_path / "recipe.yaml") == 2
-    assert capsys.readouterr().err == "error: `--recipe` is now `config`\n"
+    assert capsys.readouterr().err == "error: `--recipe` is now `--config`\n"
     assert run_in_main(script_name, "--geneval", "x", "--output", tmp_path / "out") == 2
     assert "error: `captions` is missing: captions of the collection" in capsys.readouterr().err
     if script_name == "train_static":
