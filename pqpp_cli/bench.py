@@ -122,8 +122,8 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metrics",
         metavar="FILE",
-        help="with --table automatic-metrics: a table with prompt_id or prompt and a column a "
-        "metric, a row a prompt or an image",
+        help="with --table automatic-metrics: a table with prompt_id or prompt and a column "
+        "for each metric, one row per prompt or image",
     )
     parser.add_argument(
         "--metric",
@@ -258,7 +258,7 @@ def _automatic_metrics(options, split, predictors, targets, progress: bool):
 
     if options.metrics is None:
         raise CommandError(
-            "--table automatic-metrics needs --metrics FILE: prompt_id or prompt, and a column a "
+            "--table automatic-metrics needs --metrics FILE: prompt_id or prompt, and a column per "
             "metric, like sdxl_hpsv2"
         )
     named = {}

@@ -194,7 +194,7 @@ def require_faiss():
 
 
 def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
-    """Read embeddings, a row a caption, from a `.npy` file without objects."""
+    """Read embeddings, one row per caption, from a `.npy` file without objects."""
     path = Path(path)
     if not path.is_file():
         raise MissingFileError(f"{path}: there is no such file; name the .npy of the embeddings")
@@ -206,7 +206,7 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     if getattr(found, "ndim", 0) != 2 or len(found) != captions:
         raise DataFileError(
             f"{path}: shape {getattr(found, 'shape', None)} came, ({captions}, dimensions) is "
-            "needed, a row a caption"
+            "needed, one row per caption"
         )
     return found
 

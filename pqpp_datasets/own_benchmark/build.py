@@ -61,7 +61,7 @@ class Built:
     """A benchmark that was built.
 
     Attributes:
-        splits: Split to its table, the identity columns of PQPP and then a column a target; those
+        splits: Split to its table, PQPP's identity columns and then one column per target; those
             that got no prompt are left out.
         generation: What came of the judgments, or None.
         retrieval: What came of the runs, or None.

@@ -170,7 +170,7 @@ def run_automatic_metrics(
         split: The rows.
         predictors: Name to predictor.
         targets: Only metrics of these targets.
-        path: A table with `prompt_id` or `prompt` and a column a metric.
+        path: A table with `prompt_id` or `prompt` and one column per metric.
         named: Column to target, for metrics whose names don't tell.
         baseline: Test every predictor against this one of them.
         progress: Show progress bars on standard error.

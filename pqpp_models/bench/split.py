@@ -21,7 +21,7 @@ class Split:
     """One split of a benchmark.
 
     Attributes:
-        rows: A `datasets.Dataset` with the prompts in `prompt` and a column a target.
+        rows: A `datasets.Dataset` with the prompts in `prompt` and one column per target.
         config: What tables call the benchmark: for ours the configuration.
         name: The split's name.
         release: The version of the benchmark, None if it tells none.

@@ -105,7 +105,7 @@ def fit(
 
 
 class _Head:
-    """What is fitted, a column a target; targets that are known for the same prompts together."""
+    """Fitted weights, one column per target; targets known for the same prompts stand together."""
 
     def __init__(self, rows: int, columns: int, n: int) -> None:
         self.weights = np.zeros((columns, n), np.float32)
