@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -159,10 +160,14 @@ def bench(
         rows: A dataset with the columns `prompt` and the targets; a split of PQPP v1.0, to whose
             train split the default predictor was fitted, if left out.
         split: The split of PQPP.
-        options: What `load_benchmark` takes, like `data_dir`.
+        options: What `load_benchmark` takes, like `data_dir`; not together with `rows`.
 
     Returns:
         A pandas `DataFrame`, one row a predictor and target.
+
+    Raises:
+        PredictorError: The rows are no `datasets.Dataset` or lack what a predictor needs, or a
+            predictor or target is unknown.
 
     Example:
         >>> from pqpp_datasets.load import load_benchmark
@@ -176,8 +181,19 @@ def bench(
 
     if rows is None:
         rows = load_benchmark("pqpp-v1.0", split=split, **options)
+    elif options:
+        raise PredictorError(f"`{next(iter(options))}` came with `rows`, which are loaded already")
+    if not hasattr(rows, "column_names") or not hasattr(rows, "info"):
+        raise PredictorError(
+            f"`rows` is a {type(rows).__name__}; give one split of a dataset, a datasets.Dataset"
+        )
     data = Split.of(rows)
-    loaded, _ = load_predictors(expand_predictors(predictors) if predictors else None, data.name)
+    names = expand_predictors(predictors) if predictors else None
+    loaded, left_out = load_predictors(names, data.name)
+    for line in left_out:
+        warnings.warn(line, stacklevel=2)
+    for predictor in loaded.values():
+        predictor.require_columns(rows.column_names, data.config)
     predicted = [target for one in loaded.values() for target in one.targets]
     found = run_table(data, loaded, data.targets(targets, predicted))
     return pd.DataFrame([vars(result) for result in found.results])

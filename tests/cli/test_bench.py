@@ -484,3 +484,19 @@ def test_options_of_another_table_are_refused(words, option, capsys):
     assert main(["bench", *words]) == 2
     error = capsys.readouterr().err
     assert f"{option}: " in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("predictors", "what", "said"),
+    [
+        ("n_words", {"data_dir": "x"}, "`data_dir` came with `rows`"),
+        ("n_words", {"rows": {"prompt": ["a"]}}, "`rows` is a dict; give one split"),
+        ("nqc", {}, "nqc needs a column scores"),
+    ],
+)
+def test_bench_in_python_refuses_what_it_cannot_use(cache, predictors, what, said):
+    import pqpp
+
+    rows = pqpp.load_benchmark("sample", split="test")
+    with pytest.raises(pqpp.PqppError, match=said):
+        pqpp.bench(predictors, **{"rows": rows, **what})
