@@ -70,9 +70,11 @@ def dataset_rows(options: argparse.Namespace) -> Any:
         CommandError: There is no such dataset, configuration, split or column, or a prompt is no
             text.
     """
+    import datasets
     from datasets.exceptions import DatasetGenerationError
 
     from pqpp_files.errors import PqppError
+    from pqpp_files.full_disk import is_full, naming
     from pqpp_hub.reasons import reason_behind
 
     quiet()
@@ -81,6 +83,9 @@ def dataset_rows(options: argparse.Namespace) -> Any:
     except Exception as error:
         if isinstance(error, PqppError):
             raise
+        if is_full(error):
+            with naming(datasets.config.HF_DATASETS_CACHE):
+                raise
         # The texts of the Hub's client may hold request headers, and with them a token.
         refused = reason_behind(error)
         if refused is not None:

@@ -14,6 +14,7 @@ from filelock import FileLock
 
 from pqpp_datasets.errors import DownloadError
 from pqpp_datasets.sources import Release, Source
+from pqpp_files.full_disk import is_full
 from pqpp_files.hashes import sha256_of
 from pqpp_files.write_beside import write_whole
 from pqpp_hub.pull import download
@@ -62,6 +63,8 @@ def _bring(release: Release, source: Source, folder: Path, force: bool) -> None:
     try:
         download(source.url, partial, source.bytes)
     except OSError as error:
+        if is_full(error):
+            raise DownloadError(f"{target}: {error.strerror}") from error
         raise DownloadError(
             f"{release.folder}/{source.path} cannot be fetched from {source.url}: {error}; "
             "connect, or put a copy of this path below PQPP_DATA_DIR, or name its folder by "

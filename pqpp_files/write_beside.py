@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.check_output import behind_links, check_output_folder
+from pqpp_files.full_disk import naming
 
 _MARK = "pqpp"
 _SWAPS = 100
@@ -57,8 +58,9 @@ def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:  # name the file that was asked for, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
-        yield beside
-        _flush(beside)
+        with naming(path):
+            yield beside
+            _flush(beside)
         beside.replace(place)
     finally:
         beside.unlink(missing_ok=True)
@@ -66,8 +68,9 @@ def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file as `write_beside` does, a text as UTF-8."""
-    with write_beside(path) as beside:
-        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+    content = content.encode() if isinstance(content, str) else content
+    with write_beside(path) as beside, naming(path, len(content)):
+        beside.write_bytes(content)
 
 
 @contextlib.contextmanager
@@ -103,11 +106,12 @@ def whole_folder(
     beside = _name_beside(place)
     new = beside / "new"
     try:
-        new.mkdir(parents=True)
-        yield new
-        for path in new.rglob("*"):
-            if path.is_file():
-                _flush(path)
+        with naming(folder):
+            new.mkdir(parents=True)
+            yield new
+            for path in new.rglob("*"):
+                if path.is_file():
+                    _flush(path)
         _swap(new, place, ask)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import logging
+import math
 import re
 import socket
 import sys
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.errors import PqppError
+from pqpp_files.full_disk import is_full, naming
 from pqpp_files.hashes import content_id
 from pqpp_hub.reasons import NOT_CACHED, reason_of
 
@@ -197,7 +199,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         size: Its number of bytes, where known.
 
     Raises:
-        OSError: It cannot be had; one line without the address.
+        OSError: It cannot be had, or the disk is full; one line without the address.
     """
     if is_offline():
         raise OSError("offline mode is on (HF_HUB_OFFLINE or HF_DATASETS_OFFLINE)")
@@ -207,6 +209,8 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         try:
             return _download_once(url, path, size)
         except (OSError, http.client.HTTPException) as error:
+            if is_full(error):
+                raise
             status = getattr(error, "code", None)
             if attempt == ATTEMPTS or status in _FINAL_STATUS:
                 raise OSError(f"{_reason(error)} after {attempt} attempt(s)") from error
@@ -227,7 +231,9 @@ def _download_once(url: str, path: Path, size: int | None) -> None:
     with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
         have = have if response.status == 206 else 0
         announced = response.headers.get("Content-Length") or ""
-        total = int(announced) + have if announced.isdecimal() else size
+        total = int(announced[:18]) + have if announced.isdecimal() else size
+        if size is not None and total != size:
+            raise ConnectionError(f"{total} bytes are announced, {size} are published")
         _copy(response, path, have, total)
     if total is not None and path.stat().st_size != total:
         raise ConnectionError(f"the connection ended at {path.stat().st_size} of {total} bytes")
@@ -238,10 +244,15 @@ def _copy(response, path: Path, start: int, total: int | None) -> None:
 
     name = path.name.removesuffix(".partial")
     with (
+        naming(path.with_name(name), total),
         path.open("ab" if start else "wb") as file,
         tqdm(total=total, initial=start, unit="B", unit_scale=True, desc=name) as bar,
     ):
+        left = math.inf if total is None else total - start
         while chunk := response.read(_CHUNK):
+            left -= len(chunk)
+            if left < 0:  # a server that tells no length must not fill the disk
+                raise ConnectionError(f"more than {total} bytes came")
             file.write(chunk)
             bar.update(len(chunk))
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_files.full_disk import is_full, naming
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.errors import PredictorError
@@ -83,6 +84,7 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
             ...
         pqpp_models.training.options.RecipeError: poems cannot be loaded (no data); check ...
     """
+    import datasets
     from datasets.exceptions import DatasetGenerationError, DatasetsError
 
     try:
@@ -92,6 +94,9 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error.__cause__, BenchmarkError):
             raise error.__cause__ from None
+        if is_full(error):
+            with naming(datasets.config.HF_DATASETS_CACHE):
+                raise
         if dataset == "pqpp" and isinstance(error, DatasetGenerationError):
             raise  # a defect of our own reader, which must be seen
         if (Path(dataset) / "state.json").is_file():

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pqpp_files.errors import PqppError
 from pqpp_files.extras import needing
+from pqpp_files.full_disk import is_full
 
 Returned = TypeVar("Returned")
 
@@ -63,9 +64,10 @@ def _reason(error: Exception) -> str | None:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         remedy = "take a smaller batch_size with more gradient_accumulation_steps"
         return f"the memory is not enough; {remedy}"
-    # Torch and safetensors have errors of their own for it.
-    if any(words in str(error) for words in ("No space left", "failed writing file")):
-        return "no space is left on the disk of output_dir; free some and go on with --resume"
+    if is_full(error):
+        named = getattr(error, "filename", None)
+        where = f"{named}: {error.strerror}" if named else "no space is left on output_dir's disk"
+        return f"{where}; a trainer with checkpoints goes on with --resume"
     return None
 
 

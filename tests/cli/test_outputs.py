@@ -1,6 +1,8 @@
 """Outputs are looked at before any work begins: no input is replaced, nothing fails at the end."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -53,3 +55,19 @@ def test_a_prompt_is_no_file(here, capsys):
     words = ("predict", "x" * 5000, "a\0b", "--predictor", "n_words", "--output", "out.csv")
     assert main(words) == 0
     assert (here / "out.csv").read_text().startswith("prompt,")
+
+
+def test_a_full_cache_is_one_line_that_names_it(tmp_path):
+    code = (
+        "import resource, sys\n"
+        "from pqpp_cli.main import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "sys.exit(main(['bench', '--subset', 'sample', '--predictor', 'n_words']))\n"
+    )
+    environment = {**os.environ, "HF_DATASETS_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert line.startswith(f"pqpp: error: {tmp_path / 'cache'}: no space is left (")

@@ -1,5 +1,6 @@
 """Downloads: verified, resumed, retried; nothing wrong is ever kept."""
 
+import contextlib
 import hashlib
 import multiprocessing
 
@@ -76,6 +77,34 @@ def test_absent_file_is_not_asked_for_again(server, tmp_path):
     del server.files["/a.csv"]
     with pytest.raises(DownloadError, match="HTTP status 404 after 1 attempt"):
         bring(server, tmp_path)
+
+
+@contextlib.contextmanager
+def files_of_at_most(size):
+    """Let no file grow beyond a size, as on a full disk."""
+    resource = pytest.importorskip("resource", reason="limits are a thing of Unix")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_said_once_and_no_fault_of_the_network(server, tmp_path):
+    with pytest.raises(DownloadError) as caught, files_of_at_most(SIZE // 2):
+        bring(server, tmp_path)
+    said = str(caught.value)
+    assert f"a.csv: no space is left for its {SIZE:,} bytes" in said and "connect" not in said
+    assert len(server.requests) == 1 and "\n" not in said
+
+
+def test_a_server_without_a_length_does_not_fill_the_disk(server, tmp_path):
+    server.faults = ["endless"] * pull.ATTEMPTS
+    with files_of_at_most(10 * SIZE), pytest.raises(DownloadError, match=f"more than {SIZE} bytes"):
+        bring(server, tmp_path)
+    assert len(server.requests) == pull.ATTEMPTS
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= SIZE
 
 
 def test_leftover_longer_than_the_file(server, tmp_path):

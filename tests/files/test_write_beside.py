@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -91,6 +92,36 @@ def test_error_names_the_file_that_was_asked_for(tmp_path):
     with pytest.raises(OSError) as caught, write_beside(target):
         pass
     assert str(tmp_path / "a-file") in str(caught.value)
+
+
+FULL = """
+import resource, sys
+from pqpp_cli.main import main
+from pqpp_files.write_beside import whole_folder, write_beside, write_whole
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+if sys.argv[1] == "folder":
+    with whole_folder("it") as new:
+        (new / "a").write_bytes(bytes(5000))
+if sys.argv[1] == "file":
+    write_whole("it", bytes(5000))
+sys.exit(main(["predict", *["a cat"] * 500, "--predictor", "n_words", "--output", "it"]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits are a thing of Unix")
+@pytest.mark.parametrize("kind", ["file", "folder", "command"])
+def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, kind], cwd=tmp_path, capture_output=True, text=True
+    )
+    line = done.stderr.splitlines()[-1]
+    size = {"file": " for its 5,000 bytes", "folder": "", "command": r" for its [\d,]+ bytes"}[kind]
+    assert re.search(rf"no space is left{size} \([\d,]+ are free\); make room", line)
+    assert "it" in line and ".pqpp-" not in line and names(tmp_path) == []
+    if kind == "command":
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert line.startswith("pqpp: error: it: no space")
 
 
 def test_a_long_name(tmp_path):

@@ -13,7 +13,8 @@ class FileServer:
 
     Attributes:
         files: Path to bytes.
-        faults: One fault a request, used up in order: `None`, a status like 503, or `cut`.
+        faults: One fault a request, used up in order: `None`, a status like 503, `cut`, or
+            `endless` for a body without a length that does not end.
         requests: The path and the Range header of each request that came.
         ranges: Whether ranges are honoured.
     """
@@ -39,6 +40,12 @@ def serve() -> Iterator[FileServer]:
             if isinstance(fault, int) or body is None:
                 self.send_error(fault if isinstance(fault, int) else 404)
                 return
+            if fault == "endless":
+                self.send_response(200)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    while True:
+                        self.wfile.write(body)
             start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and state.ranges else 0
             if start and start >= len(body):
                 self.send_error(416)

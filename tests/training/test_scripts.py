@@ -53,6 +53,11 @@ class OutOfMemoryError(RuntimeError):
         (OutOfMemoryError("CUDA out of memory.\nTried"), 2, "take a smaller batch_size"),
         (MemoryError(), 2, "take a smaller batch_size"),
         (OSError(28, "No space left on device"), 2, "no space is left"),
+        (
+            OSError(28, "no space is left (9 are free)", "out/it"),
+            2,
+            "error: out/it: no space is left",
+        ),
         (RuntimeError("PytorchStreamWriter failed writing file data/0"), 2, "no space is left"),
         (KeyboardInterrupt(), 130, "--resume"),
     ],
