@@ -116,7 +116,8 @@ def predict_all(
             mine = tuple(target for target in targets if target in predictor.targets)
             if not mine:
                 raise PredictorError(
-                    f"{name} predicts {', '.join(predictor.targets)}, none of {', '.join(targets)}"
+                    f"{name} predicts {', '.join(predictor.targets)}, none of "
+                    f"{', '.join(targets)}; leave it out, or name other targets"
                 )
             values = predictor.predict(rows, mine, inner)
         found.append(Predictions(name, mine, values, predictor.higher, predictor.trained_on))
