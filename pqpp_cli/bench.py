@@ -55,7 +55,7 @@ tables of the PQPP paper:
   cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
   cross-task         8: by the prediction for the other task
   by-source          9: each source of prompts by itself
-  automatic-metrics  10: automatic metrics, from your file, in the place of human judgments
+  automatic-metrics  10: automatic metrics, from your file, instead of human judgments
 generalisation is ours: prompts of another kind, with a score by people.
 
 `linguistic` stands for the paper's eight text features. Rows without a true value are left out and

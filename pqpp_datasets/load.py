@@ -1,4 +1,4 @@
-"""Loading a benchmark by its name, without a word about where it comes from."""
+"""Loading a benchmark by its name."""
 
 from __future__ import annotations
 

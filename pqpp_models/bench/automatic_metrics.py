@@ -1,4 +1,4 @@
-"""Automatic metrics in the place of human judgments (PQPP paper, section 12 and Table 10).
+"""Automatic metrics instead of human judgments (PQPP paper, section 12 and Table 10).
 
 The paper asks its predictors for a model's HBPP and correlates the answer with HPSv2 of that
 model's images, and for P@10 and RR with those that CLIP's similarity gives. Which metric is right
