@@ -13,6 +13,7 @@ import numpy as np
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_files.extras import needing
 from pqpp_hub.pull import cached_if_unreachable
+from pqpp_hub.reasons import reason_behind
 
 ITERATIONS = 10
 _MOST_DRAWN = 256
@@ -235,8 +236,9 @@ def embed_captions(
             tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
             model = AutoModel.from_pretrained(encoder, trust_remote_code=False).eval()
     except (OSError, ValueError) as error:
-        # The first line says what is wrong, and further ones where to read more.
-        reason = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
+        # The first line says what is wrong; the texts of the Hub's client may hold a token.
+        first = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
+        reason = f"it {refused}" if (refused := reason_behind(error)) else first
         raise OptionError(f"encoder {encoder!r}: cannot be loaded ({reason})") from None
     # Texts of like length together leave little padding to compute.
     order = np.argsort([len(text) for text in captions], kind="stable")

@@ -109,6 +109,19 @@ def test_reason_of_an_encoder_is_a_whole_sentence(monkeypatch):
         embed_captions(["A"], "some/model")
 
 
+def test_what_the_client_of_the_hub_says_is_not_shown(monkeypatch):
+    transformers = pytest.importorskip("transformers")
+    from huggingface_hub.errors import LocalTokenNotFoundError
+
+    def refuse(*_, **options):
+        raise OSError("hf_secret") from LocalTokenNotFoundError("hf_secret")
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", refuse)
+    with pytest.raises(OptionError, match="needs an access token") as caught:
+        embed_captions(["A"], "some/model")
+    assert "hf_secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("embeddings", "expected"),
     [
