@@ -14,6 +14,7 @@ _PROMPTS = (
     "two men in suits juggle seven oranges beside a fire hydrant",
     "a storefront with 'Hello World' written on it",
 )
+_FITTED, _REPORT = "fitted-on-sample", "report.html"
 _GENERATED = (
     "The sample's prompts and scores are generated: nobody judged them. That a predictor does well "
     "on them says nothing about real prompts."
@@ -55,16 +56,26 @@ def run(options: argparse.Namespace) -> None:
 
     started = time.perf_counter()
     folder = Path(options.output)
+    _refuse_files_of_others(folder)
     print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
     targets = ("mean_hbpp", "mean_p10", "mean_rr")
     _print_predictions(Predictor.from_pretrained(DEFAULT_PREDICTOR), targets)
     print("\n2. A predictor of your own: pqpp fit, on the train split of the generated sample\n")
-    fitted = _fitted_on_sample(folder / "fitted-on-sample")
+    fitted = _fitted_on_sample(folder / _FITTED)
     print("\n3. The paper's protocol, on the test split of the generated sample\n")
-    report = _bench_on_sample(fitted, folder / "report.html")
+    report = _bench_on_sample(fitted, folder / _REPORT)
     print(f"\n{_GENERATED}")
     print(f"\nreport with pictures: {report}")
     print(f"done in {time.perf_counter() - started:.1f} s; next: pqpp bench --split validation")
+
+
+def _refuse_files_of_others(folder: Path) -> None:
+    """Refuse a folder that holds anything but what an earlier demo wrote."""
+    from pqpp_files.check_output import check_output_folder
+    from pqpp_models.checkpoint import check_place
+
+    check_output_folder(folder, (_FITTED, _REPORT) if (folder / _FITTED).is_dir() else ())
+    check_place(folder / _FITTED, "ridge")
 
 
 def _print_predictions(predictor, targets) -> None:

@@ -71,3 +71,32 @@ def test_a_full_cache_is_one_line_that_names_it(tmp_path):
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
     assert line.startswith(f"pqpp: error: {tmp_path / 'cache'}: no space is left (")
+
+
+def test_a_demo_replaces_nothing_but_a_demo(tmp_path, capsys, monkeypatch):
+    import pqpp_cli.demo as module
+
+    ended = RuntimeError("it began")
+    monkeypatch.setattr(module, "_print_predictions", lambda *_: (_ for _ in ()).throw(ended))
+    (tmp_path / "report.html").write_text("mine")
+    assert main(["demo", "--output", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{tmp_path} holds other things (report.html); name a new folder" in line
+    assert held(tmp_path) == {"report.html": b"mine"}
+    (tmp_path / "fitted-on-sample").mkdir()  # as a demo leaves it, which another replaces
+    assert main(["demo", "--output", str(tmp_path)]) == 1
+    assert "it began" in capsys.readouterr().err
+
+
+def test_what_a_link_points_to_is_replaced_by_a_predictor(tmp_path):
+    from pqpp_models import Predictor
+    from pqpp_models.checkpoint import write_checkpoint
+
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    for card in ("first", "second"):
+        write_checkpoint(tmp_path / "link", {"predictor_type": "n_words"}, {}, card)
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "real" / "README.md").read_text() == card
+    Predictor.from_pretrained("n_words").save_pretrained(tmp_path / "link")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]

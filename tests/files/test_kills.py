@@ -102,3 +102,24 @@ def test_kills_at_every_step(tmp_path, kind, way):
     assert len(seen) > 5 and {"old", "another"} <= set(seen)
     if kind == "file" or (way == "exchange" and sys.platform == "linux"):
         assert "broken" not in seen  # else for a moment between the renames, which the next mends
+
+
+SAVING = """
+import sys
+import numpy as np
+from pqpp_models.checkpoint import write_checkpoint
+for _ in range(15):
+    config = {"predictor_type": "x", "of": sys.argv[1]}
+    write_checkpoint("it", config, {"a": np.zeros(99)}, sys.argv[1], {"vocab.txt": b"x"})
+"""
+
+
+def test_four_that_save_to_one_folder_leave_one_whole(tmp_path):
+    started = [
+        subprocess.Popen([sys.executable, "-c", SAVING, name], cwd=tmp_path, stderr=subprocess.PIPE)
+        for name in "abcd"
+    ]
+    said = [process.communicate(timeout=120)[1] for process in started]
+    assert said == [b""] * 4 and [one.name for one in tmp_path.iterdir()] == ["it"]
+    config = json.loads((tmp_path / "it" / "config.json").read_text())
+    assert config["of"] == (tmp_path / "it" / "README.md").read_text()
