@@ -8,7 +8,7 @@ SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp.p
 CHECKED := pqpp.py pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks tests training
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench lint format clean
+.PHONY: help demo test test-all fuzz bench lint format clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -21,6 +21,9 @@ test: $(VENV)/test-installed  ## the tests, without the slow ones
 
 test-all: $(VENV)/test-installed  ## all tests
 	$(BIN)/pytest -n 2 tests
+
+fuzz: $(VENV)/test-installed  ## 100,000 calls of metric functions with whatever comes; counts
+	cd tests && ../$(BIN)/python -m fuzz
 
 bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run
 	for script in benchmarks/*_speed.py; do $(BIN)/python $$script || exit 1; done

@@ -2,12 +2,15 @@
 """The entry point of the `pqpp` command."""
 
 import argparse
+import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from pqpp_cli.errors import CommandError
 from pqpp_cli.output import check_outputs
 from pqpp_files.names import did_you_mean
 from pqpp_files.visible import visible
@@ -52,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
         ...       "--format", "json"])  # doctest: +SKIP
     """
+    sys.stdout, sys.stderr = sys.stdout or _Closed(), sys.stderr or _Closed(is_silent=True)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
             stream.reconfigure(errors="replace")
@@ -60,8 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import argcomplete
 
         argcomplete.autocomplete(parser)
-    options = parser.parse_args(arguments)
     try:
+        options = parser.parse_args(arguments)
+        _refuse_empty(options)
         check_outputs(options)
         options.run(options)
         sys.stdout.flush()
@@ -128,8 +133,27 @@ class _Version(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):
         from importlib.metadata import version
 
-        print(f"pqpp {version('pqpp')}")
+        print(f"pqpp {version('pqpp')}", flush=True)
         parser.exit()
+
+
+class _Closed(io.TextIOBase):
+    """Standard output or standard error where it was closed before the command began."""
+
+    def __init__(self, is_silent: bool = False) -> None:
+        self._is_silent = is_silent
+
+    def write(self, text: str) -> int:
+        if not self._is_silent:
+            raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
+        return len(text)
+
+
+def _refuse_empty(options: argparse.Namespace) -> None:
+    """Refuse an option without a value, as an unset variable of a script leaves it."""
+    empty = [name for name, value in vars(options).items() if value == ""]
+    if empty:
+        raise CommandError(f"--{empty[0].replace('_', '-')}: it is empty; give it a value")
 
 
 def _is_for_the_user(error: Exception) -> bool:
@@ -155,6 +179,8 @@ def _one_line(error: Exception) -> str:
         return f"this command needs {package}; run: {install_command(extra_of(package))}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}, at standard output or a file that it does not name"
     said = " ".join(str(error).split())
     if _is_for_the_user(error):
         return said

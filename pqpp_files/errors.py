@@ -5,8 +5,12 @@ class PqppError(ValueError):
     """Something that came from outside cannot be used; the message is one line.
 
     Every typed error of this project is one, so that a program, and the command line, catch one
-    class.
+    class. A value of several lines, an array say, is quoted in one.
     """
+
+    def __str__(self) -> str:
+        said = str(self.args[0]) if len(self.args) == 1 else super().__str__()
+        return " ".join(said.split()) if "\n" in said else said
 
 
 class FileError(PqppError):
@@ -15,6 +19,3 @@ class FileError(PqppError):
 
 class MissingExtraError(PqppError, ImportError):
     """A package that an optional part needs is not installed."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""

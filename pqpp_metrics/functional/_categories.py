@@ -21,9 +21,8 @@ def category_codes(*arrays):
         high = max(int(array.max()) for array in arrays)
         if high - low < _COMPACT:
             # Small numbers already: no need to sort them to tell them apart.
-            codes = [
-                (array - low).astype(np.intp) if low else array.astype(np.intp) for array in arrays
-            ]
+            wide = np.int64 if high < 2**63 else np.uint64  # in its own type low may wrap around
+            codes = [(array.astype(wide) - wide(low)).astype(np.intp) for array in arrays]
             return codes, np.arange(low, high + 1)
     whole = np.concatenate([array.ravel() for array in arrays])
     categories, flat = np.unique(whole, return_inverse=True)
@@ -59,7 +58,8 @@ def as_labels(name, values, ndim):
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise MetricInputError(f"`{name}` holds NaN or infinite labels; drop those items first")
-        whole = array.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # beyond 64 bits, and so not the same below
+            whole = array.astype(np.int64)
         array = whole if (whole == array).all() else array
     return array
 

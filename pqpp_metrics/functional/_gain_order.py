@@ -98,7 +98,7 @@ def packed_grades(scores, grades):
     keys = (scores + 0.0).view(np.int64)
     keys ^= (keys >> np.int64(63)) & _MAGNITUDE
     keys &= ~low
-    keys |= grades
+    keys |= grades.astype(np.int64)
     keys.sort(axis=1)
     upper = keys >> np.int64(bits)
     unclear = np.flatnonzero((upper[:, 1:] == upper[:, :-1]).any(axis=1))

@@ -4,8 +4,8 @@ Arrays that follow the Array API standard (numpy, torch on any device) keep thei
 device; lists and other sequences become numpy arrays.
 """
 
-import math
 import numbers
+from collections.abc import Mapping
 
 import array_api_compat
 import numpy as np
@@ -58,7 +58,12 @@ def _without_none(name, array):
     if isinstance(array, np.ndarray) and array.dtype == object:
         allowed = (numbers.Real, type(None))
         if all(isinstance(item, allowed) for item in array.flat):
-            return array.astype(np.float64)
+            try:
+                return array.astype(np.float64)
+            except OverflowError:
+                raise MetricInputError(
+                    f"`{name}` holds a whole number that float64 does not reach; rescale it"
+                ) from None
     raise MetricInputError(
         f"`{name}` holds values of type {_kind(array)}; it must hold numbers: convert it first"
     )
@@ -153,6 +158,30 @@ def to_numpy(array):
     return np.asarray(array_api_compat.to_device(array, "cpu"))
 
 
+def as_list(name, value):
+    """Return what was given one by one as a list.
+
+    Raises:
+        MetricInputError: a single text, number or anything else that holds no values.
+    """
+    try:
+        if isinstance(value, (str, bytes, Mapping)):
+            raise TypeError
+        return list(value)
+    except TypeError:
+        raise MetricInputError(f"`{name}` is {brief(value)}; it must be a list") from None
+
+
+def _exact(value):
+    """Return a number of numpy as one of Python, which compares with any bound."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def brief(value):
+    """Return what a value is in a few words of one line."""
+    return " ".join(repr(value)[:200].split())[:80]
+
+
 def require_values(name, array, allowed, meaning):
     """Raise, with the first other one, unless a numpy array holds only the allowed values."""
     known = np.isin(array, allowed)
@@ -164,30 +193,42 @@ def require_choice(name, value, allowed):
     """Raise unless an option is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
-        raise MetricInputError(f"`{name}` is {value!r}; it must be one of {words}")
+        raise MetricInputError(f"`{name}` is {brief(value)}; it must be one of {words}")
 
 
 def require_int(name, value, least=1):
     """Return an option as int, or raise unless it is an integer of at least `least`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or value < least:
-        raise MetricInputError(f"`{name}` is {value!r}; it must be an integer of at least {least}")
+        raise MetricInputError(
+            f"`{name}` is {brief(value)}; it must be an integer of at least {least}"
+        )
     return int(value)
+
+
+def require_size(height, width):
+    """Return a map's height and width, or raise unless it has from 1 to 2**26 pixels."""
+    height, width = require_int("height", height), require_int("width", width)
+    if height * width > 2**31:
+        raise MetricInputError(
+            "`height` x `width` is beyond the 2**31 pixels that fit; give pixels"
+        )
+    return height, width
 
 
 def require_tolerance(name, value):
     """Return an option as float, or raise unless it is a number of at least 0 and below 1."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not is_number or not 0 <= value < 1:
-        raise MetricInputError(f"`{name}` is {value!r}; it must be a number from 0 to below 1")
+        raise MetricInputError(f"`{name}` is {brief(value)}; it must be a number from 0 to below 1")
     return float(value)
 
 
 def require_between(name, value, low, high):
     """Return an option as float, or raise unless it lies strictly between two bounds."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not is_number or not math.isfinite(value) or not low < value < high:
+    if not is_number or not low < _exact(value) < min(high, 2.0**1023):
         raise MetricInputError(
-            f"`{name}` is {value!r}; it must be a number above {low} and below {high}"
+            f"`{name}` is {brief(value)}; it must be a number above {low} and below {high}"
         )
     return float(value)

@@ -4,10 +4,12 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
+    as_array,
     as_floats,
+    as_list,
     as_numbers,
     require_choice,
-    require_int,
+    require_size,
     require_values,
     to_numpy,
 )
@@ -109,9 +111,9 @@ def points_heatmap(points, height, width):
         >>> points_heatmap([[[1, 1]]], height=3, width=3).tolist()
         [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    height = require_int("height", height)
-    width = require_int("width", width)
-    if len(points) == 0:
+    height, width = require_size(height, width)
+    points = as_list("points", points)
+    if not points:
         raise MetricInputError("`points` is empty; give a list for each annotator, which may be")
     radius = height * _RADIUS
     total = np.zeros((height, width))
@@ -130,7 +132,7 @@ def points_heatmap(points, height, width):
 
 def _pairs(annotator, points, height, width):
     """The points of one annotator, checked."""
-    if len(points) == 0:
+    if np.size(as_array("points", points)) == 0:
         return np.empty((0, 2))
     pairs = to_numpy(as_floats("points", points, ndim=2)).astype(np.float64)
     if pairs.shape[1] != 2:

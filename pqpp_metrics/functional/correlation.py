@@ -6,9 +6,11 @@ a confidence interval and the number of pairs.
 """
 
 import math
+import numbers
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
+    brief,
     require_between,
     require_int,
     require_tolerance,
@@ -45,10 +47,10 @@ def student_t_p_value(r, n):
     n = require_int("n", n)
     if n < 2:
         raise MetricInputError(f"`n` is {n}; a correlation needs at least 2 pairs")
-    if math.isnan(r):
+    if isinstance(r, numbers.Real) and math.isnan(min(r, 2)):
         return math.nan
-    if not -1 <= r <= 1:
-        raise MetricInputError(f"`r` is {r!r}; a correlation lies in [-1, 1]")
+    if not isinstance(r, numbers.Real) or not -1 <= r <= 1:
+        raise MetricInputError(f"`r` is {brief(r)}; a correlation lies in [-1, 1]")
     if n == 2:
         return 1.0
     # Under no correlation (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_array, require_int, to_numpy
+from pqpp_metrics.functional._inputs import as_array, require_size, to_numpy
 
 
 def fixation_map(points, height, width):
@@ -24,7 +24,7 @@ def fixation_map(points, height, width):
         >>> fixation_map([[0, 1], [0, 1]], height=1, width=3).tolist()
         [[0.0, 2.0, 0.0]]
     """
-    height, width = require_int("height", height), require_int("width", width)
+    height, width = require_size(height, width)
     points = to_numpy(as_array("points", points))
     points = points.astype(np.int64) if points.size == 0 else points
     if points.dtype.kind not in "iu":

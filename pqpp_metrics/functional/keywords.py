@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import require_values, to_numpy
+from pqpp_metrics.functional._inputs import as_list, brief, require_values, to_numpy
 
 # RichHF's tokens: what is left between these characters; of all blanks only the plain space counts.
 TOKEN = re.compile(r'[^,.?!":; ]+')
@@ -26,6 +26,8 @@ def prompt_tokens(prompt):
         >>> prompt_tokens('A cat\nsitting on a "red" mat.')
         ['A', 'cat\nsitting', 'on', 'a', 'red', 'mat']
     """
+    if not isinstance(prompt, str):
+        raise MetricInputError(f"`prompt` is {brief(prompt)}; it must be a text")
     return TOKEN.findall(prompt)
 
 
@@ -87,7 +89,7 @@ def keyword_f1(predictions, references):
 def _as_list(name, samples):
     if isinstance(samples, str):
         raise MetricInputError(f"`{name}` is a single string; give a list of samples")
-    samples = list(samples)
+    samples = as_list(name, samples)
     if not samples:
         raise MetricInputError(f"`{name}` is empty; nothing to score")
     return samples

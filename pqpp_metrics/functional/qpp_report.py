@@ -4,7 +4,13 @@ import math
 
 import numpy as np
 
-from pqpp_metrics.functional._inputs import as_floats, require_choice, require_same_shape, to_numpy
+from pqpp_metrics.functional._inputs import (
+    as_floats,
+    as_list,
+    require_choice,
+    require_same_shape,
+    to_numpy,
+)
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE
 from pqpp_metrics.functional.correlation import kendall_qpp, pearson_qpp, spearman_qpp
 from pqpp_metrics.functional.prediction_error import rmse_qpp, smare
@@ -48,6 +54,7 @@ def qpp_report(
         [0.9, 0.9, 0.8, 0.08, 0.632]
     """
     report = {}
+    measures = as_list("measures", measures)
     for name in measures:
         require_choice("measures", name, tuple(MEASURES))
         measure = MEASURES[name]
@@ -83,6 +90,7 @@ def qpp_values(
         >>> {name: values.round(3).tolist() for name, values in found.items()}
         {'pearson': [0.982, -1.0], 'kendall': [1.0, -1.0]}
     """
+    measures = as_list("measures", measures)
     for name in measures:
         require_choice("measures", name, tuple(MEASURES))
     x = to_numpy(as_floats("predictions", predictions, ndim=2)).astype(np.float64, copy=False)

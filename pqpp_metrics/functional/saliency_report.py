@@ -1,7 +1,7 @@
 """Several saliency metrics of the same maps at once, and RichHF's protocol for heatmaps."""
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import require_choice, to_numpy
+from pqpp_metrics.functional._inputs import as_list, require_choice, to_numpy
 from pqpp_metrics.functional._maps import (
     CONVENTIONS,
     as_values,
@@ -36,11 +36,9 @@ def saliency_report(
         0.6765
     """
     require_choice("convention", convention, CONVENTIONS)
-    unknown = [name for name in metrics if name not in _METRICS]
-    if unknown:
-        raise MetricInputError(
-            f"`metrics` holds {unknown[0]!r}; it may hold {', '.join(map(repr, _METRICS))}"
-        )
+    metrics = as_list("metrics", metrics)
+    for name in metrics:
+        require_choice("metrics", name, _METRICS)
     xp, predicted, true, shape = map_inputs(predictions, references)
     fixated = true if fixations is None else map_inputs(predictions, fixations, "fixations")[2]
     values = {name: [] for name in metrics}

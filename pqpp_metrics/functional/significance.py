@@ -9,6 +9,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
+    as_array,
     as_floats,
     finite_numpy,
     require_between,
@@ -185,7 +186,7 @@ def holm(p_values, alpha=0.05):
         ([0.03, 0.06, 0.06], [True, False, False])
     """
     alpha = require_between("alpha", alpha, 0, 1)
-    table = np.asarray(p_values)
+    table = as_array("p_values", p_values)
     table = to_numpy(as_floats("p_values", table, ndim=table.ndim)).astype(np.float64)
     tested = ~np.isnan(table)
     values = table[tested]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import finite_numpy
+from pqpp_metrics.functional._inputs import as_list, brief, finite_numpy
 
 
 def text_rendering(predictions, references, weights=(0.5, 0.5)):
@@ -36,7 +36,9 @@ def text_rendering(predictions, references, weights=(0.5, 0.5)):
         )
     pair = finite_numpy("weights", weights, ndim=1)
     if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
-        raise MetricInputError(f"`weights` is {tuple(weights)}; give two, 0 or above, summing to 1")
+        raise MetricInputError(
+            f"`weights` is {brief(pair.tolist())}; give two, 0 or above, summing to 1"
+        )
     pairs = list(zip(predictions, references, strict=True))
     characters = np.array([_character_similarity(*two) for two in pairs])
     tokens = np.array([_token_overlap(*two) for two in pairs])
@@ -47,7 +49,7 @@ def text_rendering(predictions, references, weights=(0.5, 0.5)):
 def _texts(name, values):
     if isinstance(values, str):
         raise MetricInputError(f"`{name}` is a single string; give a list of texts")
-    texts = list(values)
+    texts = as_list(name, values)
     if not texts:
         raise MetricInputError(f"`{name}` is empty; nothing to score")
     if not all(isinstance(text, str) for text in texts):

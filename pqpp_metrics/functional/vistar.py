@@ -7,7 +7,12 @@ here is the arithmetic that turns their output into a score.
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import finite_numpy, require_between, require_same_shape
+from pqpp_metrics.functional._inputs import (
+    as_array,
+    finite_numpy,
+    require_between,
+    require_same_shape,
+)
 
 
 def light_direction(predictions, references):
@@ -105,7 +110,7 @@ def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6):
         "outside_depths": outside_depths,
         "confidences": confidences,
     }
-    if all(len(values) == 0 for values in given.values()):
+    if all(np.size(as_array(name, values)) == 0 for name, values in given.items()):
         nothing = np.empty(0)
         return {"penetration": float("nan"), "chaos": nothing, "weighted": nothing}
     arrays = {name: finite_numpy(name, values, ndim=2) for name, values in given.items()}

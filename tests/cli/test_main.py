@@ -1,8 +1,10 @@
 """What every command has in common: one line for what is wrong, and no traceback."""
 
 import sys
+from pathlib import Path
 
 import pytest
+from support.processes import run
 
 from pqpp_cli.main import main
 
@@ -47,3 +49,19 @@ def test_what_nobody_foresaw_gets_one_line(monkeypatch, capsys):
     monkeypatch.setenv("PQPP_TRACEBACK", "1")
     with pytest.raises(KeyError):
         main(["models", "list"])
+
+
+@pytest.mark.parametrize("option", ["--data-dir", "--file", "--dataset", "--output"])
+def test_an_empty_value_is_named(option, capsys):
+    assert main(["predict", option, ""]) == 2
+    shown = capsys.readouterr().err
+    assert f"{option}: it is empty" in shown and shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["predict a --predictor n_words", "--version", "models list"])
+def test_a_closed_or_full_output_is_one_line(words, tmp_path):
+    pqpp = Path(sys.executable).with_name("pqpp")
+    for end in (">&-", ">/dev/full"):
+        done = run(["bash", "-c", f"{pqpp} {words} {end}"], tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.count("\n") == 1 and "standard output" in done.stderr

@@ -157,3 +157,9 @@ def test_swapping_both_images_changes_nothing(pairs):
 def test_bad_pairs_are_refused(scores, preference, words):
     with pytest.raises(MetricInputError, match=words):
         pairwise_accuracy(scores, preference)
+
+
+def test_labels_of_a_byte_do_not_wrap_around():
+    # 100 - (-100) is no int8: the categories of a wide range came out negative.
+    wide = np.array([[100, -100], [100, 100], [-100, -100]])
+    assert fleiss_kappa(wide.astype(np.int8)) == fleiss_kappa(wide)

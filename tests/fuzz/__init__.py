@@ -1,0 +1,1 @@
+"""Seeded attacks: any input, and only a result or one typed line may come."""
