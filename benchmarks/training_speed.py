@@ -93,9 +93,15 @@ def plain_training(encoder: str, prompts: list[str], size: int) -> float:
         TrainingArguments,
     )
 
-    tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
+    tokenizer = AutoTokenizer.from_pretrained(
+        encoder, use_safetensors=True, trust_remote_code=False
+    )
     model = AutoModelForSequenceClassification.from_pretrained(
-        encoder, num_labels=N_TARGETS, problem_type="regression", trust_remote_code=False
+        encoder,
+        num_labels=N_TARGETS,
+        problem_type="regression",
+        use_safetensors=True,
+        trust_remote_code=False,
     )
     rows = [{**tokenizer(p, truncation=True), "labels": [0.5] * N_TARGETS} for p in prompts]
     with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +136,11 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
     from pqpp_models.training.loop import Task, make_accelerator, train
     from pqpp_models.training.options import OptimisationOptions
 
-    encoded = encode(AutoTokenizer.from_pretrained(encoder, trust_remote_code=False), prompts, 128)
+    encoded = encode(
+        AutoTokenizer.from_pretrained(encoder, use_safetensors=True, trust_remote_code=False),
+        prompts,
+        128,
+    )
     model = BertForPerformancePrediction.from_backbone(encoder, targets=TARGETS)
     labels = torch.full((size, N_TARGETS), 0.5)
     with tempfile.TemporaryDirectory() as folder:
@@ -156,14 +166,17 @@ def prediction_table(encoder: str, prompts: list[str]):
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
 
-    tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
+    tokenizer = AutoTokenizer.from_pretrained(
+        encoder, use_safetensors=True, trust_remote_code=False
+    )
     plain = pipeline(
         "text-classification",
         model=AutoModelForSequenceClassification.from_pretrained(
-            encoder, num_labels=N_TARGETS, trust_remote_code=False
+            encoder, num_labels=N_TARGETS, use_safetensors=True, trust_remote_code=False
         ),
         tokenizer=tokenizer,
         device="cpu",
+        use_safetensors=True,
         trust_remote_code=False,
     )
     model = BertForPerformancePrediction.from_backbone(encoder, targets=TARGETS)

@@ -234,7 +234,9 @@ def embed_captions(
     try:
         with cached_if_unreachable(encoder):
             tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
-            model = AutoModel.from_pretrained(encoder, trust_remote_code=False).eval()
+            model = AutoModel.from_pretrained(
+                encoder, use_safetensors=True, trust_remote_code=False
+            ).eval()
     except (OSError, ValueError) as error:
         # The first line says what is wrong; the texts of the Hub's client may hold a token.
         first = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")

@@ -106,10 +106,14 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         own = AutoConfig.from_pretrained(vision, trust_remote_code=False)
         own = getattr(own, "vision_config", own)
         tower = AutoModel.from_pretrained(
-            vision, config=own, trust_remote_code=False, **_without_pooling(own)
+            vision,
+            config=own,
+            use_safetensors=True,
+            trust_remote_code=False,
+            **_without_pooling(own),
         )
         t5 = AutoModelForSeq2SeqLM.from_pretrained(
-            text, dtype=torch.float32, trust_remote_code=False
+            text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
         for config in (tower.config, t5.config):
             config.name_or_path = ""  # a published configuration tells no local path

@@ -46,7 +46,9 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
     what = f"{name_or_path} is no text encoder that transformers can load"
     with loading(what, remedy, name_or_path):
-        encoder = AutoModel.from_pretrained(name_or_path, trust_remote_code=False, **options)
+        encoder = AutoModel.from_pretrained(
+            name_or_path, use_safetensors=True, trust_remote_code=False, **options
+        )
     config = encoder.config
     is_decoded = getattr(config, "is_encoder_decoder", False)
     reads_text = encoder.main_input_name == "input_ids" and not is_decoded

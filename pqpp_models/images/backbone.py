@@ -23,7 +23,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     what = f"{name_or_path} is no CLIP-like model that transformers can load"
     with loading(what, remedy, name_or_path):
         backbone = AutoModel.from_pretrained(
-            name_or_path, dtype=torch.float32, trust_remote_code=False
+            name_or_path, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
     if not all(hasattr(backbone, name) for name in _NEEDED):
         raise CheckpointError(

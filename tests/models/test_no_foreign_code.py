@@ -31,7 +31,10 @@ def calls_without(tree, own):
         )
         ours = receiver in own or receiver in ("cls", "super()") or name in HARMLESS
         said = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
-        if loads and not ours and said.get("trust_remote_code") != "False":
+        # What reads weights also says that they are no pickle.
+        weights = method == "from_pretrained" and ("Model" in receiver or "Pipeline" in receiver)
+        trusts = said.get("trust_remote_code") != "False"
+        if loads and not ours and (trusts or (weights and said.get("use_safetensors") != "True")):
             yield name, node.lineno
 
 
@@ -57,7 +60,9 @@ def test_every_call_of_a_loader_refuses_foreign_code():
         ("transformers.AutoConfig.from_pretrained(x, trust_remote_code=True)", 1),
         ("AutoModel.from_config(config)", 1),
         ("pipeline('text-classification')", 1),
-        ("AutoModel.from_pretrained(x, trust_remote_code=False)", 0),
+        ("AutoModel.from_pretrained(x, trust_remote_code=False)", 1),
+        ("AutoModel.from_pretrained(x, trust_remote_code=False, use_safetensors=True)", 0),
+        ("AutoTokenizer.from_pretrained(x, trust_remote_code=False)", 0),
         ("Own.from_pretrained(x)", 0),
     ],
 )
