@@ -45,8 +45,8 @@ def student_t_p_value(r, n):
     from scipy.special import betainc
 
     n = require_int("n", n)
-    if n < 2:
-        raise MetricInputError(f"`n` is {n}; a correlation needs at least 2 pairs")
+    if not 2 <= n < 2**53:
+        raise MetricInputError(f"`n` is {brief(n)}; a correlation is of 2 to 2**53 pairs")
     if isinstance(r, numbers.Real) and math.isnan(min(r, 2)):
         return math.nan
     if not isinstance(r, numbers.Real) or not -1 <= r <= 1:

@@ -70,7 +70,7 @@ def ndcg(
     ranks = _ranks(xp, scores, scores.shape[1] + missing.shape[1])
     discount = 1.0 / xp.log2(ranks + 1.0)
     if k is not None:
-        discount = xp.where(ranks <= k, discount, 0.0)
+        discount = xp.where(ranks <= min(k, 2**53), discount, 0.0)
     kernel = _ndcg
     if array_api_compat.is_numpy_namespace(xp) and scores.dtype.itemsize <= 8:
         scores = scores.astype(np.float64, copy=False)
@@ -97,7 +97,7 @@ def _refuse_huge_grades(xp, *grades):
 
 def _as_integers(grades):
     """Numpy grades as integers, if they are whole numbers of a size that integers hold."""
-    if grades.dtype.kind != "f" or (grades.size and grades.max() > _LARGEST_EXACT):
+    if grades.dtype.kind != "f" or (grades.size and float(grades.max()) > _LARGEST_EXACT):
         return grades
     whole = grades.astype(np.int64)
     return whole if (whole == grades).all() else grades

@@ -1,5 +1,7 @@
 """Several saliency metrics of the same maps at once, and RichHF's protocol for heatmaps."""
 
+import numpy as np
+
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import as_list, require_choice, to_numpy
 from pqpp_metrics.functional._maps import (
@@ -42,15 +44,16 @@ def saliency_report(
     xp, predicted, true, shape = map_inputs(predictions, references)
     fixated = true if fixations is None else map_inputs(predictions, fixations, "fixations")[2]
     values = {name: [] for name in metrics}
-    for i in range(predicted.shape[0]):
-        pair = map_pair(xp, predicted[i, ...], true[i, ...])
-        for name in metrics:
-            if name in _OF_MAPS:
-                values[name].append(_OF_MAPS[name](pair, convention))
-            elif name == "nss":
-                counts = fixated[i, ...] > 0 if fixations is None else fixated[i, ...]
-                other = pair.with_truth(*checked_truth(xp, "fixations", counts))
-                values[name].append(nss_of(other, convention))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a typed error follows
+        for i in range(predicted.shape[0]):
+            pair = map_pair(xp, predicted[i, ...], true[i, ...])
+            for name in metrics:
+                if name in _OF_MAPS:
+                    values[name].append(_OF_MAPS[name](pair, convention))
+                elif name == "nss":
+                    counts = fixated[i, ...] > 0 if fixations is None else fixated[i, ...]
+                    other = pair.with_truth(*checked_truth(xp, "fixations", counts))
+                    values[name].append(nss_of(other, convention))
     report = {
         name: as_values(xp, list_, predicted, shape) for name, list_ in values.items() if list_
     }
