@@ -137,7 +137,7 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
     from pqpp_models.training.options import OptimisationOptions
 
     encoded = encode(
-        AutoTokenizer.from_pretrained(encoder, use_safetensors=True, trust_remote_code=False),
+        AutoTokenizer.from_pretrained(encoder, trust_remote_code=False),
         prompts,
         128,
     )
