@@ -1,7 +1,7 @@
 """Writing a table part by part, as CSV, JSON, JSON Lines or Parquet: what is read is written back.
 
-`read_table` and other programs read each cell as it was, line breaks of every kind in it too. Tables
-of results, whose cells are names and numbers, are written by pandas.
+`read_table` and other programs read each cell as it was, line breaks of every kind in it too.
+Tables of results, whose cells are names and numbers, are written by pandas.
 """
 
 from __future__ import annotations

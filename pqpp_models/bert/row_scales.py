@@ -29,8 +29,7 @@ def scale_by_row(model: Any) -> None:
         model: an ONNX model from `onnxruntime.quantization.quantize_dynamic`, of opset 18 or later.
 
     Example:
-        >>> import pytest
-        >>> onnx = pytest.importorskip("onnx")
+        >>> import onnx.parser
         >>> text = '<ir_version: 8, opset_import: ["": 18]> g (float[n, 2] x) => (uint8[n, 2] y)'
         >>> model = onnx.parser.parse_model(text + "{ y, s, z = DynamicQuantizeLinear(x) }")
         >>> scale_by_row(model)

@@ -4,8 +4,11 @@ import doctest
 import importlib
 import io
 import pkgutil
+import re
 
 import pytest
+
+from pqpp_files.extras import extra_of
 
 PACKAGES = (
     *(
@@ -19,6 +22,10 @@ PACKAGES = (
     ),
     *("pqpp_metrics", "pqpp_models"),
 )
+LACKING = {
+    "MissingResourceError": "NLTK's data: see 'Real data' in CONTRIBUTING.md",
+    "MissingExtraError": "an optional package, which is not installed",
+}
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -38,13 +45,18 @@ def test_examples(name, cache, capsys):
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name in ("torch", "transformers", "accelerate", "peft", "diffusers", "gradio"):
+        if extra_of(error.name.partition(".")[0]):
             pytest.skip(f"{name} needs {error.name}, which is not installed")
         raise
     for example in doctest.DocTestFinder(exclude_empty=True).find(module, name):
         report = io.StringIO()
         runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
         runner.run(example, out=report.write)
-        if runner.failures and "MissingResourceError" in report.getvalue():
-            pytest.skip(f"{example.name} needs NLTK's data: see 'Real data' in CONTRIBUTING.md")
+        said = report.getvalue()
+        lacking = [what for kind, what in LACKING.items() if kind in said]
+        absent = r"^ +ModuleNotFoundError: .*?(?:named '|import of )(\w+)"
+        modules = re.findall(absent, said, re.MULTILINE)
+        lacking += [module for module in modules if extra_of(module)]
+        if runner.failures and lacking:
+            pytest.skip(f"{example.name} needs {lacking[0]}")
         assert not runner.failures, report.getvalue()

@@ -71,3 +71,21 @@ def test_a_family_that_imports_another_is_seen(house, tmp_path, monkeypatch):
     monkeypatch.setitem(scope, "ROOT", tmp_path)
     monkeypatch.setitem(scope, "_paths", lambda: list(files))
     assert made["family_imports"]() == ["pqpp_models.clip.model -> pqpp_models.newer.part"]
+
+
+def test_what_a_user_types_is_the_name_of_a_file_or_folder():
+    from pqpp_cli.main import _COMMANDS
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_metrics.registration import list_metrics
+    from pqpp_models.registry import FAMILIES, GROUPS, PREDICTORS
+
+    root = SCRIPT.parents[1]
+    tops = ("pqpp_cli", "pqpp_metrics", "pqpp_datasets", "pqpp_models")
+    names = {
+        path.stem for top in tops for path in (root / top).glob("**/*") if path.suffix != ".pyc"
+    }
+    measures = {name for family in FAMILIES for name in GROUPS[family]}
+    scorers = {"clip_score", "pick_score", "hps_v2"}  # one class, in clip/preference.py
+    typed = {*_COMMANDS, *list_metrics(), *(one.family for one in BENCHMARKS.values()), *FAMILIES}
+    typed |= set(PREDICTORS) - measures - scorers - {"bert_onnx"}  # bert/onnx_predictor.py
+    assert typed <= names
