@@ -18,8 +18,9 @@ from typing import Any
 from pqpp_models.checkpoint import CONFIG
 from pqpp_models.errors import CheckpointError
 
-# Tied weights are registered twice, and a part that a file lacks is found out later.
-_TIMES, _MORE_TENSORS, _MORE_NUMBERS = 2, 100, 10_000_000
+# A tensor is registered when a model is built and again when it is loaded, tied ones once more, and
+# some blocks load a model twice; a part that a file lacks is found out later.
+_TIMES, _MORE_TENSORS, _MORE_NUMBERS = 6, 100, 10_000_000
 _MOST_HEADER_BYTES = 100_000_000
 _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 # A tokenizer's replacements may lengthen a text so many times in all; known ones don't at all.
