@@ -19,7 +19,7 @@ with script_imports("train_rahf"):
     from pqpp_feedback.rahf.configuration_rahf import RahfConfig
     from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
     from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
-    from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
+    from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, load_towers
     from pqpp_feedback.rahf.outputs import VARIANTS
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
     from pqpp_files.check_output import check_output_folder
@@ -104,9 +104,11 @@ def join_towers(recipe: RahfRecipe, fields: dict):
     vision, text = recipe.vision_model, recipe.text_model
     what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
     with loading(what, remedy, vision, text):
-        model = RahfForRichFeedback.from_towers(vision, text, variant=recipe.variant, **fields)
+        towers = load_towers(vision, text)
         images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(text, trust_remote_code=False)
+    with loading(what, remedy):  # the heads are new: the towers' weights are no bound for them
+        model = RahfForRichFeedback.joined(*towers, variant=recipe.variant, **fields)
     return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
 
 

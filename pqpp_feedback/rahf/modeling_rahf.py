@@ -97,26 +97,15 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         """Join a pretrained image tower and a pretrained T5; projection and heads are new.
 
         Args:
-            vision: What `AutoModel.from_pretrained` takes, of an image tower.
-            text: What `AutoModelForSeq2SeqLM.from_pretrained` takes, of a T5.
+            vision: As of `load_towers`.
+            text: As of `load_towers`.
             **fields: Fields of `RahfConfig`, like `variant`.
         """
-        from transformers import AutoConfig
+        return cls.joined(*load_towers(vision, text), **fields)
 
-        own = AutoConfig.from_pretrained(vision, trust_remote_code=False)
-        own = getattr(own, "vision_config", own)
-        tower = AutoModel.from_pretrained(
-            vision,
-            config=own,
-            use_safetensors=True,
-            trust_remote_code=False,
-            **_without_pooling(own),
-        )
-        t5 = AutoModelForSeq2SeqLM.from_pretrained(
-            text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
-        )
-        for config in (tower.config, t5.config):
-            config.name_or_path = ""  # a published configuration tells no local path
+    @classmethod
+    def joined(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> RahfForRichFeedback:
+        """Join what `load_towers` returned; `from_towers` does both."""
         config = RahfConfig(vision_config=tower.config, text_config=t5.config, **fields)
         return cls(config, tower.float(), t5)
 
@@ -331,3 +320,29 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         logits.float().flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
     )
     return total / (labels != -100).sum().clamp(min=1)
+
+
+def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
+    """Load a pretrained image tower and a pretrained T5.
+
+    Args:
+        vision: What `AutoModel.from_pretrained` takes, of an image tower.
+        text: What `AutoModelForSeq2SeqLM.from_pretrained` takes, of a T5.
+    """
+    from transformers import AutoConfig
+
+    own = AutoConfig.from_pretrained(vision, trust_remote_code=False)
+    own = getattr(own, "vision_config", own)
+    tower = AutoModel.from_pretrained(
+        vision,
+        config=own,
+        use_safetensors=True,
+        trust_remote_code=False,
+        **_without_pooling(own),
+    )
+    t5 = AutoModelForSeq2SeqLM.from_pretrained(
+        text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
+    )
+    for config in (tower.config, t5.config):
+        config.name_or_path = ""  # a published configuration tells no local path
+    return tower, t5
