@@ -22,8 +22,8 @@ test: $(VENV)/test-installed  ## the tests, without the slow ones
 test-all: $(VENV)/test-installed  ## all tests
 	$(BIN)/pytest -n 2 tests
 
-fuzz: $(VENV)/test-installed  ## 100,000 calls of metric functions with whatever comes; counts
-	cd tests && ../$(BIN)/python -m fuzz
+fuzz: $(VENV)/test-installed  ## attacks with a new seed (SEED=N: that one), for an hour; what was found, by kind
+	cd tests && ../$(BIN)/python -m fuzz --jobs 2 $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run
 	for script in benchmarks/*_speed.py; do $(BIN)/python $$script || exit 1; done

@@ -1,17 +1,62 @@
-"""`python -m fuzz [CASES] [FIRST]` in `tests`: fuzz the functions, and print what was found."""
+"""`python -m fuzz` in `tests`: run every part, and print what was found, by its kind.
 
+A part is a module with `fault_of(case: int) -> str | None`: a case is a whole number that makes the
+same attack on every machine, and a fault is a line that starts with its kind and a colon.
+"""
+
+import argparse
+import importlib
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 
-from fuzz.fuzz_functions import fault_of
+PARTS = {"functions": 100_000}
+"""The module `fuzz_<name>` of each part, and how many cases a long run has."""
+KINDS = ("traceback", "untyped error", "lost file", "execution", "token")
+"""What is counted even where there is none; a part may find other kinds too."""
 
-cases = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-first = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
-faults: Counter[str] = Counter()
-for case in range(first, first + cases):
-    if fault := fault_of(case):
-        faults[fault] += 1
-        print(f"case {case}: {fault}")
-print(f"{cases} calls from case {first} on: {faults.total()} faults, {len(faults)} different")
-sys.exit(bool(faults))
+
+def faults_of(part: str, first: int, cases: int, jobs: int = 1) -> dict[int, str]:
+    """Run the cases from `first` on, and return what is wrong, by case."""
+    fault_of = importlib.import_module(f"fuzz.fuzz_{part}").fault_of
+    numbers = range(first, first + cases)
+    if jobs == 1:
+        return _told(part, numbers, map(fault_of, numbers))
+    with ProcessPoolExecutor(jobs) as pool:
+        return _told(part, numbers, pool.map(fault_of, numbers, chunksize=10))
+
+
+def _told(part: str, numbers, found) -> dict[int, str]:
+    faults = {}
+    for case, fault in zip(numbers, found, strict=True):
+        if fault:
+            faults[case] = fault
+            print(f"{part} {case}: {fault}", flush=True)
+    return faults
+
+
+def main() -> int:
+    """Run what was asked for; 1 if anything was found."""
+    parser = argparse.ArgumentParser("fuzz", description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="the first case")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    for part, cases in PARTS.items():
+        parser.add_argument(f"--{part.replace('_', '-')}", type=int, default=cases, metavar="CASES")
+    options = parser.parse_args()
+    kinds: Counter[str] = Counter()
+    for part in PARTS:
+        cases, started = getattr(options, part), time.perf_counter()
+        faults = faults_of(part, options.seed, cases, options.jobs)
+        kinds.update(fault.partition(":")[0] for fault in faults.values())
+        seconds = time.perf_counter() - started
+        print(f"{part}: {cases} cases, {len(faults)} faults, {seconds:.0f} s", flush=True)
+    others = sorted(set(kinds) - set(KINDS))
+    print(
+        f"seed {options.seed}: " + ", ".join(f"{kinds[kind]} {kind}" for kind in [*KINDS, *others])
+    )
+    return int(bool(kinds))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

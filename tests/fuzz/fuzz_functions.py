@@ -59,13 +59,14 @@ def fault_of(case: int) -> str | None:
             found = function(**named)
             wide = {key: _wide(value) for key, value in named.items()}
             if not _is_same(found, function(**wide)):
-                return f"{name}: another result for the same numbers in 64 bits"
+                return f"wrong number: {name}: another result for the same numbers in 64 bits"
     except _ALLOWED as error:
         said = str(error)
         if "\n" in said or not said.strip():
-            return f"{name}: {len(said.splitlines())} lines: {said[:80]!r}"
-    except Exception as error:
-        return f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
+            return f"untyped error: {name}: {len(said.splitlines())} lines: {said[:80]!r}"
+    except Exception as error:  # a warning is one too
+        said = " ".join(str(error).split())[:120]
+        return f"untyped error: {name}: {type(error).__name__}: {said}"
     return None
 
 
