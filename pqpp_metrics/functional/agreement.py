@@ -18,6 +18,8 @@ _SINGLE_CLASS = ("one", "nan")
 _LEVELS = ("nominal", "ordinal", "interval", "ratio")
 # With few raters comparing every two is faster than counting labels.
 _FEW_RATERS = 8
+# A table with so many cells a label is filled faster than labels are sorted.
+_FEW_CELLS = 8
 
 
 def fleiss_kappa(ratings, single_class="one"):
@@ -63,8 +65,11 @@ def _agreeing_pairs(codes, categories):
             for second in range(first)
         )
         return agree / pairs
-    numbered = codes + categories * np.arange(items)[:, None]
-    counts = np.bincount(numbered.ravel(), minlength=items * categories)
+    numbered = (codes + categories * np.arange(items)[:, None]).ravel()
+    if items * categories <= _FEW_CELLS * codes.size:
+        counts = np.bincount(numbered, minlength=items * categories)
+    else:
+        counts = np.unique(numbered, return_counts=True)[1]
     return float((counts * (counts - 1)).sum()) / 2 / pairs
 
 
