@@ -1,42 +1,72 @@
 """Reading a metric's inputs from the files that people have them in."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pqpp_cli.errors import CommandError
+from pqpp_cli.joined_rows import KEYS, joined
+from pqpp_files.errors import NoHeaderError
 from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table, read_table
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _TREC = (".run", ".qrels", ".trec", ".txt")
-# What the rows of several files are joined by, the first that all have; ids are read as text.
-_KEYS = ("id", "query_id", "prompt_id", "prompt")
-_IDS = (*_KEYS, "prompt_ids")
+_IDS = (*KEYS, "prompt_ids")
 _TRUTH = {"True": True, "true": True, "False": False, "false": False}
+
+
+@dataclass
+class Reading:
+    """How files are read.
+
+    Attributes:
+        missing: What a query does that only one side has, the TREC run or qrels, or an id that only
+            one of several tables has: `error`, `zero` (TREC only) or `drop`.
+        ids: The columns that together name a row; found where empty.
+        header: Whether the first line of CSV names the columns.
+    """
+
+    missing: str = "error"
+    ids: Sequence[str] = ()
+    header: bool = True
+
+
+@dataclass
+class Inputs:
+    """The inputs of a metric, one value a row.
+
+    Attributes:
+        columns: Input to its values: numbers, texts, or lists of them.
+        ids: What names each row, a text; None where nothing does.
+        told: How the rows of the files were brought together, in words.
+        unretrieved: From a run and qrels: the grades of relevant documents that the run lacks.
+    """
+
+    columns: dict[str, Any]
+    ids: list[str] | None = None
+    told: str = ""
+    unretrieved: Any = None
 
 
 def read_inputs(
     metric: str,
     names: Sequence[str],
     files: Mapping[str, str],
-    missing: str = "error",
+    how: Reading,
     groups: bool = False,
-) -> dict[str, list]:
+) -> Inputs:
     """Read every input of a metric.
 
-    Rows of different files that carry ids go together by id, else by their place.
+    Rows of different files that have ids go together by id, else by their place.
 
     Args:
         metric: The metric's name, for messages.
         names: The inputs that it takes.
         files: Input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`.
-        missing: What a query does that only one side has, the TREC run or qrels, or one of
-            several tables: `error`, `zero` (TREC only) or `drop`.
+        how: See there.
         groups: Whether a column of plain values is one entry, and goes with no other by row.
-
-    Returns:
-        Input to one value a row; from TREC files also `unretrieved`, the grades of relevant
-        documents that the run does not hold.
 
     Raises:
         CommandError: If an input is missing or unknown, or ids of two files do not fit.
@@ -50,20 +80,27 @@ def read_inputs(
     paths = {name: split_columns(files[name])[0] for name in names}
     suffixes = {Path(path).suffix.lower() for path in paths.values()}
     if suffixes & set(_TREC):
-        return _read_trec(metric, files, suffixes, missing)
-    tables = {path: read_table(path, kinds=_TABLES) for path in dict.fromkeys(paths.values())}
-    taken = {name: _columns_of(name, files[name], tables[paths[name]]) for name in names}
+        return _read_trec(metric, files, suffixes, how.missing)
+    tables = {path: _table(path, how.header) for path in dict.fromkeys(paths.values())}
+    taken = {name: _columns_of(name, files[name], tables[paths[name]], how.ids) for name in names}
     values = {name: _rows(name, tables[paths[name]], taken[name]) for name in names}
     if groups and not any(isinstance(column[0], list) for column in values.values() if column):
-        return {name: [column] for name, column in values.items()}
+        return Inputs({name: [column] for name, column in values.items()})
     used = {path: set() for path in tables}
     for name, columns in taken.items():
         used[paths[name]] |= set(columns) if isinstance(columns, list) else {columns}
-    rows = _rows_by_id(tables, used, missing)
-    return {
-        name: [column[row] for row in rows[paths[name]]] if rows else column
-        for name, column in values.items()
-    }
+    found = joined(tables, used, how.ids, how.missing)
+    if found.rows:
+        rows = found.rows
+        values = {name: [own[row] for row in rows[paths[name]]] for name, own in values.items()}
+    return Inputs(values, found.ids, found.told)
+
+
+def _table(path: str, header: bool) -> Table:
+    try:
+        return read_table(path, kinds=_TABLES, header=header)
+    except NoHeaderError as error:
+        raise CommandError(f"{error}, or read them by --no-header") from None
 
 
 def spelled(name: str) -> str:
@@ -85,9 +122,7 @@ def split_columns(text: str) -> tuple[str, str | None]:
     return path, column
 
 
-def _read_trec(
-    metric: str, files: Mapping[str, str], suffixes: set[str], missing: str
-) -> dict[str, list]:
+def _read_trec(metric: str, files: Mapping[str, str], suffixes: set[str], missing: str) -> Inputs:
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.trec import rankings, read_qrels, read_run
 
@@ -101,14 +136,11 @@ def _read_trec(
     except MetricInputError as error:  # in the words of the command line
         options = ("missing='zero' or missing='drop'", "--missing zero or --missing drop")
         raise CommandError(str(error).replace(*options)) from None
-    return {
-        "predictions": found.scores.tolist(),
-        "references": found.relevance.tolist(),
-        "unretrieved": found.unretrieved.tolist(),
-    }
+    columns = {"predictions": found.scores.tolist(), "references": found.relevance.tolist()}
+    return Inputs(columns, found.query_ids, unretrieved=found.unretrieved.tolist())
 
 
-def _columns_of(name: str, text: str, table: Table) -> str | list[str]:
+def _columns_of(name: str, text: str, table: Table, ids: Sequence[str]) -> str | list[str]:
     """Return the column that an input is in, or the several whose values are one list a row."""
     path, column = split_columns(text)
     if column is not None:
@@ -120,7 +152,8 @@ def _columns_of(name: str, text: str, table: Table) -> str | list[str]:
         return parts
     if name in table:
         return name
-    plain = [one for one in table.columns if one not in _IDS] or list(table.columns)
+    known = {*_IDS, *ids, *(table.index[0].split(",") if table.index else ())}
+    plain = [one for one in table.columns if one not in known] or list(table.columns)
     if len(plain) == 1:
         return plain[0]
     if _is_separated(path) and len({_is_numeric(_values(table, one)) for one in plain}) == 1:
@@ -154,56 +187,3 @@ def _rows(name: str, table: Table, columns: str | list[str]) -> list:
     if name in _IDS or columns in _IDS:
         return [None if one == "" else one for one in table[columns]]
     return _values(table, columns)
-
-
-def _rows_by_id(tables: Mapping, used: Mapping[str, set], missing: str) -> dict[str, list] | None:
-    """Return, for each file, its rows in the order of the ids of the first; None: as they are."""
-    for key in _KEYS:
-        # A column that is scored is no name of its row.
-        holders = [path for path in tables if key in tables[path] and key not in used[path]]
-        if len(holders) < 2:
-            continue
-        ids = {path: list(map(_as_text, tables[path][key])) for path in holders}
-        alike = len({tuple(own) for own in ids.values()}) == 1
-        if len(holders) == len(tables):
-            return None if alike else _joined(key, ids, missing)
-        if not alike:
-            other = next(path for path in tables if path not in holders)
-            raise CommandError(
-                f"{holders[0]} and {holders[1]} differ in {key!r}, which {other} does not have; "
-                "add it there"
-            )
-    return None
-
-
-def _as_text(one) -> str:
-    """Return an id as text, 7.0 as 7; the empty text where there is none."""
-    if one is None or one != one:
-        return ""
-    return str(int(one) if isinstance(one, float) and one.is_integer() else one)
-
-
-def _joined(key: str, ids: Mapping[str, list[str]], missing: str) -> dict[str, list[int]]:
-    """Return the rows of each file, brought into the order of the first by their ids."""
-    places = {path: dict(zip(own, range(len(own)), strict=True)) for path, own in ids.items()}
-    for path, own in ids.items():
-        if "" in places[path]:
-            row = own.index("") + 1
-            raise CommandError(f"{path}: row {row} has no {key!r}; give every row one")
-        if len(places[path]) < len(own):
-            again = next(one for row, one in enumerate(own) if places[path][one] != row)
-            raise CommandError(
-                f"{path}: {key} {again!r} is there twice, so rows cannot be joined by it; keep one"
-            )
-    common = set.intersection(*map(set, places.values()))
-    for path, own in places.items():
-        alone = [one for one in own if one not in common]
-        if alone and missing != "drop":
-            raise CommandError(
-                f"{path}: {len(alone)} {key} not in every file ({', '.join(alone[:3])}); complete "
-                "the files, or choose --missing drop (zero is for TREC files)"
-            )
-    if not common:
-        raise CommandError(f"{' and '.join(ids)} have no {key} in common; give files that do")
-    kept = [one for one in next(iter(places.values())) if one in common]
-    return {path: [own[one] for one in kept] for path, own in places.items()}

@@ -1,6 +1,8 @@
 """`pqpp metrics`: the metrics for people who don't write Python."""
 
 import argparse
+import sys
+from typing import Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_output
@@ -27,8 +29,9 @@ the column called like the input is taken, or the only one beside ids. A cell ma
 name whose columns beside ids are all numbers or all text. For ranking metrics a TREC run (.run,
 .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as well. A column of mann_whitney is a group.
 
-Rows of several files go together by the first column of id, query_id, prompt_id, prompt that all
-of them have and that is no input, in the order of the first file; without one, by their place. An
+Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that all of
+them have and that is no input, by the pandas index of Parquet files, or by the columns of --id, in
+the order of the first file; without ids, by their place. Which it was is said on standard error. An
 id twice is refused, unless all files have the same ids in the same order. Ids in CSV are text."""
 
 
@@ -77,6 +80,16 @@ def add_parser(subparsers) -> None:
         default="error",
         help="what a query does that only the run or only the qrels have, or an id that only some "
         "tables have (there zero is none) (default: %(default)s)",
+    )
+    compute.add_argument(
+        "--id",
+        metavar="COLUMN[,COLUMN]",
+        help="what names a row in every file, by which rows are joined (default: see above)",
+    )
+    compute.add_argument(
+        "--no-header",
+        action="store_true",
+        help="the first line of CSV and TSV is a row; the columns are called 1, 2, ...",
     )
     add_output(compute, ("table", "json"))
     compute.set_defaults(run=_compute)
@@ -139,25 +152,44 @@ def _card(name: str) -> list[str]:
 
 
 def _compute(options: argparse.Namespace) -> None:
-    from pqpp_cli.metric_files import read_inputs
     from pqpp_cli.output import emit
-    from pqpp_metrics.errors import InputFormError
     from pqpp_metrics.modules import load_metric
 
     name = _known(options.name)
+    metric = load_metric(name)
+    inputs = _inputs(options, name, metric)
+    chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
+    result = _scored(name, metric, inputs, chosen)
+    if inputs.told:
+        print(inputs.told, file=sys.stderr)
+    emit(_formatted(options.format, result), options.output)
+
+
+def _inputs(options: argparse.Namespace, name: str, metric: Any) -> Any:
+    """Read the inputs of a metric from the files that the options name."""
+    from pqpp_cli.metric_files import Reading, read_inputs
+    from pqpp_files.names import comma_separated
+
     files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
     files |= dict(_pair(text, "--input") for text in options.input)
-    chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
-    metric = load_metric(name)
-    inputs = read_inputs(name, metric.input_names(), files, options.missing, metric.takes_groups)
-    unretrieved = inputs.pop("unretrieved", None)
-    if "unretrieved" in metric.options():  # what the run misses does not matter to every metric
-        chosen = {"unretrieved": unretrieved} | chosen
+    how = Reading(options.missing, comma_separated(options.id or ""), not options.no_header)
+    return read_inputs(name, metric.input_names(), files, how, metric.takes_groups)
+
+
+def _scored(name: str, metric: Any, inputs: Any, chosen: dict) -> dict:
+    """Compute a metric; the values of single rows come with what names the rows."""
+    from pqpp_metrics.errors import InputFormError
+
+    # What the run misses does not matter to every metric.
+    if inputs.unretrieved is not None and "unretrieved" in metric.options():
+        chosen = {"unretrieved": inputs.unretrieved} | chosen
     try:
-        result = metric.score(inputs, chosen)
+        result = metric.score(inputs.columns, chosen)
     except InputFormError as error:
         raise CommandError(f"{name}: {error}; {_COLUMNS}") from None
-    emit(_formatted(options.format, result), options.output)
+    if inputs.ids and "scores" in result and "prompt_ids" not in metric.input_names():
+        result |= {"ids": inputs.ids}
+    return result
 
 
 def _push(options: argparse.Namespace) -> None:

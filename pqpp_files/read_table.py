@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError
-from pqpp_files.table_formats import Block, Format, Json, Separated, source_of
+from pqpp_files.table_formats import UNNAMED, Block, Format, Json, Parquet, Separated, source_of
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64 bits
@@ -29,7 +29,11 @@ class Table:
         path: The file, as it was named.
         columns: Column to cells, in the file's order.
         is_text: Whether all cells are texts, as those of CSV are.
+        index: What the index that pandas wrote into a Parquet file is called, and its cells: a
+            range where it only counts the rows, tuples where it has several levels. None elsewhere.
     """
+
+    index: tuple[str, Sequence] | None = None
 
     def __init__(
         self, path: str, columns: dict[str, list], source: Format, remedy: str, first: int = 0
@@ -103,6 +107,7 @@ def read_table(
     plain: str = "value",
     kinds: Sequence[str] | None = None,
     remedy: str = "name the columns so",
+    header: bool = True,
 ) -> Table:
     r"""Read a table from a file.
 
@@ -116,8 +121,11 @@ def read_table(
         plain: What the column of records that are no objects, or of lines of text, is called.
         kinds: The suffixes that are allowed; all if None.
         remedy: What to do about a missing column, for the error.
+        header: Whether the first line of CSV and TSV names the columns; they are called 1, 2, ...
+            if not.
 
     Raises:
+        NoHeaderError: The header is one of numbers, so that it is probably a row.
         FileError: There is no such file, or it is damaged, of another format, empty, or has no such
             column, or a row has another number of cells than the header; one line that names the
             line of the file.
@@ -133,12 +141,32 @@ def read_table(
         (['007'], [0.5], 'line 2')
     """
     source = source_of(Path(path), columns, plain, kinds)
+    if isinstance(source, Separated):
+        source.has_header = header
+    if isinstance(source, Parquet):
+        source.with_index = columns is None
     found = _gathered(source, list)
     if columns is not None:
         missing = [name for name in columns if name not in found]
         if missing:
             raise _no_column(source, missing, source.names, remedy)
-    return Table(str(path), found, source, remedy)
+    index = _index_of(source, found) if columns is None else None
+    table = Table(str(path), found, source, remedy)
+    table.index = index
+    return table
+
+
+def _index_of(source: Format, columns: dict[str, list]) -> tuple[str, Sequence] | None:
+    """Return the index of a table that pandas wrote, and take the columns without a name out."""
+    unnamed = {name: columns.pop(name) for name in list(columns) if name.startswith(UNNAMED)}
+    levels = source.index if isinstance(source, Parquet) else ()
+    if isinstance(levels, range):
+        return "the index", levels
+    if not levels:
+        return None
+    cells = [unnamed[name] if name in unnamed else columns[name] for name in levels]
+    name = ",".join("the index" if name in unnamed else name for name in levels)
+    return name, cells[0] if len(cells) == 1 else list(zip(*cells, strict=True))
 
 
 class TableParts:

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import itertools
+import math
 import sys
 import zlib
 from abc import ABC, abstractmethod
@@ -18,13 +19,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, NoHeaderError
 from pqpp_files.json_values import value_parser
 
 Block = tuple[int, dict[str, Sequence[Any]]]
 SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
 _ROWS = 256  # few enough to stay in the cache of the processor
 _BOM = b"\xef\xbb\xbf"
+UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
 
 
 class Format(ABC):
@@ -102,9 +104,13 @@ class Separated(Format):
 
     In a file of one column a blank line is an empty cell, but for the blank lines at its end; in
     others it is no row.
+
+    Attributes:
+        has_header: Whether the first line names the columns, which are called 1, 2, ... if not.
     """
 
     row_is = "line"
+    has_header = True
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
@@ -121,9 +127,13 @@ class Separated(Format):
             csv.field_size_limit(limit)
 
     def _blocks(self, header: list[str], reader: Iterator[list[str]]) -> Iterator[Block]:
+        if self.has_header:
+            self._refuse_numbers(header)
+            next(reader)
+        else:
+            header = list(map(str, range(1, len(header) + 1)))
         taken = self._take(header)
         places = [header.index(name) for name in taken]
-        next(reader)
         yield 0, dict.fromkeys(taken, ())  # the columns of a file without rows
         blank: list[list[str]] = []
         while rows := list(itertools.islice(reader, _ROWS)):
@@ -140,6 +150,19 @@ class Separated(Format):
             yield (
                 len(rows),
                 {name: columns[place] for name, place in zip(taken, places, strict=True)},
+            )
+
+    def _refuse_numbers(self, header: list[str]) -> None:
+        """Refuse names that are all numbers: they are a row, which would be lost."""
+        names = [name for name in header if name.strip()]
+        try:
+            are_numbers = names and all(map(math.isfinite, map(float, names)))
+        except ValueError:
+            return
+        if are_numbers:
+            raise NoHeaderError(
+                f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
+                "the columns belong; write a line of names above them"
             )
 
     def _reader(self, lines: io.TextIOWrapper):
@@ -208,7 +231,7 @@ class Separated(Format):
 
     def place_of(self, row: int) -> str:
         """See `Format.place_of`."""
-        line, _ = next(itertools.islice(self.records(), row + 1, None))
+        line, _ = next(itertools.islice(self.records(), row + self.has_header, None))
         return f"{self.path}, line {line}"
 
 
@@ -325,7 +348,15 @@ class Text(Format):
 
 
 class Parquet(Format):
-    """A Parquet file; the index that pandas adds is no column."""
+    """A Parquet file; an index of pandas that has no name is no column.
+
+    Attributes:
+        with_index: Whether such an index is given as well.
+        index: The columns that are the index, or the numbers that it counts.
+    """
+
+    with_index = False
+    index: Sequence[str] | range = ()
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
@@ -334,8 +365,10 @@ class Parquet(Format):
 
         try:
             with pa.parquet.ParquetFile(self.path) as file:
-                names = [n for n in file.schema_arrow.names if not n.startswith("__index_level_")]
-                taken = self._take(names)
+                self.index = _index_in(file.schema_arrow.pandas_metadata or {})
+                names = file.schema_arrow.names
+                shown = [n for n in names if self.with_index or not n.startswith(UNNAMED)]
+                taken = self._take(shown)
                 yield 0, {name: [] for name in taken}
                 for batch in file.iter_batches(16_384, columns=taken):
                     columns = map(_cells_of, batch.columns)
@@ -343,6 +376,14 @@ class Parquet(Format):
         except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:150]
             raise FileError(f"{self.path}: not Parquet ({reason}); copy it again") from None
+
+
+def _index_in(metadata: dict) -> list[str] | range:
+    """Return what pandas noted of the index in a Parquet file: its columns, or a range."""
+    levels = metadata.get("index_columns", [])
+    if len(levels) == 1 and isinstance(levels[0], dict):
+        return range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
+    return [one for one in levels if isinstance(one, str)]
 
 
 def _cells_of(column: Any) -> list[Any]:

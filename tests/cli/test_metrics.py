@@ -228,10 +228,12 @@ def test_empty_ids_in_files_that_are_alike(tmp_path, compute):
 @pytest.mark.parametrize(
     ("references", "words"),
     [
-        ("id,r\nb,1\na,2\na,3\n", "r.csv: id 'a' is there twice"),
+        ("id,r\nb,1\na,2\na,3\n", "r.csv: id 'a' is there twice (first repeated at r.csv, line 4)"),
+        ("id,r\nb,1\nb,1\na,2\na,3\n", "r.csv: id 'b' is there twice, and 1 more so"),
         ("id,r\nb,1\na,2\nx,3\n", "p.csv: 1 id not in every file (c)"),
+        ("id,r\nx,1\na,2\ny,3\n", "2 id not in every file (b, c); r.csv: 2 id not in every"),
         ("id,r\nb,1\na,2\n", "choose --missing drop"),
-        ("id,r\nb,1\n,2\nc,3\n", "r.csv: row 2 has no 'id'"),
+        ("id,r\nb,1\n,2\nc,3\n", "r.csv, line 3: 'id' is empty"),
     ],
 )
 def test_ids_that_do_not_fit_are_refused(tmp_path, pqpp, references, words):

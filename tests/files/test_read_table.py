@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -138,6 +139,32 @@ def test_columns_that_come_late_or_not_at_all(tmp_path):
     assert len(codes["late"].codes) == 5002 and names == ["late", "other"]
 
 
+def test_without_a_header(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('1,"a\nb"\n\n2,c\n')
+    table = read_table(path, header=False)
+    assert table.columns == {"1": ["1", "2"], "2": ["a\nb", "c"]}
+    assert table.place_of(1) == f"{path}, line 4" and table.values("1") == [1, 2]
+
+
+def test_the_index_of_pandas_is_no_column(tmp_path):
+    frame, pairs = pd.DataFrame({"x": [1, 2]}), [(1, "a"), (2, "b")]
+    for index, found in (
+        (None, ("the index", range(2))),
+        (pd.Index(["b", "a"]), ("the index", ["b", "a"])),
+        (pd.Index([7, 3], name="x"), ("the index", [7, 3])),
+        (pd.Index([7, 3], name="id"), ("id", [7, 3])),
+        (pd.MultiIndex.from_tuples(pairs, names=["q", None]), ("q,the index", pairs)),
+    ):
+        (frame if index is None else frame.set_axis(index)).to_parquet(tmp_path / "a.parquet")
+        table = read_table(tmp_path / "a.parquet")
+        assert table.index == found and table["x"] == [1, 2]
+        assert set(table.columns) == {"x"} | ({"id", "q"} & {found[0].split(",")[0]})
+        assert read_table(tmp_path / "a.parquet", ["x"]).columns == {"x": [1, 2]}
+    pa.parquet.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet").index is None
+
+
 def test_no_rows(tmp_path):
     (tmp_path / "a.csv").write_text("id,prompt\n")
     assert read_table(tmp_path / "a.csv").columns == {"id": [], "prompt": []}
@@ -158,6 +185,8 @@ FAULTS = {
     "empty.csv": (b"", "the file is empty"),
     "bom.csv": (b"\xef\xbb\xbf", "the file is empty"),
     "blank.tsv": (b"\n\n", "the file is empty"),
+    "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) stand where the names"),
+    "unnamed.csv": (b",0\na,.6\n", r"line 1: numbers \(0\) stand where the names"),
     "late.csv": (b"\na,b\n1,2\n", "line 1 is blank, the header is needed"),
     "empty.txt": (b"", "the file is empty"),
     "blank.txt": (b"\n \n", "the file is empty"),
