@@ -7,6 +7,7 @@ from pqpp_metrics.functional._ranked import take_rows
 
 # Grades up to this are packed into the lowest bits of a score, to sort both at once.
 LARGEST_PACKED = 15
+_LARGEST_EXACT = 2.0**53
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
@@ -79,28 +80,35 @@ def ranked_groups(xp, scores, gains):
     return ranked, (rows, TieGroups(xp, *take_rows(xp, rows, scores, ranked)))
 
 
-def packed_grades(scores, grades):
-    """Small integer grades from the last rank to the first, by one sort of integers, in numpy.
+class PackedGrades:
+    """Small integer grades of numpy by rank, by one sort of integers.
 
-    The grade, 0 to 15, takes the place of a score's lowest bits. Documents whose scores are equal
-    in the other bits come out in an order that means nothing: their queries are reported.
+    The grade, 0 to 15, takes the place of a score's lowest bits.
 
-    Returns:
-        int64 array (queries, documents) of grades by rising score, and the indices of the
-        queries that have ties or almost ties. None if a grade is not small.
+    Attributes:
+        ordered: Grades (queries, documents) as bytes, the first rank first.
+        unclear: Indices of the queries with ties or almost ties: documents whose scores are equal
+            in the other bits come out in an order that means nothing.
     """
-    highest = int(grades.max())
-    if highest > LARGEST_PACKED:
-        return None
-    bits = max(highest.bit_length(), 1)
-    low = np.int64((1 << bits) - 1)
-    # Read as integers floats sort by size, negative ones the wrong way round: flip those.
-    keys = (scores + 0.0).view(np.int64)
-    keys ^= (keys >> np.int64(63)) & _MAGNITUDE
-    keys &= ~low
-    keys |= grades.astype(np.int64)
-    keys.sort(axis=1)
-    upper = keys >> np.int64(bits)
-    unclear = np.flatnonzero((upper[:, 1:] == upper[:, :-1]).any(axis=1))
-    keys &= low
-    return keys, unclear
+
+    def __init__(self, scores, grades):
+        bits = max(int(grades.max()).bit_length(), 1)
+        low = np.int64((1 << bits) - 1)
+        # Read as integers floats sort by size, negative ones the wrong way round: flip those.
+        keys = (scores + 0.0).view(np.int64)
+        keys ^= (keys >> np.int64(63)) & _MAGNITUDE
+        keys &= ~low
+        keys |= grades.astype(np.int64, copy=False)
+        keys.sort(axis=1)
+        # The low byte of a key, from the last column to the first.
+        self.ordered = keys.astype(np.uint8)[:, ::-1] & np.uint8(low)
+        keys >>= np.int64(bits)
+        self.unclear = np.flatnonzero((keys[:, 1:] == keys[:, :-1]).any(axis=1))
+
+
+def as_integers(grades):
+    """Numpy grades as integers, if they are whole numbers of a size that integers hold."""
+    if grades.dtype.kind != "f" or (grades.size and float(grades.max()) > _LARGEST_EXACT):
+        return grades
+    whole = grades.astype(np.int64)
+    return whole if (whole == grades).all() else grades

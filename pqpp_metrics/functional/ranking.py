@@ -10,7 +10,10 @@ no order of their own; `ties` says what is done about it:
   Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores", ECIR
   2008);
 - "optimistic", "pessimistic": relevant documents first, or last, among their equals;
-- "order": the earlier column first, as a stable sort gives.
+- "order": the earlier column first, as a stable sort gives;
+- "docno": trec_eval's rule, the document whose number is higher first. It needs `document_ids`,
+  names in the shape of `scores`: text is compared byte by byte as trec_eval does, integers as
+  numbers.
 
 `tie_tolerance` says which scores are equal: with 0, the default, only those that are, as in
 trec_eval, since scores may span many orders of magnitude; with 1e-12, say, also neighbours in
@@ -21,36 +24,52 @@ Queries may have different numbers of documents: give sequences of rows, as judg
 ConQA, and each query is scored on its own documents. Relevant documents that have no score because
 they were not retrieved are given as `unretrieved`, their relevance in an array (queries, any
 number), 0 where there are fewer; they count as relevant ones that were not found.
+
+`relevance_level` is the least grade of a relevant document, as trec_eval's -l; None, the default,
+takes any above 0. With `judged_only` documents whose relevance is NaN or -1, for they were never
+judged, are taken out before ranks are counted, as by trec_eval's -J; without it only the metrics
+of `incomplete_judgments` take NaN.
 """
 
-from pqpp_metrics.functional._inputs import require_choice, require_int
+import numpy as np
+
+from pqpp_metrics.functional._inputs import require_int
 from pqpp_metrics.functional._ranked import (
-    TIES,
     any_relevant_in_top,
-    by_blocks,
     count,
     expected_reciprocal_rank,
-    is_relevant,
     only_where,
-    ranking_inputs,
     relevant_in_top,
     take_rows,
-    unretrieved_grades,
 )
+from pqpp_metrics.functional._ranking_inputs import Rules, ranking_inputs
 
 
-def reciprocal_rank(scores, relevance, k=None, ties="expected", tie_tolerance=0.0):
+def reciprocal_rank(
+    scores,
+    relevance,
+    k=None,
+    ties="expected",
+    tie_tolerance=0.0,
+    relevance_level=None,
+    judged_only=False,
+    document_ids=None,
+):
     """Reciprocal rank: 1 / the rank of the first relevant document.
 
     PQPP, section 3.2; Voorhees, "The TREC-8 Question Answering Track Report", 1999.
 
     Args:
         scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0.
+        relevance: Same shape; a document is relevant where it is above 0, see
+            `relevance_level`.
         k: Only the first k ranks count: a first relevant document beyond them gives 0. None
             (default) counts all.
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
+        relevance_level: The least grade of a relevant document, see `ranking`.
+        judged_only: Whether only judged documents get a rank, see `ranking`.
+        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -59,14 +78,26 @@ def reciprocal_rank(scores, relevance, k=None, ties="expected", tie_tolerance=0.
         >>> reciprocal_rank([[0.9, 0.8, 0.1], [0.5, 0.5, 0.1]], [[0, 1, 0], [0, 1, 0]]).tolist()
         [0.5, 0.75]
     """
-    require_choice("ties", ties, TIES)
     k = None if k is None else require_int("k", k)
-    xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
-    return by_blocks(lambda s, r: _reciprocal_rank(xp, s, r, k, ties), xp, scores, relevance)
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
+    given = ranking_inputs(scores, relevance, rules)
+    return given.by_blocks(
+        lambda block: block.in_shared_order(
+            lambda part: _reciprocal_of_order(part, k), lambda part: _reciprocal_rank(part, k)
+        )
+    )
 
 
-def _reciprocal_rank(xp, scores, relevance, k, ties):
-    relevant = is_relevant(xp, relevance)
+def _reciprocal_of_order(given, k):
+    relevant = given.relevant(given.packed.ordered)
+    first = relevant.argmax(axis=1)
+    found = relevant[np.arange(len(first)), first]
+    return _one_over(np, first + 1, found, k)
+
+
+def _reciprocal_rank(given, k):
+    xp, scores, ties = given.xp, given.scores, given.ties
+    relevant = given.relevant(given.relevance)
     best = xp.max(only_where(xp, scores, relevant), axis=1)
     found = best > -xp.inf
     tied = scores == best[:, None]
@@ -101,18 +132,31 @@ def _tied_ahead(xp, tied, relevant, ties):
     return count(xp, tied & ~reached)
 
 
-def precision_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
+def precision_at_k(
+    scores,
+    relevance,
+    k=10,
+    ties="expected",
+    tie_tolerance=0.0,
+    relevance_level=None,
+    judged_only=False,
+    document_ids=None,
+):
     """Precision at k: the share of relevant documents among the first k.
 
     PQPP, section 3.2, with k = 10.
 
     Args:
         scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0.
+        relevance: Same shape; a document is relevant where it is above 0, see
+            `relevance_level`.
         k: The cut-off. With fewer than k documents the divisor stays k, as in trec_eval: places
             that were not filled count as not relevant.
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
+        relevance_level: The least grade of a relevant document, see `ranking`.
+        judged_only: Whether only judged documents get a rank, see `ranking`.
+        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -123,23 +167,51 @@ def precision_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
     """
     k = require_int("k", k)
 
-    def of_block(xp, scores, relevant, unretrieved):
-        return relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties) / k
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
+    given = ranking_inputs(scores, relevance, rules)
+    return given.by_blocks(lambda block: _found(block, k) / k)
 
-    return _on_relevant(of_block, scores, relevance, ties, tie_tolerance)
+
+def _found(given, k):
+    """Relevant documents among the first k."""
+    k = min(k, given.scores.shape[1])
+    return given.in_shared_order(
+        lambda part: count(np, part.relevant(part.packed.ordered[:, :k])).astype(np.float64),
+        lambda part: _found_by_scores(part, k),
+    )
 
 
-def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None, tie_tolerance=0.0):
+def _found_by_scores(given, k):
+    """The same of scores; k may differ by query."""
+    relevant = given.relevant(given.relevance)
+    return relevant_in_top(given.xp, given.scores, relevant, k, given.ties)
+
+
+def recall_at_k(
+    scores,
+    relevance,
+    k=10,
+    ties="expected",
+    unretrieved=None,
+    tie_tolerance=0.0,
+    relevance_level=None,
+    judged_only=False,
+    document_ids=None,
+):
     """Recall at k: the share of a query's relevant documents that are among the first k.
 
     TREC's recall. What text-to-image papers call Recall@K is `hit_rate_at_k`.
 
     Args:
         scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0.
+        relevance: Same shape; a document is relevant where it is above 0, see
+            `relevance_level`.
         k: The cut-off.
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
+        relevance_level: The least grade of a relevant document, see `ranking`.
+        judged_only: Whether only judged documents get a rank, see `ranking`.
+        document_ids: The documents' names for "docno", in the shape of `scores`.
         unretrieved: Relevance of documents that were not retrieved, see `ranking`.
 
     Returns:
@@ -151,25 +223,36 @@ def recall_at_k(scores, relevance, k=10, ties="expected", unretrieved=None, tie_
     """
     k = require_int("k", k)
 
-    def of_block(xp, scores, relevant, unretrieved):
-        found = relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties)
-        return _share(xp, found, count(xp, relevant) + count(xp, unretrieved))
-
-    return _on_relevant(of_block, scores, relevance, ties, tie_tolerance, unretrieved)
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
+    given = ranking_inputs(scores, relevance, rules, unretrieved)
+    return given.by_blocks(lambda block: _share(block.xp, _found(block, k), block.number_relevant))
 
 
-def hit_rate_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
+def hit_rate_at_k(
+    scores,
+    relevance,
+    k=10,
+    ties="expected",
+    tie_tolerance=0.0,
+    relevance_level=None,
+    judged_only=False,
+    document_ids=None,
+):
     """Hit rate at k: whether any of the first k documents is relevant.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5: text-to-image papers call its mean Recall@K.
 
     Args:
         scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0.
+        relevance: Same shape; a document is relevant where it is above 0, see
+            `relevance_level`.
         k: The cut-off.
         ties: How equal scores are ordered, see `ranking`; "expected" gives the probability of a
             hit.
         tie_tolerance: Which scores are equal, see `ranking`.
+        relevance_level: The least grade of a relevant document, see `ranking`.
+        judged_only: Whether only judged documents get a rank, see `ranking`.
+        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,): 1 for a hit, 0 for none, between them where a tie decides.
@@ -180,13 +263,27 @@ def hit_rate_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0):
     """
     k = require_int("k", k)
 
-    def of_block(xp, scores, relevant, unretrieved):
-        return any_relevant_in_top(xp, scores, relevant, min(k, scores.shape[1]), ties)
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
+    given = ranking_inputs(scores, relevance, rules)
+    return given.by_blocks(lambda block: _any_found(block, k))
 
-    return _on_relevant(of_block, scores, relevance, ties, tie_tolerance)
+
+def _any_found(given, k):
+    relevant = given.relevant(given.relevance)
+    k = min(k, relevant.shape[1])
+    return any_relevant_in_top(given.xp, given.scores, relevant, k, given.ties)
 
 
-def r_precision(scores, relevance, ties="expected", unretrieved=None, tie_tolerance=0.0):
+def r_precision(
+    scores,
+    relevance,
+    ties="expected",
+    unretrieved=None,
+    tie_tolerance=0.0,
+    relevance_level=None,
+    judged_only=False,
+    document_ids=None,
+):
     """R-precision: the share of relevant documents among the first R, R being their number.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System
@@ -194,9 +291,13 @@ def r_precision(scores, relevance, ties="expected", unretrieved=None, tie_tolera
 
     Args:
         scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0.
+        relevance: Same shape; a document is relevant where it is above 0, see
+            `relevance_level`.
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
+        relevance_level: The least grade of a relevant document, see `ranking`.
+        judged_only: Whether only judged documents get a rank, see `ranking`.
+        document_ids: The documents' names for "docno", in the shape of `scores`.
         unretrieved: Relevance of documents that were not retrieved, see `ranking`.
 
     Returns:
@@ -206,26 +307,21 @@ def r_precision(scores, relevance, ties="expected", unretrieved=None, tie_tolera
         >>> r_precision([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]]).tolist()
         [0.75, 0.0]
     """
-
-    def of_block(xp, scores, relevant, unretrieved):
-        number = count(xp, relevant) + count(xp, unretrieved)
-        top = xp.clip(number, 1, scores.shape[1])
-        return _share(xp, relevant_in_top(xp, scores, relevant, top, ties), number)
-
-    return _on_relevant(of_block, scores, relevance, ties, tie_tolerance, unretrieved)
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
+    given = ranking_inputs(scores, relevance, rules, unretrieved)
+    return given.by_blocks(lambda block: block.in_shared_order(_r_precision_of_order, _r_precision))
 
 
-def _on_relevant(function, scores, relevance, ties, tie_tolerance, unretrieved=None):
-    """Check the inputs, and apply a function of them to blocks of queries."""
-    require_choice("ties", ties, TIES)
-    xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
-    missing = unretrieved_grades(xp, unretrieved, relevance)
+def _r_precision_of_order(given):
+    relevant, number = given.relevant(given.packed.ordered), given.number_relevant
+    first = np.arange(relevant.shape[1]) < number[:, None]
+    return _share(np, count(np, relevant & first), number)
 
-    def of_block(scores, relevance, missing):
-        relevant, missing = is_relevant(xp, relevance), is_relevant(xp, missing)
-        return function(xp, scores, relevant, missing)
 
-    return by_blocks(of_block, xp, scores, relevance, missing)
+def _r_precision(given):
+    number = given.number_relevant
+    top = given.xp.clip(number, 1, given.scores.shape[1])
+    return _share(given.xp, _found_by_scores(given, top), number)
 
 
 def _share(xp, found, number):

@@ -3,28 +3,24 @@
 Inputs and the rule `ties` are those of `ranking`.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._gain_order import (
     LARGEST_PACKED,
+    as_integers,
     gains_by_rank,
-    packed_grades,
     ranked_groups,
 )
-from pqpp_metrics.functional._inputs import require_choice, require_int
-from pqpp_metrics.functional._ranked import (
-    TIES,
-    by_blocks,
-    count,
-    is_relevant,
-    ranking_inputs,
-    unretrieved_grades,
-)
+from pqpp_metrics.functional._inputs import brief, require_choice, require_int, to_numpy
+from pqpp_metrics.functional._ranked import count
+from pqpp_metrics.functional._ranking_inputs import Rules, ranking_inputs
 
 _GAINS = ("linear", "exponential")
-_LARGEST_EXACT = 2.0**53
 _LARGEST_EXPONENT = 1000
 
 
@@ -36,6 +32,8 @@ def ndcg(
     ties="expected",
     unretrieved=None,
     tie_tolerance=0.0,
+    judged_only=False,
+    document_ids=None,
 ):
     """Normalized discounted cumulative gain: gains discounted by log2(rank + 1), over the best.
 
@@ -47,11 +45,14 @@ def ndcg(
         relevance: Grades, same shape, 0 or above.
         k: Only the first k ranks count, of the ideal ranking too. None (default) counts all.
         gains: A document's gain from its grade: "linear" (default, as in trec_eval) the grade
-            itself, "exponential" 2 ** grade - 1 (Burges et al., ICML 2005).
+            itself, "exponential" 2 ** grade - 1 (Burges et al., ICML 2005); or a mapping of each
+            grade to its gain, 0 or above, such as {1: 1, 2: 3} (0 gains nothing).
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
         unretrieved: Relevance of documents that were not retrieved, see `ranking`; here they
             belong to the ideal ranking.
+        judged_only: Whether only judged documents get a rank, see `ranking`.
+        document_ids: The documents' names for "docno", in the shape of `scores`.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -60,29 +61,62 @@ def ndcg(
         >>> ndcg([[0.9, 0.8, 0.7]], [[0, 2, 1]]).round(4).tolist()
         [0.6697]
     """
-    require_choice("ties", ties, TIES)
-    require_choice("gains", gains, _GAINS)
     k = None if k is None else require_int("k", k)
-    xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
-    missing = unretrieved_grades(xp, unretrieved, relevance)
-    if gains == "exponential":
-        _refuse_huge_grades(xp, relevance, missing)
-    ranks = _ranks(xp, scores, scores.shape[1] + missing.shape[1])
+    rules = Rules(ties, tie_tolerance, None, judged_only, document_ids)
+    given, exponential = _with_gains(ranking_inputs(scores, relevance, rules, unretrieved), gains)
+    xp = given.xp
+    ranks = _ranks(xp, given.scores, given.scores.shape[1] + given.missing.shape[1])
     discount = 1.0 / xp.log2(ranks + 1.0)
     if k is not None:
         discount = xp.where(ranks <= min(k, 2**53), discount, 0.0)
-    kernel = _ndcg
-    if array_api_compat.is_numpy_namespace(xp) and scores.dtype.itemsize <= 8:
-        scores = scores.astype(np.float64, copy=False)
-        relevance, missing = _as_integers(relevance), _as_integers(missing)
-        if relevance.dtype.kind != "f" and missing.dtype.kind != "f":
-            kernel = _packed_ndcg
-
-    def of_block(scores, relevance, missing):
-        return kernel(xp, scores, relevance, missing, discount, gains, ties)
-
+    found = given.by_blocks(
+        lambda block: block.in_order(
+            lambda part: _ndcg_of_order(part, discount, exponential),
+            lambda part: _ndcg(part, discount, exponential),
+        )
+    )
     # Rounding may lift a perfect ranking over 1 in the last digit.
-    return xp.clip(by_blocks(of_block, xp, scores, relevance, missing), 0.0, 1.0)
+    return xp.clip(found, 0.0, 1.0)
+
+
+def _with_gains(given, gains):
+    """The inputs with gains for grades, and whether 2 ** gain - 1 is the gain yet to be taken."""
+    xp = given.xp
+    if isinstance(gains, Mapping):
+        of_grade = _checked_gains(gains)
+        relevance, missing = (
+            _mapped(xp, of_grade, grades) for grades in (given.relevance, given.missing)
+        )
+        return replace(given, relevance=relevance, missing=missing, is_shared=False), False
+    require_choice("gains", gains, _GAINS)
+    exponential = gains == "exponential"
+    if exponential:
+        _refuse_huge_grades(xp, given.relevance, given.missing)
+    return given, exponential
+
+
+def _checked_gains(gains):
+    """Grade to gain as floats; 0 is added, for what fills up rows is not relevant."""
+    try:
+        of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
+    except (TypeError, ValueError):
+        raise MetricInputError(f"`gains` is {brief(gains)}; give a gain for each grade") from None
+    wrong = [g for g in of_grade.values() if not 0 <= g < np.inf] or of_grade[0.0]
+    if wrong:
+        raise MetricInputError(f"`gains` is {brief(gains)}; gains are 0 or above, and 0 of grade 0")
+    return of_grade
+
+
+def _mapped(xp, of_grade, grades):
+    """The gains of grades, in their library."""
+    distinct, places = np.unique(to_numpy(grades), return_inverse=True)
+    unknown = [grade for grade in distinct.tolist() if grade not in of_grade]
+    if unknown:
+        raise MetricInputError(f"`gains` has none for grade {unknown[0]:g}; give one for each")
+    values = np.array([of_grade[grade] for grade in distinct.tolist()])[
+        places.reshape(grades.shape)
+    ]
+    return xp.asarray(values, device=array_api_compat.device(grades))
 
 
 def _refuse_huge_grades(xp, *grades):
@@ -95,22 +129,39 @@ def _refuse_huge_grades(xp, *grades):
         )
 
 
-def _as_integers(grades):
-    """Numpy grades as integers, if they are whole numbers of a size that integers hold."""
-    if grades.dtype.kind != "f" or (grades.size and float(grades.max()) > _LARGEST_EXACT):
-        return grades
-    whole = grades.astype(np.int64)
-    return whole if (whole == grades).all() else grades
-
-
-def _ndcg(xp, scores, relevance, missing, discount, gains, ties):
-    value = _gain(xp, xp.astype(relevance, xp.float64), gains)
-    ranked = gains_by_rank(xp, scores, value, ties)
-    if missing.shape[1]:
-        value = xp.concat([value, _gain(xp, xp.astype(missing, xp.float64), gains)], axis=1)
+def _ndcg(given, discount, exponential):
+    xp = given.xp
+    value = _gain(xp.astype(given.relevance, xp.float64), exponential)
+    ranked = gains_by_rank(xp, given.scores, value, given.ties)
+    if given.missing.shape[1]:
+        missing = _gain(xp.astype(given.missing, xp.float64), exponential)
+        value = xp.concat([value, missing], axis=1)
     ideal = xp.flip(xp.sort(value, axis=1, stable=False), axis=1)
     found = xp.vecdot(ranked, discount[None, : ranked.shape[1]])
     return _ratio(xp, found, xp.vecdot(ideal, discount[None, :]))
+
+
+def _ndcg_of_order(given, discount, exponential):
+    """As `_ndcg` for packed grades, in numpy."""
+    ordered, missing = given.packed.ordered, given.missing
+    if missing.size:
+        missing = as_integers(missing)
+        if missing.dtype.kind == "f" or int(missing.max()) > LARGEST_PACKED:
+            return _ndcg(given, discount, exponential)
+    value = _gain(ordered.astype(np.float64), exponential)
+    found = np.einsum("ij,j->i", value, discount[: ordered.shape[1]])
+    reached = np.concatenate([[0.0], np.cumsum(discount)])
+    best, lower = np.zeros(len(ordered)), 0.0
+    highest = max(int(ordered.max()), int(missing.max()) if missing.size else 0)
+    for grade in range(1, highest + 1):
+        # The ideal ranking has this many documents of at least the grade at its top.
+        number = count(np, ordered >= grade)
+        if missing.size:
+            number += count(np, missing >= grade)
+        upper = _gain(float(grade), exponential)
+        best += (upper - lower) * reached[number]
+        lower = upper
+    return _ratio(np, found, best)
 
 
 def _ranks(xp, scores, number):
@@ -119,32 +170,8 @@ def _ranks(xp, scores, number):
     return xp.arange(number, dtype=xp.float64, device=device) + 1.0
 
 
-def _packed_ndcg(xp, scores, grades, missing, discount, gains, ties):
-    """As `_ndcg` for small integer grades in numpy, by one sort; ties go the other way."""
-    packed = packed_grades(scores, grades)
-    highest = max(int(grades.max()), int(missing.max()) if missing.size else 0)
-    if packed is None or highest > LARGEST_PACKED:
-        return _ndcg(xp, scores, grades, missing, discount, gains, ties)
-    ordered, unclear = packed
-    value = _gain(xp, ordered.astype(np.float64), gains)
-    found = np.einsum("ij,j->i", value, discount[: scores.shape[1]][::-1])
-    reached = np.concatenate([[0.0], np.cumsum(discount)])
-    best, lower = np.zeros(len(scores)), 0.0
-    for grade in range(1, highest + 1):
-        # The ideal ranking has this many documents of at least the grade at its top.
-        number = count(xp, grades >= grade) + count(xp, missing >= grade)
-        upper = float(_gain(xp, np.float64(grade), gains))
-        best += (upper - lower) * reached[number]
-        lower = upper
-    values = _ratio(xp, found, best)
-    if len(unclear):
-        rows = scores[unclear], grades[unclear], missing[unclear]
-        values[unclear] = _ndcg(xp, *rows, discount, gains, ties)
-    return values
-
-
-def _gain(xp, grades, gains):
-    return grades if gains == "linear" else 2.0**grades - 1.0
+def _gain(grades, exponential):
+    return 2.0**grades - 1.0 if exponential else grades
 
 
 def _ratio(xp, found, best):
@@ -154,7 +181,15 @@ def _ratio(xp, found, best):
 
 
 def average_precision(
-    scores, relevance, k=None, ties="expected", unretrieved=None, tie_tolerance=0.0
+    scores,
+    relevance,
+    k=None,
+    ties="expected",
+    unretrieved=None,
+    tie_tolerance=0.0,
+    relevance_level=None,
+    judged_only=False,
+    document_ids=None,
 ):
     """Average precision: the mean over relevant documents of the precision at their rank.
 
@@ -163,11 +198,15 @@ def average_precision(
 
     Args:
         scores: Shape (queries, documents), higher is ranked first.
-        relevance: Same shape; a document is relevant where it is above 0.
+        relevance: Same shape; a document is relevant where it is above 0, see
+            `relevance_level`.
         k: Only the first k ranks count; the divisor stays the number of relevant documents, as
             "map_cut" of trec_eval. None (default) counts all.
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
+        relevance_level: The least grade of a relevant document, see `ranking`.
+        judged_only: Whether only judged documents get a rank, see `ranking`.
+        document_ids: The documents' names for "docno", in the shape of `scores`.
         unretrieved: Relevance of documents that were not retrieved, see `ranking`.
 
     Returns:
@@ -177,42 +216,37 @@ def average_precision(
         >>> average_precision([[0.9, 0.8, 0.7]], [[1, 0, 1]]).round(4).tolist()
         [0.8333]
     """
-    require_choice("ties", ties, TIES)
     k = None if k is None else require_int("k", k)
-    xp, scores, relevance = ranking_inputs(scores, relevance, tie_tolerance)
-    ranks = _ranks(xp, scores, scores.shape[1])
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
+    given = ranking_inputs(scores, relevance, rules, unretrieved)
+    if not given.is_shared:  # any grade becomes one bit, which can be packed
+        marks = given.relevant(given.relevance), given.relevant(given.missing)
+        given = replace(given, relevance=marks[0], missing=marks[1], level=None)
+    xp = given.xp
+    ranks = _ranks(xp, given.scores, given.scores.shape[1])
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
 
-    missing = unretrieved_grades(xp, unretrieved, relevance)
-    kernel = _precisions
-    if array_api_compat.is_numpy_namespace(xp) and scores.dtype.itemsize <= 8:
-        scores, kernel = scores.astype(np.float64, copy=False), _packed_precisions
+    def of_block(block):
+        found = block.in_order(_precisions_of_order, lambda part: _precisions(part, ranks))
+        number = xp.astype(block.number_relevant, xp.float64)
+        return _ratio(xp, xp.vecdot(found, weight[None, :]), number)
 
-    def of_block(scores, relevance, missing):
-        relevant = is_relevant(xp, relevance)
-        found = kernel(xp, scores, relevant, ranks, ties)
-        number = count(xp, relevant) + count(xp, is_relevant(xp, missing))
-        return _ratio(xp, xp.vecdot(found, weight[None, :]), xp.astype(number, xp.float64))
-
-    return xp.clip(by_blocks(of_block, xp, scores, relevance, missing), 0.0, 1.0)
+    return xp.clip(given.by_blocks(of_block), 0.0, 1.0)
 
 
-def _packed_precisions(xp, scores, relevant, ranks, ties):
-    """As `_precisions` in numpy, by one sort; queries with ties go the other way."""
-    ordered, unclear = packed_grades(scores, relevant)
-    ranked = ordered[:, ::-1].astype(np.float64)
-    found = ranked * np.cumsum(ranked, axis=1)
-    if len(unclear):
-        found[unclear] = _precisions(xp, scores[unclear], relevant[unclear], ranks, ties)
-    return found
+def _precisions_of_order(given):
+    """As `_precisions` for packed grades, in numpy."""
+    ranked = given.relevant(given.packed.ordered).astype(np.float64)
+    return ranked * np.cumsum(ranked, axis=1)
 
 
-def _precisions(xp, scores, relevant, ranks, ties):
+def _precisions(given, ranks):
     """At each rank the number of relevant documents up to it, if it holds one, else 0."""
-    relevant = xp.astype(relevant, xp.float64)
-    if ties == "expected":
-        return _expected_precisions(xp, scores, relevant, ranks)
-    ranked = gains_by_rank(xp, scores, relevant, ties)
+    xp = given.xp
+    relevant = xp.astype(given.relevant(given.relevance), xp.float64)
+    if given.ties == "expected":
+        return _expected_precisions(xp, given.scores, relevant, ranks)
+    ranked = gains_by_rank(xp, given.scores, relevant, given.ties)
     return ranked * xp.cumulative_sum(ranked, axis=1)
 
 

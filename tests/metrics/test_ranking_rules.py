@@ -1,0 +1,155 @@
+"""The rules that all ranking metrics share, beside trec_eval's own: ties, levels, judgments."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import (
+    average_precision,
+    hit_rate_at_k,
+    ndcg,
+    precision_at_k,
+    r_precision,
+    recall_at_k,
+    reciprocal_rank,
+)
+
+METRICS = {
+    "recip_rank": (reciprocal_rank, {}),
+    "P_3": (precision_at_k, {"k": 3}),
+    "recall_3": (recall_at_k, {"k": 3}),
+    "success_3": (hit_rate_at_k, {"k": 3}),
+    "Rprec": (r_precision, {}),
+    "ndcg": (ndcg, {}),
+    "ndcg_cut_3": (ndcg, {"k": 3}),
+    "map": (average_precision, {}),
+    "map_cut_3": (average_precision, {"k": 3}),
+}
+
+
+@st.composite
+def queries(draw):
+    """Documents with scores, many of them equal, and grades, some of them not judged."""
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        names = st.text("ab1é文", min_size=1, max_size=3)
+        documents = draw(st.lists(names, min_size=1, max_size=8, unique=True))
+        n = len(documents)
+        scores = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+        grade = st.sampled_from([np.nan, 0, 1, 2, 3])
+        found.append((documents, scores, draw(st.lists(grade, min_size=n, max_size=n))))
+    return found
+
+
+def by_trec_eval(some, level=1, judged_only=False):
+    """Every measure of every query by pytrec_eval, which has no query without a judgment."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    run, qrels = {}, {}
+    for number, (documents, scores, grades) in enumerate(some):
+        run[str(number)] = dict(zip(documents, map(float, scores), strict=True))
+        judged = zip(documents, grades, strict=True)
+        # A judged document that is not retrieved, not relevant: it lets the query be there.
+        qrels[str(number)] = {d: int(g) for d, g in judged if g == g} | {"never retrieved": 0}
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        qrels, set(METRICS), relevance_level=level, judged_docs_only_flag=judged_only
+    )
+    found = evaluator.evaluate(run)
+    return {name: [found[str(i)][name] for i in range(len(some))] for name in METRICS}
+
+
+def ours(name, some, grades, **options):
+    function, own = METRICS[name]
+    if "relevance_level" in options and function is ndcg:
+        options.pop("relevance_level")  # gains are what nDCG weighs, also in trec_eval
+    documents, scores, _ = zip(*some, strict=True)
+    return function(scores, grades, ties="docno", document_ids=documents, **own, **options)
+
+
+@given(queries(), st.sampled_from([1, 2, 3]))
+@settings(max_examples=60)
+def test_document_numbers_and_levels_as_in_trec_eval(some, level):
+    expected = by_trec_eval(some, level)
+    grades = [np.nan_to_num(row).tolist() for _, _, row in some]
+    for name, values in expected.items():
+        found = ours(name, some, grades, relevance_level=level)
+        np.testing.assert_allclose(found, values, atol=1e-12, err_msg=name)
+
+
+@given(queries(), st.sampled_from([1, 2]))
+@settings(max_examples=60)
+def test_judged_documents_only_as_in_trec_eval(some, level):
+    expected = by_trec_eval(some, level, judged_only=True)
+    grades = [row for _, _, row in some]
+    for name, values in expected.items():
+        found = ours(name, some, grades, relevance_level=level, judged_only=True)
+        np.testing.assert_allclose(found, values, atol=1e-12, err_msg=name)
+        minus = [[-1 if one != one else one for one in row] for row in grades]
+        again = ours(name, some, minus, relevance_level=level, judged_only=True)
+        assert again.tolist() == found.tolist()
+
+
+def test_a_tie_by_hand():
+    scores, relevance, names = [[5, 5, 1]], [[1, 0, 0]], [["d10", "d9", "d1"]]
+    # "d9" is above "d10", byte by byte; 10 above 9.
+    assert reciprocal_rank(scores, relevance, ties="docno", document_ids=names).tolist() == [0.5]
+    assert reciprocal_rank(scores, relevance, ties="docno", document_ids=[[10, 9, 1]])[0] == 1
+
+
+def test_torch_gives_the_same():
+    torch = pytest.importorskip("torch")
+    scores, relevance = [[2.0, 2.0, 1.0], [1.0, 1.0, 1.0]], [[1.0, 0.0, 2.0], [0.0, np.nan, 3.0]]
+    rules = {"ties": "docno", "document_ids": [["a", "b", "c"]] * 2, "judged_only": True}
+    for function, options in METRICS.values():
+        plain = function(scores, relevance, **options, **rules)
+        found = function(torch.tensor(scores), torch.tensor(relevance), **options, **rules)
+        assert isinstance(found, torch.Tensor)
+        np.testing.assert_allclose(found.numpy(), plain, rtol=1e-12)
+
+
+@given(st.lists(st.sampled_from([0, 1, 2, 3]), min_size=1, max_size=9))
+def test_gains_of_ones_own(grades):
+    scores = [np.arange(len(grades), 0, -1)]
+    gain = {1: 0.5, 2: 2, 3: 7}
+    mapped = [[gain.get(grade, 0) for grade in grades]]
+    assert ndcg(scores, [grades], gains=gain) == pytest.approx(ndcg(scores, mapped), abs=1e-15)
+    assert ndcg(scores, [grades], gains={str(k): v for k, v in gain.items()}) == pytest.approx(
+        ndcg(scores, mapped), abs=1e-15
+    )
+    both = ndcg(scores, [grades], gains=gain, unretrieved=[[3, 0]])
+    assert both == pytest.approx(ndcg(scores, mapped, unretrieved=[[7, 0]]), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"ties": "docno"}, "needs `document_ids`"),
+        ({"ties": "docno", "document_ids": [["a"]]}, r"`document_ids` \(1, 1\)"),
+        ({"ties": "docno", "document_ids": [["a", 1]]}, "all text or all integers"),
+        ({"ties": "docno", "document_ids": [["a", "a"]]}, "'a' twice"),
+        ({"relevance_level": 0}, "`relevance_level` is 0"),
+        ({"relevance_level": "high"}, "`relevance_level` is 'high'"),
+        ({"judged_only": "yes"}, "`judged_only` is 'yes'"),
+    ],
+)
+def test_bad_rules_are_refused(options, words):
+    with pytest.raises(MetricInputError, match=words) as caught:
+        reciprocal_rank([[1, 1]], [[1, 0]], **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("gains", "words"),
+    [
+        ({1: 1}, "none for grade 2"),
+        ({1: -1, 2: 1}, "0 or above"),
+        ({0: 1, 1: 1, 2: 1}, "0 of grade 0"),
+        ({1: "much", 2: 1}, "a gain for each grade"),
+        ({1: np.nan, 2: 1}, "0 or above"),
+        ("squared", "'linear', 'exponential'"),
+    ],
+)
+def test_bad_gains_are_refused(gains, words):
+    with pytest.raises(MetricInputError, match=words):
+        ndcg([[1, 2]], [[2, 1]], gains=gains)
