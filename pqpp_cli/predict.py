@@ -1,6 +1,7 @@
 """`pqpp predict`: how well will these prompts do?"""
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pqpp_cli.options import add_output, add_predictors, add_targets
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
 
 FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet")
+_MANY = 20_000
 _TABLES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz")
 FAR_NOTE = "far: unlike all prompts that the predictor was trained on; don't rely on its prediction"
 
@@ -86,8 +88,8 @@ def run(options: argparse.Namespace) -> None:
         _write(options, style, asked, predictor)
         return
     found: dict[str, list] = {}
-    for _, prompts in asked.parts(False):
-        for name, cells in _predicted(options, asked, predictor, prompts).items():
+    for _, predicted in _answers(options, asked, predictor, False):
+        for name, cells in predicted.items():
             found.setdefault(name, []).extend(cells)
     direction = f"\n\n{predictor.direction}" if predictor.one_score else ""
     emit(format_answers(style, found) + direction, options.output)
@@ -100,50 +102,88 @@ class _Asked:
     Attributes:
         count: How many there are.
         blank: How many of them are blank.
-        parts: Gives columns and their prompts, some thousand rows at a time; whether numbers of a
-            CSV file become numbers is its argument.
-        dataset: The rows of a dataset, which are one part.
-        is_one_part: Whether all prompts come at once.
+        parts: Gives some thousand rows at a time: their columns, and what a predictor takes;
+            whether numbers of a CSV file become numbers is its argument.
+        dataset: All rows of a dataset.
     """
 
     count: int
     blank: int
-    parts: Callable[[bool], Iterable[tuple[dict, list[str]]]]
+    parts: Callable[[bool], Iterable[tuple[dict, Any]]]
     dataset: Any = None
-    is_one_part: bool = True
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
     """Find the prompts that were given."""
-    if options.file and options.file != "-":
-        from pqpp_files.read_table import TableParts
-
-        table = TableParts(options.file, options.column, options.column, "name it with --column")
-        return _Asked(
-            table.rows,
-            table.blank,
-            lambda typed: ((part, part[options.column]) for part in table.parts(typed)),
-            is_one_part=False,
-        )
     if options.dataset:
-        from pqpp_cli.prompt_datasets import dataset_rows, plain_columns
+        from pqpp_cli.prompt_datasets import dataset_rows, parts_of
 
         rows = dataset_rows(options)
-        columns, prompts = plain_columns(rows), list(rows["prompt"])
-    else:
-        prompts, rows = _prompts(options), None
-        columns = {"prompt": prompts}
-    blank = sum(not prompt.strip() for prompt in prompts)
-    return _Asked(len(prompts), blank, lambda typed: [(columns, prompts)], rows)
+        blank = sum(not p.strip() for _, part in parts_of(rows, ["prompt"]) for p in part["prompt"])
+        return _Asked(len(rows), blank, lambda typed: parts_of(rows), rows)
+    if options.prompts:
+        prompts = _words(options.prompts)
+        blank = sum(not prompt.strip() for prompt in prompts)
+        return _Asked(len(prompts), blank, lambda typed: [({"prompt": prompts}, prompts)])
+    table, column = _table_of(options)
+    return _Asked(
+        table.rows,
+        table.blank,
+        lambda typed: ((part, part[column]) for part in table.parts(typed)),
+    )
 
 
-def _predicted(options: argparse.Namespace, asked: _Asked, predictor: Any, prompts: list[str]):
-    """Return the columns that are predicted for a part of what was asked."""
+def _table_of(options: argparse.Namespace) -> tuple[Any, str]:
+    """Return the file, or standard input, as a `TableParts`, and its column of prompts."""
+    from pqpp_cli.errors import CommandError
+    from pqpp_cli.texts import standard_input
+    from pqpp_files.read_table import TableParts
+
+    if options.file in (None, "-"):
+        if sys.stdin is None or sys.stdin.isatty():
+            raise CommandError(
+                'no prompt came; write pqpp predict "a prompt", name a --file, or pipe prompts in'
+            )
+        return standard_input(), "prompt"
+    column = options.column
+    table = TableParts(options.file, column, column, "name it with --column")
+    if table.is_whole and table.rows > _MANY:
+        said = f"{options.file} is held in memory as a whole; .jsonl is read part by part"
+        print(f"pqpp: note: {said}", file=sys.stderr)
+    return table, column
+
+
+def _words(prompts: list[str]) -> list[str]:
+    """Return the prompts that stand in the command itself."""
+    from pqpp_cli.errors import CommandError
+
+    for prompt in prompts:
+        if not prompt.isprintable() and any("\ud800" <= c <= "\udfff" for c in prompt):
+            raise CommandError(f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a --file")
+        if prompt.endswith(_TABLES) and Path(prompt).is_file():
+            raise CommandError(f"{prompt!r} is a file, not a prompt; did you mean --file {prompt}?")
+    return prompts
+
+
+def _answers(
+    options: argparse.Namespace, asked: _Asked, predictor: Any, typed: bool
+) -> Iterator[tuple[dict, dict]]:
+    """Give parts of what was given, and what is predicted for them.
+
+    There is a bar where there are many and somebody looks.
+    """
     from pqpp_models.predict import predicted_columns
 
-    rows = prompts if predictor.inputs == "text" else asked.dataset
-    progress = asked.is_one_part and _is_long(asked)
-    return predicted_columns(predictor, rows, options.targets, options.uncertainty, progress)
+    shown: Any = contextlib.nullcontext()
+    if asked.count > _MANY and sys.stderr.isatty():
+        from tqdm import tqdm
+
+        shown = tqdm(total=asked.count, unit="prompt")
+    with shown as bar:
+        for given, rows in asked.parts(typed):
+            yield given, predicted_columns(predictor, rows, options.targets, options.uncertainty)
+            if bar is not None:
+                bar.update(len(rows))
 
 
 def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: Any) -> None:
@@ -156,8 +196,8 @@ def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: An
     renamed: list[str] = []
 
     def answers() -> Iterator[dict]:
-        for given, prompts in _with_progress(asked, typed):
-            yield _beside(given, _predicted(options, asked, predictor, prompts), renamed)
+        for given, found in _answers(options, asked, predictor, typed):
+            yield _beside(given, found, renamed)
 
     if options.output is None:
         for text in table_text(style, answers()):
@@ -170,21 +210,6 @@ def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: An
             with beside.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(table_text(style, answers()))
     print(f"written: {options.output}", file=sys.stderr)
-
-
-def _with_progress(asked: _Asked, typed: bool) -> Iterator[tuple[dict, list[str]]]:
-    """Give the parts, with a bar where there are many and somebody looks."""
-    from tqdm import tqdm
-
-    quiet = asked.is_one_part or not _is_long(asked)
-    with tqdm(total=asked.count, unit="prompt", disable=quiet) as bar:
-        for given, prompts in asked.parts(typed):
-            yield given, prompts
-            bar.update(len(prompts))
-
-
-def _is_long(asked: _Asked) -> bool:
-    return asked.count > 20_000 and sys.stderr.isatty()
 
 
 def _beside(given: dict, found: dict, renamed: list[str]) -> dict:
@@ -210,25 +235,6 @@ def _check_sources(options: argparse.Namespace) -> None:
     if named and not options.dataset:
         option = named[0].replace("_", "-")
         raise CommandError(f"--{option}: it is about a dataset; name one by --dataset")
-
-
-def _prompts(options: argparse.Namespace) -> list[str]:
-    from pqpp_cli.errors import CommandError
-
-    for prompt in options.prompts:
-        if not prompt.isprintable() and any("\ud800" <= c <= "\udfff" for c in prompt):
-            raise CommandError(f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a --file")
-        if prompt.endswith(_TABLES) and Path(prompt).is_file():
-            raise CommandError(f"{prompt!r} is a file, not a prompt; did you mean --file {prompt}?")
-    if options.prompts:
-        return options.prompts
-    if sys.stdin is None or sys.stdin.isatty():
-        raise CommandError(
-            'no prompt came; write pqpp predict "a prompt", name a --file, or pipe prompts in'
-        )
-    from pqpp_cli.texts import standard_input
-
-    return standard_input()
 
 
 def _predictor(options: argparse.Namespace, rows=None):

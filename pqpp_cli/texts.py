@@ -1,8 +1,12 @@
 """Reading texts, prompts or captions, from a file of any usual format or from standard input."""
 
-import sys
+from __future__ import annotations
 
-from pqpp_cli.errors import CommandError
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pqpp_files.read_table import TableParts
 
 
 def read_texts(path: str, column: str = "prompt") -> list[str]:
@@ -18,29 +22,21 @@ def read_texts(path: str, column: str = "prompt") -> list[str]:
         >>> read_texts(str(path))
         ['a red cat']
     """
-    if path == "-":
-        return standard_input()
     from pqpp_files.read_table import read_table
 
+    if path == "-":
+        return [text for part in standard_input().parts(False) for text in part["prompt"]]
     remedy = "name it with --column"
     return read_table(path, [column], plain=column, remedy=remedy).texts(column)
 
 
-def standard_input() -> list[str]:
-    """Return the lines of standard input that are not blank.
+def standard_input() -> TableParts:
+    """Return the lines of standard input that are not blank, as the column `prompt`.
 
     Raises:
-        CommandError: There is none, or it is not UTF-8.
+        FileError: There is none, or it is not UTF-8.
     """
+    from pqpp_files.read_table import TableParts
+
     # The bytes themselves: the terminal's encoding says nothing of a file that is piped in.
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CommandError(f"standard input: not UTF-8 at byte {error.start}; convert it") from None
-    # Only a newline ends a text; form feeds and the like may stand in one.
-    texts = [line.rstrip("\r") for line in text.split("\n") if line.strip()]
-    if not texts:
-        raise CommandError(
-            "standard input: no text came; pipe texts in, one on each line, or name a file"
-        )
-    return texts
+    return TableParts("standard input", "prompt", "prompt", stream=sys.stdin.buffer)

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
+import tempfile
+import weakref
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pqpp_files.errors import FileError
+from pqpp_files.full_disk import naming
 from pqpp_files.table_formats import UNNAMED, Block, Format, Json, Parquet, Separated, source_of
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
@@ -173,18 +177,20 @@ class TableParts:
     """A table of any size, read part by part, as often as is asked for.
 
     It is read once beforehand, so that whatever is wrong with the file is said before work begins.
-    What can be read only once, like a pipe, is kept whole.
+    What can be read only once, like a pipe, is copied to a temporary file first.
 
     Args:
         path: As for `read_table`.
         column: The column that must be a text in every row.
         plain: As for `read_table`.
         remedy: As for `read_table`.
+        stream: Bytes to read instead; the path only names them.
 
     Attributes:
         names: The columns.
         rows: How many there are.
         blank: In how many the text is blank.
+        is_whole: Whether all of it is in memory, as of `.json`.
 
     Raises:
         FileError: As `read_table` and `Table.texts`.
@@ -192,15 +198,26 @@ class TableParts:
 
     _AT_ONCE = 16_384
 
-    def __init__(self, path: str, column: str, plain: str = "value", remedy: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        column: str,
+        plain: str = "value",
+        remedy: str = "",
+        stream: BinaryIO | None = None,
+    ) -> None:
         self._path, self._plain, self._remedy = Path(path), plain, remedy
         self._column = column
         self.rows = self.blank = 0
         self._kinds: dict[str, Kind] = {}
-        self._kept: list[Table] | None = None
-        source = source_of(self._path, None, plain)
-        if isinstance(source, Json) or not self._path.is_file():
-            self._kept = [read_table(path, plain=plain, remedy=remedy)]
+        self._copy: Path | None = None
+        if stream is None and self._source() and not self._path.is_file():
+            stream = self._path.open("rb")  # a pipe
+        if stream is not None:
+            self._copy = self._copied(stream)
+        source = self._source()
+        self.is_whole = isinstance(source, Json)
+        self._kept = _gathered(source, list) if self.is_whole else {}
         for part in self._tables():
             cells = part.texts(column)
             self.rows, self.blank = self.rows + len(part), self.blank + sum(map(_is_blank, cells))
@@ -224,12 +241,32 @@ class TableParts:
                 found[name] = self._kinds[name].values(cells) if typed_here else cells
             yield found
 
-    def _tables(self) -> Iterator[Table]:
-        if self._kept is not None:
-            yield from self._kept
+    def _source(self) -> Format:
+        source = source_of(self._copy or self._path, None, self._plain)
+        source.path = self._path
+        return source
+
+    def _copied(self, stream: BinaryIO) -> Path:
+        """Return a temporary file with what a stream holds; it goes away with this object."""
+        folder = tempfile.mkdtemp(prefix="pqpp-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        copy = Path(folder, self._path.name)
+        with naming(tempfile.gettempdir()), copy.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+        return copy
+
+    def _blocks(self, source: Format) -> Iterator[Block]:
+        if not self.is_whole:
+            yield from source.blocks()
             return
-        source = source_of(self._path, None, self._plain)
-        blocks, first = source.blocks(), 0
+        size = len(next(iter(self._kept.values()), ()))
+        for start in range(0, max(size, 1), self._AT_ONCE):
+            part = {name: c[start : start + self._AT_ONCE] for name, c in self._kept.items()}
+            yield min(self._AT_ONCE, size - start), part
+
+    def _tables(self) -> Iterator[Table]:
+        source = self._source()
+        blocks, first = self._blocks(source), 0
         while some := list(itertools.islice(blocks, 1)):
             rows = some[0][0]
             while rows < self._AT_ONCE and (block := next(blocks, None)) is not None:

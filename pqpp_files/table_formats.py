@@ -43,6 +43,7 @@ class Format(ABC):
 
     def __init__(self, path: Path, wanted: Sequence[str] | None, plain: str | None) -> None:
         self.path, self.wanted, self.plain = path, wanted, plain
+        self.place = path  # where the bytes are, if the path only names them
         self.names: list[str] = []
 
     @abstractmethod
@@ -70,8 +71,8 @@ class Format(ABC):
 
     def _bytes(self) -> io.BufferedIOBase:
         if self.path.suffix.lower() == ".gz":
-            return gzip.open(self.path, "rb")
-        return self.path.open("rb")
+            return gzip.open(self.place, "rb")
+        return self.place.open("rb")
 
     def _text(self, newline: str) -> io.TextIOWrapper:
         return io.TextIOWrapper(self._bytes(), "utf-8-sig", newline=newline)
@@ -333,7 +334,8 @@ class Text(Format):
                 rows += len(lines)
                 yield len(lines), {self.plain: [line for _, line in lines]}
         if not rows:
-            raise FileError(f"{self.path}: the file is empty; write one value on each line")
+            came = "the file is empty" if self.place == self.path else "no text came"
+            raise FileError(f"{self.path}: {came}; write one on each line")
 
     def _numbered(self) -> Iterator[tuple[int, str]]:
         with self._text("\n") as lines:
@@ -364,7 +366,7 @@ class Parquet(Format):
         import pyarrow.parquet
 
         try:
-            with pa.parquet.ParquetFile(self.path) as file:
+            with pa.parquet.ParquetFile(self.place) as file:
                 self.index = _index_in(file.schema_arrow.pandas_metadata or {})
                 names = file.schema_arrow.names
                 shown = [n for n in names if self.with_index or not n.startswith(UNNAMED)]

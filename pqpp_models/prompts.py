@@ -122,7 +122,8 @@ def _column(rows: Any, columns: list[str]) -> Iterable[Any]:
     values = rows[COLUMN]
     if isinstance(values, str):
         raise PredictorError("`rows` is one row, not a list of rows; write [row]")
-    return values
+    # A dataset's column gives its cells one by one, a thousand times as slowly as at once.
+    return values[:] if hasattr(rows, "column_names") else values
 
 
 def _prompt(value: Any, index: int) -> str:

@@ -420,3 +420,44 @@ def test_a_terminal_is_shown_data_that_do_nothing_to_it(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     emit("a\x1b[2J\tb\nc", None)
     assert capsys.readouterr().out == "a\\x1b[2J\tb\nc\n"
+
+
+@pytest.mark.parametrize("way", ["csv", "jsonl", "json", "parquet", "pipe", "table", "folder"])
+def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path, monkeypatch, way):
+    import pandas as pd
+
+    from pqpp_cli import prompt_datasets
+    from pqpp_cli.main import main
+    from pqpp_files.read_table import TableParts
+    from pqpp_models import predict
+
+    sizes, predicted_columns = [], predict.predicted_columns
+
+    def counted(predictor, rows, *options):
+        sizes.append(len(rows))
+        return predicted_columns(predictor, rows, *options)
+
+    monkeypatch.setattr(predict, "predicted_columns", counted)
+    monkeypatch.setattr(TableParts, "_AT_ONCE", 256)
+    monkeypatch.setattr(prompt_datasets, "_AT_ONCE", 256)
+    monkeypatch.chdir(tmp_path)
+    count, most = (40_000, 16_384) if way == "parquet" else (1000, 512)
+    prompts = [f"a cat and {n} dogs" for n in range(count)]
+    frame = pd.DataFrame({"prompt": prompts, "n": range(count)})
+    (tmp_path / "mine").mkdir()
+    writers = {"jsonl": lambda p: frame.to_json(p, orient="records", lines=True)}
+    writers |= {"json": lambda p: frame.to_json(p, orient="records"), "parquet": frame.to_parquet}
+    kind = way if way in ("jsonl", "json", "parquet") else "csv"
+    path = tmp_path / ("mine" if way == "folder" else "") / f"p.{kind}"
+    writers.get(kind, lambda p: frame.to_csv(p, index=False))(path)
+    (tmp_path / "p.txt").write_text("\n".join(prompts))
+    words = {"pipe": ["--file", "-"], "table": ["--dataset", "p.csv"]}
+    words["folder"] = ["--dataset", "mine"]
+    with (tmp_path / "p.txt").open() as given:
+        monkeypatch.setattr("sys.stdin", given)
+        command = ["predict", *words.get(way, ["--file", path.name]), "--predictor", "n_words"]
+        assert main([*command, "--output", "out.csv"]) == 0
+    assert sum(sizes) == count and max(sizes) <= most
+    found = pd.read_csv("out.csv")
+    assert found["prompt"].tolist() == prompts and (found["score"] == 5).all()
+    assert way == "pipe" or found["n"].tolist() == list(range(count))

@@ -1,8 +1,12 @@
 """What is written is what is read, by `read_table` and by Python's own readers."""
 
 import csv
+import gc
 import io
 import json
+import os
+import tempfile
+import threading
 
 import pyarrow.parquet
 import pytest
@@ -85,11 +89,31 @@ def test_parts_together_are_the_whole(tmp_path, monkeypatch, suffix):
     table = TableParts(str(path), "prompt")
     assert (table.rows, table.blank, table.names) == (2000, 1, ["id", "prompt", "score"])
     parts = list(table.parts(typed=True))
-    assert len(parts) == (1 if suffix == "json" else 4)
+    assert len(parts) == (7 if suffix == "json" else 4)
     whole = read_table(path)
     for name in whole.columns:
         found = [cell for part in parts for cell in part[name]]
         assert found == (columns["prompt"] if name == "prompt" else whole.values(name))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="named pipes are a thing of Unix")
+def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    os.mkfifo(tmp_path / "p.csv")
+    text = b"id,prompt\n007,a cat\n08,a dog\n"
+    writer = threading.Thread(target=lambda: (tmp_path / "p.csv").write_bytes(text))
+    writer.start()
+    piped = TableParts(str(tmp_path / "p.csv"), "prompt")
+    writer.join(timeout=30)
+    given = TableParts("standard input", "prompt", "prompt", stream=io.BytesIO(b"a cat\n\na dog"))
+    for _ in range(2):
+        assert list(piped.parts(True)) == [{"id": ["007", "08"], "prompt": ["a cat", "a dog"]}]
+        assert list(given.parts(True)) == [{"prompt": ["a cat", "a dog"]}]
+    with pytest.raises(FileError, match="standard input, line 2: not UTF-8"):
+        TableParts("standard input", "prompt", "prompt", stream=io.BytesIO(b"a cat\n\xff"))
+    del piped, given
+    gc.collect()
+    assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
 
 
 def test_a_fault_late_in_a_file_is_said_before_anything_is_given(tmp_path, monkeypatch):
