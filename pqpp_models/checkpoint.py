@@ -140,8 +140,12 @@ def check_tensors(
                 f"{path}: {name!r} is {array.dtype} {array.shape}, but {CONFIG} asks for {dtype} "
                 f"{shape}; {remedy}"
             )
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if not _is_finite(array):
             raise CheckpointError(f"{path}: {name!r} holds NaN or infinite values; {remedy}")
+
+
+def _is_finite(array: NDArray[Any]) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
 def write_checkpoint(
@@ -165,13 +169,19 @@ def write_checkpoint(
         The folder.
 
     Raises:
-        CheckpointError: a further file is not allowed, or the folder holds something else, see
-            `check_place`.
+        CheckpointError: a further file is not allowed, a weight is no finite number, or the folder
+            holds something else, see `check_place`.
     """
     place = Path(folder).expanduser().absolute()
     unknown = sorted(set(files or {}) - set(EXTRA_FILES))
     if unknown:
         raise CheckpointError(f"a checkpoint holds no {unknown[0]!r}; see EXTRA_FILES")
+    broken = [name for name, array in tensors.items() if not _is_finite(array)]
+    if broken:
+        raise CheckpointError(
+            f"{place}: the weights {broken[0]!r} to be saved hold what is no finite number; fit or "
+            "train again, with a lower learning rate where there is one"
+        )
     kind = config["predictor_type"]
     with whole_folder(place, check=lambda held: check_place(held, kind)) as beside:
         _write_files(beside, config, tensors, card)

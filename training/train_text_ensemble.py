@@ -49,6 +49,7 @@ with script_imports("train_text_ensemble"):
     from pqpp_models.text.words import WordTables
     from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.data import Rows
+    from pqpp_models.training.divergence import Divergence
     from pqpp_models.training.options import RecipeError, option
 
 EXAMPLES = """\
@@ -171,6 +172,7 @@ def fine_tune(
     random = np.random.default_rng(recipe.seed)
     steps = settings.epochs * -(-len(prompts) // settings.batch_size)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warm_up_and_decay(steps))
+    divergence, step = Divergence("tuned.learning_rate"), 0
     for epoch in range(settings.epochs):
         total = 0.0
         batches = batches_of_like_length(lengths, settings.batch_size, POOL, random)
@@ -181,8 +183,11 @@ def fine_tune(
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
+            step += 1
+            divergence.note(step, schedule.get_last_lr()[0], loss)
             schedule.step()
             total += loss.item()
+        divergence.check(model)
         print(f"epoch {epoch + 1}: loss {total / len(batches):.5f}", flush=True)
     return model.eval()
 

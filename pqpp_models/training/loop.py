@@ -30,7 +30,8 @@ from tqdm.auto import tqdm
 
 from pqpp_files.write_beside import write_whole
 from pqpp_models.training.batches import LengthSortedBatches
-from pqpp_models.training.options import OptimisationOptions, RecipeError
+from pqpp_models.training.divergence import Divergence
+from pqpp_models.training.options import OptimisationOptions
 from pqpp_models.training.publish import check_push
 from pqpp_models.training.state import Checkpoints, Progress
 from pqpp_models.training.trackers import check_trackers
@@ -110,7 +111,7 @@ def train(task: Task, recipe: OptimisationOptions, accelerator: Accelerator) -> 
 
     Raises:
         HubError: The predictor is to be pushed, and the Hub would refuse it.
-        RecipeError: The loss is no number any more.
+        RecipeError: A loss or a weight is no finite number any more; nothing of that is kept.
     """
     run = _Run(task, recipe, accelerator)
     run.start()
@@ -152,6 +153,7 @@ class _Run:
         self.model, self.optimizer, self.loader = accelerator.prepare(task.model, optimizer, loader)
         self.steps_an_epoch = -(-len(self.loader) // recipe.gradient_accumulation_steps)
         self.progress = Progress()
+        self.divergence = Divergence()
 
     def start(self) -> None:
         """Ask the Hub, open the trackers and go on from a checkpoint, if that is wanted."""
@@ -194,9 +196,10 @@ class _Run:
             self._report(loss)
             every = self.recipe.checkpoint_steps
             if every and self.progress.step % every == 0:
+                self.divergence.check(self.model)
                 began = self._count_time(began)
                 self.checkpoints.save(self.accelerator, self.progress)
-        self._check_loss(loss)
+        self.divergence.check(self.model)
         self._count_time(began)
 
     def _learn_from(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -215,12 +218,14 @@ class _Run:
                 group["lr"] = group["full_lr"] * factor
         self.optimizer.step()
         self.optimizer.zero_grad()
+        rate = self.optimizer.param_groups[0]["lr"]
+        self.divergence.note(self.progress.step + 1, rate, loss)
         return loss.detach()
 
     def _report(self, loss: torch.Tensor) -> None:
         self.bar.update()
         if self.progress.step % self.recipe.log_steps == 0:
-            self._check_loss(loss)
+            self.divergence.check()
             self.bar.set_postfix(loss=f"{loss.item():.4f}", epoch=self.progress.epoch)
             rate = self.optimizer.param_groups[0]["lr"]
             values = {"train/loss": loss.item(), "train/learning_rate": rate}
@@ -231,13 +236,6 @@ class _Run:
         self.progress.seconds += now - began
         return now
 
-    def _check_loss(self, loss: torch.Tensor | None) -> None:
-        if loss is not None and not torch.isfinite(loss):
-            raise RecipeError(
-                f"the training diverged: the loss is {loss.item()} in epoch "
-                f"{self.progress.epoch + 1}; take a lower learning_rate"
-            )
-
     def end_epoch(self) -> None:
         """Evaluate, keep the weights if they are the best so far, and write a checkpoint."""
         began, progress = time.perf_counter(), self.progress
@@ -245,7 +243,7 @@ class _Run:
         metrics = self.task.evaluate(self.model, self.accelerator)
         best, primary = progress.best, self.task.primary
         progress.history.append(metrics)
-        if best is None or metrics[primary] > best[primary]:
+        if best is None or math.isnan(best[primary]) or metrics[primary] > best[primary]:
             progress.best_epoch, progress.stalled = progress.epoch, 0
             self._keep_weights()
         else:

@@ -245,3 +245,11 @@ def test_weights_that_do_not_fit(saved, change, said):
 
 def test_every_error_is_a_predictor_error():
     assert issubclass(CheckpointError, PredictorError)
+
+
+def test_what_is_no_number_is_not_saved(tmp_path):
+    for value in (float("nan"), float("inf")):
+        weights = {"a": np.array([1.0, value], dtype=np.float32)}
+        with pytest.raises(CheckpointError, match="the weights 'a' to be saved hold what is"):
+            write_checkpoint(tmp_path / "it", {"predictor_type": "ridge"}, weights, "card")
+    assert not list(tmp_path.iterdir())

@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
+from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import (  # noqa: E402
     REPOSITORY,
     load_script,
@@ -58,10 +59,46 @@ def test_learning_happens(script, recipe):
     assert run(script, recipe).best["kendall"] > 0.25
 
 
-def test_a_diverged_training_is_told(script, recipe):
-    recipe.learning_rate, recipe.max_grad_norm = 1e30, 1e30
-    with pytest.raises(RecipeError, match=r"the loss is nan in epoch 1; take a lower learning_rat"):
+class Breaks(loop.Divergence):
+    """Lets the loss of one step be NaN, or a weight where no step is named."""
+
+    at = None
+
+    def note(self, step, rate, loss):
+        """See `Divergence`."""
+        super().note(step, rate, loss * float("nan") if step == self.at else loss)
+
+    def check(self, model=None):
+        """See `Divergence`."""
+        if self.at is None and model is not None and self._steps[-1][0] > 8:
+            next(model.parameters()).data[0] = float("inf")
+        super().check(model)
+
+
+@pytest.mark.parametrize(
+    ("at", "said"), [(11, "the loss is nan at step 11"), (None, "a weight is no finite number at")]
+)
+def test_a_diverged_training_keeps_the_last_good_checkpoint(script, recipe, monkeypatch, at, said):
+    recipe.checkpoint_steps, recipe.log_steps = 3, 100
+    monkeypatch.setattr(Breaks, "at", at)
+    monkeypatch.setattr(loop, "Divergence", Breaks)
+    with pytest.raises(RecipeError, match=f"the training diverged: {said}.* rate 0.000") as caught:
         run(script, recipe)
+    assert "take a lower learning_rate, and another output" in str(caught.value)
+    folder = Path(recipe.output_dir)
+    # 8 steps an epoch: the first one ended well, step 12 (9 with the weight) was not kept.
+    kept = {None: "step-8", 11: "step-9"}[at]
+    assert [path.name for path in (folder / "checkpoints").iterdir()] == [kept]
+    for path in (folder / "checkpoints" / kept / "model.safetensors", folder / "best.safetensors"):
+        assert all(torch.isfinite(one).all() for one in load_file(path).values())
+    assert not (folder / "model").exists()
+
+
+def test_a_learning_rate_that_is_far_too_high(script, recipe):
+    recipe.learning_rate, recipe.max_grad_norm = 1e30, 1e30
+    with pytest.raises(RecipeError, match=r"diverged: the loss is nan at step 2, learning rate 9"):
+        run(script, recipe)
+    assert not list(Path(recipe.output_dir).rglob("*.safetensors"))
 
 
 def test_the_card_tells_what_happened(script, recipe):

@@ -15,6 +15,7 @@ from pqpp_models.encoder.encoding import as_batch
 from pqpp_models.text.collection.neighbours import Floats, unit
 from pqpp_models.text.static.network import LINEAR, StaticNetwork, quantise
 from pqpp_models.text.training.collection_model import batches_of_like_length, warm_up_and_decay
+from pqpp_models.training.divergence import Divergence
 
 _POOL = 50
 
@@ -136,14 +137,19 @@ def distil(
     steps = settings.epochs * (len(encoded) // settings.batch_size + 1)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warm_up_and_decay(steps, 0.05))
     lengths = np.array([len(row) for row in encoded])
+    divergence, step = Divergence("learning_rate of the student"), 0
     for _ in tqdm(range(settings.epochs), desc="distilling", unit="epoch"):
         for batch in batches_of_like_length(lengths, settings.batch_size, _POOL, random):
             scores, at = model(**as_batch([encoded[i] for i in batch], 0))
             loss = (((scores - wanted[batch]) * importance) ** 2).mean()
             nearness = nn.functional.cosine_similarity(at, places[batch], dim=1).mean()
             optimizer.zero_grad()
-            (loss + settings.point_weight * (1 - nearness)).backward()
+            loss = loss + settings.point_weight * (1 - nearness)
+            loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
+            step += 1
+            divergence.note(step, schedule.get_last_lr()[0], loss)
             schedule.step()
+        divergence.check(model)
     return model.eval()

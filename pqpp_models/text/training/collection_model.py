@@ -23,6 +23,7 @@ from pqpp_models.text.collection.model import (
     model_rows,
 )
 from pqpp_models.text.collection.neighbours import Floats
+from pqpp_models.training.divergence import Divergence
 
 
 @dataclass(frozen=True)
@@ -172,13 +173,17 @@ def train_network(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, warm_up_and_decay(settings.epochs * per_epoch)
     )
+    divergence, step = Divergence("learning_rate of the networks"), 0
     for _ in range(settings.epochs):
         for batch in torch.randperm(len(rows)).chunk(per_epoch):
             loss = nn.functional.mse_loss(model(inputs[batch]), wanted[batch])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            step += 1
+            divergence.note(step, schedule.get_last_lr()[0], loss)
             schedule.step()
+        divergence.check(model)
     return model.eval()
 
 

@@ -1,5 +1,7 @@
 """Distillation and the parts of the training script on made-up prompts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from pqpp_models.text.static.distillation import (  # noqa: E402
     first_points,
 )
 from pqpp_models.text.training.instructions import InstructionSettings  # noqa: E402
+from pqpp_models.training.options import RecipeError  # noqa: E402
 
 SMALL = DistilSettings(
     piece_size=8,
@@ -120,3 +123,19 @@ def test_the_script_trains_a_predictor(tmp_path):
     saved = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "static"))
     assert np.isfinite(saved.predict([*prompts, "?"])).all()
     assert "Not measured" in (tmp_path / "static" / "README.md").read_text("utf-8")
+
+
+def test_distilling_that_diverges_is_told():
+    encoded, goals, points = made_up()
+    with pytest.raises(RecipeError, match=r"nan at step \d+, .*lower learning_rate of the student"):
+        distil(encoded, goals, points, first_pieces(), replace(SMALL, learning_rate=1e30), 3)
+
+
+def test_networks_that_diverge_are_told():
+    from pqpp_models.text.training.collection_model import FitSettings, train_network
+
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 6)).astype(np.float32)
+    settings = FitSettings(learning_rate=1e30, hidden_size=8, epochs=1)
+    with pytest.raises(RecipeError, match=r"at step \d+, .* lower learning_rate of the networks"):
+        train_network(rows, rows[:, :2], settings, 0)

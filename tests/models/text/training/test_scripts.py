@@ -85,3 +85,22 @@ def test_cross_validation_saves_nothing(files, capsys):
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line[0] == "{"]
     assert len(found) == 2 and set(found[0]) == {*TARGETS, "mean"}
     assert not (files / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        (ENSEMBLE.replace("batch_size", "learning_rate: 1.0e+30, batch_size"), "tuned.learning_ra"),
+        (
+            ENSEMBLE.replace(
+                "networks: 2", "networks: 2, learning_rate: 1.0e+30, epochs: 3"
+            ).replace(", epochs: 1}", "}"),
+            "of the networks",
+        ),
+    ],
+)
+def test_a_training_that_diverges_saves_nothing(files, recipe, said):
+    script = load_script("train_text_ensemble")
+    with pytest.raises(PredictorError, match=f"the training diverged: .* take a lower .*{said}"):
+        script.main(flags(files, recipe))
+    assert not (files / "made").exists()
