@@ -1,10 +1,11 @@
 """The metrics as pure functions over arrays, one file a subject.
 
 Every function without an underscore that a file without one defines is a name of this package, so
-that a new metric is a new function and nothing else. Lists become numpy arrays. Ranking and
-saliency metrics take arrays of any Array API library and leave them on their device; the others
-take whatever converts to numpy. What a function cannot use (other shapes, nothing at all, missing
-or infinite values where none are allowed, text for numbers, an unknown option) is a
+that a new metric is a new function and nothing else. Ranking and saliency metrics leave torch
+tensors on their device and return tensors; all else becomes numpy arrays: lists, frames and series
+of pandas, row by row whatever their index says, columns of Arrow and of datasets, arrays of any
+library that numpy can read. What a function cannot use (other shapes, nothing at all, missing,
+masked or infinite values where none are allowed, text for numbers, an unknown option) is a
 `MetricInputError` of one line.
 """
 

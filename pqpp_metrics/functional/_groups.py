@@ -1,92 +1,115 @@
 """Numbering of groups: which rows belong to the same prompt, query or model."""
 
+import numbers
+import operator
+import sys
+import uuid
 from collections import defaultdict
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import to_numpy
+from pqpp_metrics.functional._categories import integers
+from pqpp_metrics.functional._containers import to_numpy, unwrapped
+from pqpp_metrics.functional._inputs import brief
 
 # How many neighbours are compared to guess whether equal ids stand together.
 _PROBE = 256
 
 
 def group_codes(name, ids):
-    """Number the distinct ids, all strings or all integers, in order of first appearance.
+    """Number the distinct ids, all strings, all integers or all UUIDs, by first appearance.
 
     Returns:
-        The distinct ids as a numpy array (of objects where strings came in a list), and the
+        The distinct ids as a numpy array (of objects, but for integers of 64 bits), and the
         number of each row's id (numpy integers).
 
     Raises:
-        MetricInputError: no ids, more than one dimension, or ids that are neither.
+        MetricInputError: no ids, more than one dimension, or ids that are none of these.
     """
     if isinstance(ids, (str, bytes)):
         raise MetricInputError(f"`{name}` is a single string; give one id for each row")
-    ids = _as_vector(name, ids)
+    ids = to_numpy(unwrapped(name, ids))
+    if not isinstance(ids, (list, tuple, np.ndarray)):
+        raise MetricInputError(f"`{name}` is {brief(ids)}; give one id for each row")
+    if isinstance(ids, np.ndarray) and ids.ndim != 1:
+        raise MetricInputError(f"`{name}` has shape {ids.shape}; it must have 1 dimension")
     if len(ids) == 0:
         raise MetricInputError(f"`{name}` is empty; give one id for each row")
-    if ids.dtype.kind in "iu":
-        return _number_integers(ids)
+    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
+        return number_integers(ids)
+    ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
     if isinstance(ids[0], str):
-        try:
-            return _number_strings(name, ids)
-        except TypeError:  # not hashable, so no string
-            _refuse_kinds(name, ids)
+        return _number_strings(name, ids)
     kinds = set(map(type, ids))
-    if any(not issubclass(kind, (int, np.integer)) or kind is bool for kind in kinds):
-        _refuse_kinds(name, ids)
-    return _number_integers(np.asarray(ids.tolist()))
+    if all(issubclass(kind, numbers.Integral) and kind is not bool for kind in kinds):
+        whole = integers(ids)
+        return _number_by_dictionary(whole) if whole.dtype == object else number_integers(whole)
+    if kinds != {uuid.UUID}:
+        _refuse(name, kinds)
+    return _number_by_dictionary(ids)
 
 
-def _as_vector(name, ids):
-    """Return ids as a numpy array of one dimension; a list as an array of its very objects."""
-    if isinstance(ids, (list, tuple)):
-        return np.fromiter(ids, dtype=object, count=len(ids))
-    ids = to_numpy(ids) if hasattr(ids, "detach") else np.asarray(ids)
-    if ids.ndim != 1:
-        raise MetricInputError(f"`{name}` has shape {ids.shape}; it must have 1 dimension")
-    return ids
-
-
-def _refuse_kinds(name, ids):
-    found = ", ".join(sorted({type(one).__name__ for one in ids}))
-    raise MetricInputError(f"`{name}` holds {found}; give all strings or all integers")
+def _refuse(name, kinds):
+    found = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise MetricInputError(
+        f"`{name}` holds {found}; give all strings, all integers or all UUIDs, none missing"
+    )
 
 
 def _number_strings(name, ids):
-    """Number an array of strings; where equal ids stand together, only the first of each run."""
+    """Number strings; where equal ones stand together, only the first of each run."""
     probe = ids[: _PROBE + 1]
-    if 2 * np.count_nonzero(probe[1:] != probe[:-1]) > len(probe):
-        return _number_by_dictionary(name, ids)
+    if 2 * sum(map(operator.ne, probe[1:], probe)) > len(probe):
+        return _number_by_arrow(name, ids)
+    array = np.fromiter(ids, dtype=object, count=len(ids))
     starts_run = np.ones(len(ids), dtype=bool)
-    starts_run[1:] = ids[1:] != ids[:-1]
-    heads, runs = ids[starts_run], np.cumsum(starts_run) - 1
-    if len(set(heads.tolist())) == len(heads):
-        _require_strings(name, heads)
+    try:
+        starts_run[1:] = array[1:] != array[:-1]
+    except ValueError:  # an array among them
+        _refuse(name, set(map(type, ids)))
+    heads, runs = array[starts_run], np.cumsum(starts_run) - 1
+    # Nothing but a string equals a string, so the first of each run tells the type of all.
+    listed = heads.tolist()
+    _require_strings(name, listed)
+    if len(set(listed)) == len(listed):
         return heads, runs
-    distinct, codes = _number_by_dictionary(name, heads)
+    distinct, codes = _number_by_arrow(name, listed)
     return distinct, codes[runs]
 
 
-def _number_by_dictionary(name, ids):
-    """Number an array of strings in one pass: an id that is not known yet gets the next number."""
-    numbers = defaultdict()
-    numbers.default_factory = numbers.__len__
-    codes = np.fromiter(map(numbers.__getitem__, ids.tolist()), np.intp, len(ids))
-    # Nothing but a string equals a string, so the distinct ids tell the type of all.
-    distinct = np.fromiter(numbers, dtype=ids.dtype, count=len(numbers))
-    _require_strings(name, distinct)
-    return distinct, codes
+def _number_by_arrow(name, ids):
+    """Number strings as Arrow encodes them, by first appearance, if it is imported anyway."""
+    arrow = sys.modules.get("pyarrow")
+    try:
+        encoded = arrow and arrow.array(ids).dictionary_encode()
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, UnicodeEncodeError):
+        encoded = None  # no strings, or half a character, which has no place in UTF-8
+    if not isinstance(encoded, arrow.DictionaryArray if arrow else ()):
+        _require_strings(name, ids)
+        return _number_by_dictionary(ids)
+    if encoded.null_count or not arrow.types.is_string(encoded.type.value_type):
+        _refuse(name, set(map(type, ids)))
+    distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
+    return distinct, encoded.indices.to_numpy().astype(np.intp)
 
 
 def _require_strings(name, ids):
-    if any(not issubclass(kind, str) for kind in set(map(type, ids.tolist()))):
-        _refuse_kinds(name, ids.tolist())
+    kinds = set(map(type, ids))
+    if not all(issubclass(kind, str) for kind in kinds):
+        _refuse(name, kinds)
 
 
-def _number_integers(ids):
-    """Number integers, through a table where their range is compact, else by sorting."""
+def _number_by_dictionary(ids):
+    """Number ids in one pass: one that is not known yet gets the next number."""
+    numbered = defaultdict()
+    numbered.default_factory = numbered.__len__
+    codes = np.fromiter(map(numbered.__getitem__, ids), np.intp, len(ids))
+    return np.fromiter(numbered, dtype=object, count=len(numbered)), codes
+
+
+def number_integers(ids):
+    """Number an array of integers: through a table where their range is small, else by sorting."""
     rows = np.arange(len(ids))
     lowest, highest = int(ids.min()), int(ids.max())
     if highest - lowest > 4 * len(ids) + 1024:

@@ -1,7 +1,6 @@
 """Shared checks of inputs and options: every metric refuses the same things in the same words.
 
-Arrays that follow the Array API standard (numpy, torch on any device) keep their library and
-device; lists and other sequences become numpy arrays.
+Torch tensors stay tensors on their device; all else becomes a numpy array, see `_containers`.
 """
 
 import numbers
@@ -11,20 +10,20 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._containers import to_numpy, unwrapped
 
 # Integers beyond this are not all exact in float64: two different scores could become equal.
-_LARGEST_EXACT_INTEGER = 2**53
+LARGEST_EXACT_INTEGER = 2**53
 
 
 def as_array(name, value):
-    """Return an array of any library untouched, and nested sequences as a numpy array.
+    """Return a torch tensor on its device, and all else that holds values as a numpy array.
 
     Raises:
-        MetricInputError: ragged rows, or a masked array (its mask would be lost silently).
+        MetricInputError: ragged rows, or what `unwrapped` refuses.
     """
-    if isinstance(value, np.ma.MaskedArray):
-        raise MetricInputError(f"`{name}` is a masked array; fill or drop the masked entries first")
-    if array_api_compat.is_array_api_obj(value):
+    value = unwrapped(name, value)
+    if hasattr(value, "detach"):
         return value
     try:
         return np.asarray(value)
@@ -58,15 +57,20 @@ def _without_none(name, array):
     if isinstance(array, np.ndarray) and array.dtype == object:
         allowed = (numbers.Real, type(None))
         if all(isinstance(item, allowed) for item in array.flat):
-            try:
-                return array.astype(np.float64)
-            except OverflowError:
-                raise MetricInputError(
-                    f"`{name}` holds a whole number that float64 does not reach; rescale it"
-                ) from None
+            whole = [item for item in array.flat if isinstance(item, numbers.Integral)]
+            _require_exact(name, max(whole, default=0), min(whole, default=0))
+            return array.astype(np.float64)
     raise MetricInputError(
         f"`{name}` holds values of type {_kind(array)}; it must hold numbers: convert it first"
     )
+
+
+def _require_exact(name, largest, smallest):
+    """Raise for integers that float64 cannot tell apart."""
+    if max(largest, -smallest) > LARGEST_EXACT_INTEGER:
+        raise MetricInputError(
+            f"`{name}` holds integers beyond 2**53, which float64 cannot tell apart; rescale it"
+        )
 
 
 def _kind(array):
@@ -90,11 +94,7 @@ def as_floats(name, value, ndim):
     if xp.isdtype(array.dtype, "real floating"):
         return array
     if xp.isdtype(array.dtype, "integral"):
-        largest, smallest = int(xp.max(array)), int(xp.min(array))
-        if max(largest, -smallest) > _LARGEST_EXACT_INTEGER:
-            raise MetricInputError(
-                f"`{name}` holds integers beyond 2**53, which float64 cannot tell apart; rescale it"
-            )
+        _require_exact(name, int(xp.max(array)), int(xp.min(array)))
     return xp.astype(array, xp.float64)
 
 
@@ -149,15 +149,6 @@ def require_same_shape(**arrays):
         raise MetricInputError(f"shapes differ: {came}; they must be the same")
 
 
-def to_numpy(array):
-    """Return an array of any library and device as a numpy array."""
-    if isinstance(array, np.ndarray):
-        return array
-    if hasattr(array, "detach"):
-        array = array.detach()
-    return np.asarray(array_api_compat.to_device(array, "cpu"))
-
-
 def as_list(name, value):
     """Return what was given one by one as a list.
 
@@ -167,7 +158,9 @@ def as_list(name, value):
     try:
         if isinstance(value, (str, bytes, Mapping)):
             raise TypeError
-        return list(value)
+        value = unwrapped(name, value)
+        flat = isinstance(value, np.ndarray) and value.ndim == 1
+        return value.tolist() if flat else list(value)
     except TypeError:
         raise MetricInputError(f"`{name}` is {brief(value)}; it must be a list") from None
 

@@ -7,6 +7,7 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._containers import to_numpy, unwrapped
 from pqpp_metrics.functional._gain_order import LARGEST_PACKED, PackedGrades, as_integers
 from pqpp_metrics.functional._inputs import (
     as_array,
@@ -19,7 +20,6 @@ from pqpp_metrics.functional._inputs import (
     require_same_shape,
     require_tolerance,
     same_library,
-    to_numpy,
 )
 from pqpp_metrics.functional._ranked import below, count
 
@@ -69,7 +69,6 @@ class RankingInputs:
         missing: Grades of relevant documents that were not retrieved, (queries, any number).
         ties: How kernels order equal scores; "order" where document numbers decided.
         level: The least grade of a relevant document; None: any above 0.
-        sizes: How many documents each query has, where rows are filled up; else None.
         is_shared: Whether several metrics are computed of this block.
     """
 
@@ -80,18 +79,16 @@ class RankingInputs:
     ties: str
     level: float | None = None
 
-    sizes: np.ndarray | None = None
     is_shared: bool = False
 
     def of(self, rows, is_shared=False):
         """The same of some queries, a slice or indices, in numpy."""
         parts = self.scores[rows], self.relevance[rows], self.missing[rows]
-        sizes = None if self.sizes is None else self.sizes[rows]
-        return RankingInputs(self.xp, *parts, self.ties, self.level, sizes, is_shared)
+        return RankingInputs(self.xp, *parts, self.ties, self.level, is_shared)
 
     def relevant(self, grades):
-        """Which grades, of any library, are those of a relevant document."""
-        if array_api_compat.array_namespace(grades).isdtype(grades.dtype, "bool"):
+        """Which grades are those of a relevant document."""
+        if self.xp.isdtype(grades.dtype, "bool"):
             return grades if self.level is None or self.level <= 1 else grades & ~grades
         return grades > 0 if self.level is None else grades >= self.level
 
@@ -157,8 +154,9 @@ def ranking_inputs(scores, relevance, rules, unretrieved=None, tells_unjudged=Fa
     if isinstance(scores, RankingInputs):
         return scores
     rules = rules.checked()
+    scores, relevance = unwrapped("scores", scores), unwrapped("relevance", relevance)
     has_unjudged = tells_unjudged or rules.judged_only
-    scores, relevance, sizes = _padded(scores, relevance, np.nan if has_unjudged else 0)
+    scores, relevance = _padded(scores, relevance, np.nan if has_unjudged else 0)
     xp, (scores, relevance) = same_library(
         scores=as_array("scores", scores), relevance=as_array("relevance", relevance)
     )
@@ -176,7 +174,7 @@ def ranking_inputs(scores, relevance, rules, unretrieved=None, tells_unjudged=Fa
     ties = rules.ties
     if ties == "docno":
         scores, ties = _by_document(xp, scores, rules.document_ids), "order"
-    return RankingInputs(xp, scores, relevance, missing, ties, rules.relevance_level, sizes)
+    return RankingInputs(xp, scores, relevance, missing, ties, rules.relevance_level)
 
 
 def _judged_alone(xp, scores, relevance, tells_unjudged):
@@ -210,7 +208,7 @@ def _padded(scores, relevance, unjudged):
     """Fill up rows of different lengths: the places at the end hold documents of no interest."""
     lengths = _lengths_of_rows(scores), _lengths_of_rows(relevance)
     if all(length is None or len(set(length)) < 2 for length in lengths):
-        return scores, relevance, None
+        return scores, relevance
     if lengths[0] is None or lengths[0] != lengths[1]:
         shown = [repr(length)[:40] if length else "one for all" for length in lengths]
         raise MetricInputError(
@@ -224,13 +222,11 @@ def _padded(scores, relevance, unjudged):
     filled = np.array(ends)[:, None].repeat(width, axis=1)
     for place, row in zip(filled, rows, strict=True):
         place[: len(row)] = row
-    return filled, _filled("relevance", relevance, width, unjudged), np.array(lengths[0])
+    return filled, _filled("relevance", relevance, width, unjudged)
 
 
 def _lengths_of_rows(value):
     """The lengths of rows that are sequences or arrays of their own; None for anything else."""
-    if isinstance(value, (np.ma.MaskedArray, str)):
-        return None
     if array_api_compat.is_array_api_obj(value) and str(value.dtype) != "object":
         return None
     try:
@@ -258,6 +254,7 @@ def unretrieved_grades(xp, unretrieved, relevance, tells_unjudged=False):
     """
     if unretrieved is None:
         return relevance[:, :0]
+    unretrieved = unwrapped("unretrieved", unretrieved)
     lengths = _lengths_of_rows(unretrieved)
     if lengths and len(set(lengths)) > 1:
         by = np.nan if tells_unjudged else 0
@@ -329,6 +326,7 @@ def _refuse_repeated(ids, numbers, scores, order):
 
 def _checked_ids(ids, shape):
     """Names of documents as a numpy array of text or integers, in the shape of the scores."""
+    ids = unwrapped("document_ids", ids)
     lengths = _lengths_of_rows(ids)
     if lengths and len(set(lengths)) > 1:
         blank = type(next(row[0] for row in ids if len(row)))()

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._categories import as_labels, category_codes
+from pqpp_metrics.functional._categories import as_labels, category_codes, kind_of
 from pqpp_metrics.functional._inputs import as_floats, require_choice, require_same_shape, to_numpy
 from pqpp_metrics.functional._kappa import kappa_of
 
@@ -98,8 +98,10 @@ def cohen_kappa(predictions, references, weights=None, single_class="one"):
         require_choice("weights", weights, ("linear", "quadratic"))
     left, right = as_labels("predictions", predictions, 1), as_labels("references", references, 1)
     require_same_shape(predictions=left, references=right)
-    if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
-        raise MetricInputError("one side holds text and the other numbers; give both the same way")
+    if kind_of(left) != kind_of(right):
+        raise MetricInputError(
+            f"one side holds {kind_of(left)} and the other {kind_of(right)}; give both the same way"
+        )
     return kappa_of(left, right, weights, single_class)
 
 

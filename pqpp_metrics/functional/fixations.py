@@ -3,14 +3,14 @@
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_array, require_size, to_numpy
+from pqpp_metrics.functional._inputs import as_array, as_finite, require_size, to_numpy
 
 
 def fixation_map(points, height, width):
     """Count fixations on the pixels of a map.
 
     Args:
-        points: Fixated pixels as [row, column], shape (points, 2), integers; may be empty.
+        points: Fixated pixels as [row, column], shape (points, 2), whole numbers; may be empty.
         height: In pixels.
         width: In pixels.
 
@@ -26,11 +26,14 @@ def fixation_map(points, height, width):
     """
     height, width = require_size(height, width)
     points = to_numpy(as_array("points", points))
-    points = points.astype(np.int64) if points.size == 0 else points
-    if points.dtype.kind not in "iu":
-        raise MetricInputError(f"`points` holds {points.dtype}; a pixel is a pair of integers")
     if points.size == 0:
         return np.zeros((height, width))
+    if points.dtype.kind in "fO":
+        points = as_finite("points", points, ndim=points.ndim)
+    whole = points.astype(np.int64) if points.dtype.kind in "iuf" else None
+    if whole is None or (whole != points).any():
+        what = "fractions" if points.dtype.kind == "f" else points.dtype
+        raise MetricInputError(f"`points` holds {what}; a pixel is a pair of integers")
     if points.ndim != 2 or points.shape[1] != 2:
         raise MetricInputError(
             f"`points` has shape {points.shape}; a row for each point, [row, column], is needed"
@@ -39,6 +42,6 @@ def fixation_map(points, height, width):
     if not inside.all():
         outside = points[~inside.all(axis=1)][0].tolist()
         raise MetricInputError(f"`points` holds {outside}, outside a map of {height} x {width}")
-    rows, columns = points.astype(np.int64).T  # in a byte, row * width would wrap around
+    rows, columns = whole.T  # in a byte, row * width would wrap around
     flat = np.bincount(rows * width + columns, minlength=height * width)
     return flat.reshape(height, width).astype(np.float64)

@@ -3,10 +3,8 @@
 import re
 from collections import Counter
 
-import numpy as np
-
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._inputs import as_list, brief, require_values, to_numpy
+from pqpp_metrics.functional._inputs import as_array, as_list, brief, require_values, to_numpy
 
 # RichHF's tokens: what is left between these characters; of all blanks only the plain space counts.
 TOKEN = re.compile(r'[^,.?!":; ]+')
@@ -123,7 +121,7 @@ def _count_in_labels(index, predicted, marked):
 
 
 def _labels(name, index, values):
-    array = np.asarray(to_numpy(values) if hasattr(values, "detach") else values)
+    array = to_numpy(as_array(name, values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iufb"):
         raise MetricInputError(
             f"`{name}` of sample {index} are no labels; give a flat list of 0 and 1, or a text"

@@ -5,15 +5,10 @@ import math
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._categories import as_labels
-from pqpp_metrics.functional._groups import group_codes
-from pqpp_metrics.functional._inputs import (
-    as_array,
-    as_numbers,
-    require_between,
-    require_values,
-    to_numpy,
-)
+from pqpp_metrics.functional._categories import as_labels, category_codes, label_array
+from pqpp_metrics.functional._containers import to_numpy
+from pqpp_metrics.functional._groups import number_integers
+from pqpp_metrics.functional._inputs import as_numbers, require_between, require_values
 
 _FIGURES = ("match_rate", "ci_low", "ci_high", "n")
 
@@ -56,27 +51,30 @@ def match_rate(matches, groups=None, group_names=None, confidence=0.95):
     names = _names(group_names, len(columns))
     codes = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
-        distinct, own = group_codes("groups", column)
-        _, codes = group_codes("groups", codes * len(distinct) + own)
+        (own,), distinct = category_codes(column)
+        _, codes = number_integers(codes * len(distinct) + own)
     totals, numbers = np.bincount(codes, hits), np.bincount(codes)
     first = np.unique(codes, return_index=True)[1]
-    for code, row in enumerate(first):
-        labels = {name: column[row] for name, column in zip(names, columns, strict=True)}
+    rows = zip(*(column[first].tolist() for column in columns), strict=True)
+    for code, row in enumerate(rows):
+        labels = dict(zip(names, row, strict=True))
         result["groups"].append(labels | _rate(totals[code], int(numbers[code]), confidence))
     return result
 
 
 def _columns(groups, images):
-    """The grouping columns as lists of Python values."""
-    flat = as_array("groups", groups).ndim == 1
-    table = as_labels("groups", groups, ndim=1 if flat else 2)
-    if flat:
-        table = table[:, None]
-    if len(table) != images:
+    """The grouping columns as arrays of labels, each of its own kind."""
+    table = label_array("groups", groups)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim == 2 and len(table) != images:
         raise MetricInputError(
             f"`matches` has {images} images and `groups` {len(table)}; give a row for each image"
         )
-    return [column.tolist() for column in table.T]
+    if table.ndim != 2 or table.size == 0:
+        raise MetricInputError(
+            f"`groups` has shape {table.shape}; give labels as (images,) or (images, columns)"
+        )
+    return [as_labels("groups", column, ndim=1) for column in table.T]
 
 
 def _names(names, number):

@@ -1,8 +1,8 @@
 """How well a ranking puts relevant documents first: one value for each query.
 
-Every function takes scores, any finite numbers, and relevance, as arrays (queries, documents) of
-any Array API library, in which the values come back; a query without a relevant document scores 0,
-as in trec_eval. A query's documents are ranked by falling score. Documents with equal scores have
+Every function takes scores, any finite numbers, and relevance, (queries, documents); for torch
+tensors the values come back as one, else in numpy. A query without a relevant document scores 0, as
+in trec_eval. A query's documents are ranked by falling score. Documents with equal scores have
 no order of their own; `ties` says what is done about it:
 
 - "expected" (default): the exact expected value over all orders of the tied documents, which
@@ -37,7 +37,7 @@ from pqpp_metrics.functional._inputs import require_int
 from pqpp_metrics.functional._ranked import (
     any_relevant_in_top,
     count,
-    mean_reciprocal_of_tie,
+    expected_reciprocal_rank,
     only_where,
     relevant_in_top,
     take_rows,
@@ -110,7 +110,7 @@ def _reciprocal_rank(given, k):
         tied, relevant = take_rows(xp, rows, tied, relevant)
         if ties == "expected":
             values = _one_over(xp, rank, found, k)
-            values[rows] = mean_reciprocal_of_tie(
+            values[rows] = expected_reciprocal_rank(
                 xp, *take_rows(xp, rows, ahead, tied_count), count(xp, tied & relevant), k
             )
             return values

@@ -1,3 +1,5 @@
+import uuid
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -161,3 +163,33 @@ def test_an_unknown_tie_rule_is_refused():
 def test_masked_arrays_are_refused():
     with pytest.raises(MetricInputError, match="masked"):
         image_relevance(np.ma.masked_array([[2.0, 1.0]], mask=[[True, False]]))
+
+
+def test_ids_keep_their_type_to_the_last_digit():
+    one, other = uuid.UUID(int=1), uuid.UUID(int=2)
+    for ids in (
+        [2**60, 2**60 + 1, 2**60],
+        [2**63, -1, 2**63],
+        [2**70, 2**70 + 1, 2**70],
+        np.array([2**64 - 1, 2**64 - 2, 2**64 - 1], dtype=np.uint64),
+        [one, other, one],
+        ["1", "01", "1"],
+    ):
+        names, scores = hbpp([[2], [0], [1]], ids)
+        assert names.tolist() == list(ids)[:2]
+        assert [type(name) for name in names.tolist()] == [type(one) for one in names[:2].tolist()]
+        assert scores.tolist() == [1.5, 0.0]
+
+
+@pytest.mark.parametrize("adjacent", [True, False])
+@pytest.mark.parametrize("wrong", [None, 7, b"id-3", ["id-3"], float("nan")])
+def test_one_other_among_many_strings_is_refused(adjacent, wrong):
+    ids = [f"id-{i // 4 if adjacent else i % 300}" for i in range(1200)]
+    ids[700] = wrong
+    with pytest.raises(MetricInputError, match=r"`prompt_ids` holds .*str"):
+        hbpp(np.ones((1200, 1)), ids)
+
+
+def test_strings_that_no_encoding_has_are_ids():
+    ids = [f"\ud800{i % 300}" for i in range(1200)]
+    assert hbpp(np.ones((1200, 1)), ids)[0].tolist() == ids[:300]
