@@ -136,8 +136,8 @@ def _read_trec(metric: str, files: Mapping[str, str], suffixes: set[str], missin
     except MetricInputError as error:  # in the words of the command line
         options = ("missing='zero' or missing='drop'", "--missing zero or --missing drop")
         raise CommandError(str(error).replace(*options)) from None
-    columns = {"predictions": found.scores.tolist(), "references": found.relevance.tolist()}
-    return Inputs(columns, found.query_ids, unretrieved=found.unretrieved.tolist())
+    columns = {"predictions": found.scores, "references": found.relevance}
+    return Inputs(columns, found.query_ids, unretrieved=found.unretrieved)
 
 
 def _columns_of(name: str, text: str, table: Table, ids: Sequence[str]) -> str | list[str]:

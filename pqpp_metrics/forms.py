@@ -17,6 +17,7 @@ from pqpp_metrics.errors import InputFormError, MetricInputError
 _NONE = object()
 _ALLOWED = {"text": {"text"}, "whole number": {"whole"}, "number": {"whole", "fraction"}}
 _AS = {"text": str, "whole number": int, "number": float}
+_ARRAYS = {"text": "", "whole number": "iu", "number": "iuf"}
 
 
 class Entry(NamedTuple):
@@ -109,7 +110,12 @@ def fitting_form(batch, alternatives, item="item"):
 
 
 def converted(values, kind):
-    """Return nested values as lists of one kind, None staying None, as evaluate hands them on."""
+    """Return nested values as lists of one kind, None staying None, as evaluate hands them on.
+
+    Arrays of numbers stay what they are: to take a million of them apart takes a second.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in _ARRAYS[kind]:
+        return values
     if hasattr(values, "tolist"):
         values = values.tolist()
     if isinstance(values, (list, tuple)):

@@ -1,21 +1,18 @@
-"""TREC run and relevance files: strict readers, and their content as the arrays of the metrics."""
+"""TREC runs and relevance files, read strictly and brought together as the arrays of metrics."""
 
-import codecs
-import io
+import functools
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
+from pqpp_files.open_input import input_name
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import require_choice
 from pqpp_metrics.functional._ranked import below
+from pqpp_metrics.trec_lines import QRELS, RUN, read_columns
 
-_RUN = "query Q0 document rank score tag"
-_QRELS = "query iteration document relevance"
 _MISSING = ("error", "zero", "drop")
-# As in trec_eval every control character stands for a blank.
-_BLANKS = bytes(32 if byte <= 32 and byte != 10 else byte for byte in range(256))
+_DENSE = 16  # entries of a table a key, up to which it is quicker than sorting
 
 
 @dataclass
@@ -24,6 +21,7 @@ class Judged:
 
     `query_ids` and `document_ids` (a pyarrow array of bytes) are the distinct ids in order of first
     appearance; `queries` and `documents` the number of each line's; `values` its score or grade.
+    `lines` are their numbers in the file where it has others, like comments, too; else None.
     """
 
     query_ids: list[str]
@@ -31,6 +29,7 @@ class Judged:
     document_ids: object
     documents: np.ndarray
     values: np.ndarray
+    lines: list[int] | None = None
 
 
 @dataclass
@@ -46,27 +45,45 @@ class Rankings:
     scores: np.ndarray
     relevance: np.ndarray
     unretrieved: np.ndarray
+    _documents: np.ndarray
+    _names: object
+
+    @functools.cached_property
+    def document_ids(self):
+        """A number for each document, higher for a higher name byte by byte; 0 fills up."""
+        names = self._names.to_pylist()
+        places = np.zeros(len(names) + 1, dtype=np.int64)
+        places[1:][sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
+        return places[self._documents]
 
 
 def read_run(path):
     """Read a run file: query, Q0, document, rank, score, tag, between blanks.
 
-    As in trec_eval the score decides the order; the rank column is not used.
+    As in trec_eval the score decides the order, and the rank column is not used; words behind the
+    tag are passed over, and so are blank lines and those that begin with #.
+
+    Args:
+        path: The file, also packed by gzip; `-` is standard input.
 
     Returns:
         `Judged`, the values being scores (float64).
 
     Raises:
-        MetricInputError: with file and line: another number of columns, a score that is no
+        MetricInputError: with file and line: too few columns, a score that is no
             finite number, a document twice in a query; or no file, or an empty one.
     """
-    return _read(path, _RUN, "score", float)
+    return _read(path, RUN, "score", float)
 
 
 def read_qrels(path):
     """Read a relevance file: query, iteration, document, relevance, between blanks.
 
-    As in trec_eval a negative relevance (spam, say) is not relevant: 0.
+    As in trec_eval a negative relevance (spam, say) is not relevant: 0; lines that begin with # are
+    passed over, and so are blank ones.
+
+    Args:
+        path: The file, also packed by gzip; `-` is standard input.
 
     Returns:
         `Judged`, the values being grades (int64, 0 or above).
@@ -75,117 +92,59 @@ def read_qrels(path):
         MetricInputError: with file and line: another number of columns, a relevance that is no
             whole number, a document twice in a query; or no file, or an empty one.
     """
-    judged = _read(path, _QRELS, "relevance", int)
+    judged = _read(path, QRELS, "relevance", int)
     judged.values = np.maximum(judged.values, 0)
     return judged
 
 
 def _read(path, names, value, kind):
     """Read the columns query, document and `value` of a file."""
-    import pyarrow
-
-    path = Path(path)
-    if not path.is_file():
-        raise MetricInputError(f"{path}: there is no such file; check its name")
-    text = path.read_bytes().removeprefix(codecs.BOM_UTF8).translate(_BLANKS).rstrip()
-    if not text:
-        raise MetricInputError(f"{path} is empty; a line is '{names}'")
-    head = b"\n" + text[:4096]
-    if b"  " in text or b" \n" in head or b"\n " in head:  # elsewhere they are too many columns
-        text = _with_single_blanks(text)
-    try:
-        queries, documents, values = _parsed(text, names, value, kind)
-        known = bool(np.isfinite(values).all())
-    except pyarrow.ArrowInvalid:
-        known = False
-    if not known:
-        text = _with_single_blanks(text)
-        queries, documents, values = _line_by_line(path, text, names, value, kind)
-    queries, documents = queries.dictionary_encode(), documents.dictionary_encode()
+    queries, documents, values, lines = read_columns(path, names, value, kind)
     judged = Judged(
         [one.decode("utf-8", "replace") for one in queries.dictionary.to_pylist()],
-        queries.indices.to_numpy(),
+        np.from_dlpack(queries.indices),
         documents.dictionary,
-        documents.indices.to_numpy(),
+        np.from_dlpack(documents.indices),
         values,
+        lines,
     )
-    _refuse_repeated(path, judged)
+    _refuse_repeated(input_name(path), judged)
     return judged
-
-
-def _with_single_blanks(text):
-    return b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
-
-
-def _parsed(text, names, value, kind):
-    """The three columns by pyarrow, which refuses other numbers of columns and no numbers."""
-    import pyarrow
-    from pyarrow import csv
-
-    columns = names.split()
-    types = dict.fromkeys(columns, pyarrow.binary())
-    types[value] = pyarrow.float64() if kind is float else pyarrow.int64()
-    kept = ["query", "document", value]
-    table = csv.read_csv(
-        io.BytesIO(text),
-        csv.ReadOptions(column_names=columns, use_threads=False),
-        csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types=types, include_columns=kept, null_values=[]),
-    )
-    queries, documents, values = (table[name].combine_chunks() for name in kept)
-    return queries, documents, values.to_numpy()
-
-
-def _line_by_line(path, text, names, value, kind):
-    """The same slowly, for numbers that only Python reads (+1), or to name the first bad line."""
-    import pyarrow
-
-    columns = names.split()
-    place, found = columns.index(value), []
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        fields = line.split()
-        if len(fields) != len(columns):
-            came = f"{len(fields)} columns; a line is '{names}'"
-            raise MetricInputError(f"{path}, line {number}: {came}")
-        found.append((fields[0], fields[2], _number(fields[place], kind)))
-        if found[-1][2] is None:
-            word = "finite" if kind is float else "whole"
-            came = repr(fields[place].decode("utf-8", "replace"))
-            raise MetricInputError(
-                f"{path}, line {number}: the {value} is {came}; it must be a {word} number"
-            )
-    queries, documents, values = zip(*found, strict=True)
-    return pyarrow.array(queries), pyarrow.array(documents), np.array(values)
-
-
-def _number(field, kind):
-    """A field as a number that float64 or int64 holds; None for any other."""
-    try:
-        # Python's own syntax for numbers allows what no file should hold: 1_000.
-        number = kind(field) if b"_" not in field else None
-        return number if number is not None and abs(number) < kind(2**63) else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def _refuse_repeated(path, judged):
     """Raise for the first line whose query and document stood on an earlier one."""
     keys = _keys(judged.queries, judged.documents, len(judged.document_ids))
-    ordered = np.sort(keys)
-    if not (ordered[1:] == ordered[:-1]).any():
+    if _are_distinct(keys, len(judged.query_ids) * len(judged.document_ids)):
         return
     order = np.argsort(keys, kind="stable")
     line = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
+    number = line + 1 if judged.lines is None else judged.lines[line]
     document = judged.document_ids[judged.documents[line]].as_py().decode("utf-8", "replace")
     query = judged.query_ids[judged.queries[line]]
     raise MetricInputError(
-        f"{path}, line {line + 1}: document {document} is there twice in query {query}"
+        f"{path}, line {number}: document {document} is there twice in query {query}"
     )
+
+
+def _are_distinct(keys, size):
+    """Whether no key, below `size`, is there twice."""
+    if _is_dense(size, keys):
+        seen = np.zeros(size, dtype=bool)
+        seen[keys] = True
+        return np.count_nonzero(seen) == len(keys)
+    ordered = np.sort(keys)
+    return not (ordered[1:] == ordered[:-1]).any()
 
 
 def _keys(queries, documents, number):
     """One whole number for each query and document."""
     return queries.astype(np.int64) * number + documents
+
+
+def _is_dense(size, keys):
+    """Whether a table of that size is quicker than sorting the keys."""
+    return size <= _DENSE * max(len(keys), 1 << 16)
 
 
 def rankings(run, qrels, missing="error"):
@@ -221,6 +180,7 @@ def rankings(run, qrels, missing="error"):
         _keys(queries, documents, len(run.document_ids)),
         np.where(numbers < 0, -1, _keys(judged, numbers, len(run.document_ids))),
         grades,
+        len(kept) * len(run.document_ids),
     )
     left = ~used & (grades > 0)
     lowest, highest = np.full(len(kept), np.inf), np.full(len(kept), -np.inf)
@@ -229,11 +189,14 @@ def rankings(run, qrels, missing="error"):
     some = np.isfinite(lowest)
     # Below every document of the query, so that filling up changes no rank.
     fill = below(np.where(some, lowest, 0.0), np.where(some, highest, 0.0))
+    in_rows = _Rows(queries, len(kept))
     return Rankings(
         kept,
-        _as_rows(queries, values, fill),
-        _as_rows(queries, relevance, np.zeros(len(kept), np.int64)),
-        _as_rows(judged[left], grades[left], np.zeros(len(kept), np.int64)),
+        in_rows.filled(values, fill),
+        in_rows.filled(relevance, 0),
+        _Rows(judged[left], len(kept)).filled(grades[left], 0),
+        in_rows.filled(documents + 1, 0),
+        run.document_ids,
     )
 
 
@@ -249,33 +212,72 @@ def _in_rows(judged, rows, documents):
 
 def _numbers_in(run, qrels):
     """The number that the run gives to the document of each judgment; -1 where it has none."""
-    from pyarrow import compute
+    import pyarrow
 
-    number = compute.index_in(qrels.document_ids, value_set=run.document_ids)
-    return number.fill_null(-1).to_numpy(zero_copy_only=False)[qrels.documents]
+    both = []
+    for names in (run.document_ids, qrels.document_ids):
+        places = pyarrow.py_buffer(np.arange(len(names), dtype=np.int32))
+        places = pyarrow.Array.from_buffers(pyarrow.int32(), len(names), [None, places])
+        both.append(pyarrow.DictionaryArray.from_arrays(places, names))
+    number = np.from_dlpack(pyarrow.chunked_array(both).unify_dictionaries().chunk(1).indices)
+    return np.where(number < len(run.document_ids), number, -1)[qrels.documents]
 
 
-def _grades_of(keys, judged, grades):
-    """The grade of each line of the run, 0 where there is none; and which judgments were used."""
-    order = np.argsort(judged, kind="stable")
-    ordered = judged[order]
-    at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    found = ordered[at] == keys
+def _grades_of(keys, judged, grades, size):
+    """The grade of each line of the run, 0 where there is none; and which judgments were used.
+
+    `judged` is the key of each judgment, -1 for a document that the run does not hold at all; all
+    keys are below `size`.
+    """
+    if _is_dense(size, keys):
+        places = np.full(size + 1, -1, dtype=np.int64)
+        places[judged] = np.arange(len(judged))
+        places[-1] = -1
+        at = places[keys]
+        found = at >= 0
+        at = at[found]
+    else:
+        order = np.argsort(judged, kind="stable")
+        ordered = judged[order]
+        at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+        found = ordered[at] == keys
+        at = order[at[found]]
     used = np.zeros(len(judged), dtype=bool)
-    used[order[at[found]]] = True
+    used[at] = True
     relevance = np.zeros(len(keys), dtype=np.int64)
-    relevance[found] = grades[order[at[found]]]
+    relevance[found] = grades[at]
     return relevance, used
 
 
-def _as_rows(rows, values, fill):
-    """Values of rows as (rows, longest), filled up by one value a row."""
-    sizes = np.bincount(rows, minlength=len(fill))
-    starts = np.cumsum(sizes) - sizes
-    order = np.argsort(rows, kind="stable")
-    table = np.repeat(fill[:, None], int(sizes.max()), axis=1)
-    table[rows[order], np.arange(len(rows)) - starts[rows[order]]] = values[order]
-    return table
+class _Rows:
+    """Where the lines of a file stand in a table with a row for each query.
+
+    Args:
+        rows: The row of each line.
+        number: How many rows there are.
+    """
+
+    def __init__(self, rows, number):
+        sizes = np.bincount(rows, minlength=number)
+        self._shape = number, int(sizes.max())
+        self._order = slice(None)
+        if (rows[1:] < rows[:-1]).any():
+            self._order = np.argsort(rows, kind="stable")
+            rows = rows[self._order]
+        self._is_full = len(rows) == number * self._shape[1]
+        if not self._is_full:
+            self._rows = rows
+            self._columns = np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]
+
+    def filled(self, values, fill):
+        """Values of the lines as (rows, longest), filled up by one value, or one a row."""
+        values = values[self._order]
+        if self._is_full:
+            return values.reshape(self._shape)
+        table = np.empty(self._shape, dtype=values.dtype)
+        table[:] = np.asarray(fill).reshape(-1, 1)
+        table[self._rows, self._columns] = values
+        return table
 
 
 def _refuse_one_sided(in_run, judged):

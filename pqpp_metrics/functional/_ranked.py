@@ -38,7 +38,7 @@ def as_float(xp, *arrays):
     return [xp.astype(array, xp.float64) for array in arrays]
 
 
-def expected_reciprocal_rank(xp, ahead, tied, relevant, k):
+def mean_reciprocal_of_tie(xp, ahead, tied, relevant, k):
     """Expected 1 / rank of the first relevant document of a group of ties in random order.
 
     Walks down the group: the first relevant document is at place j with the probability that

@@ -69,6 +69,7 @@ class RankingInputs:
         missing: Grades of relevant documents that were not retrieved, (queries, any number).
         ties: How kernels order equal scores; "order" where document numbers decided.
         level: The least grade of a relevant document; None: any above 0.
+        sizes: How many documents each query has, where rows are filled up; else None.
         is_shared: Whether several metrics are computed of this block.
     """
 
@@ -79,16 +80,18 @@ class RankingInputs:
     ties: str
     level: float | None = None
 
+    sizes: np.ndarray | None = None
     is_shared: bool = False
 
     def of(self, rows, is_shared=False):
         """The same of some queries, a slice or indices, in numpy."""
         parts = self.scores[rows], self.relevance[rows], self.missing[rows]
-        return RankingInputs(self.xp, *parts, self.ties, self.level, is_shared)
+        sizes = None if self.sizes is None else self.sizes[rows]
+        return RankingInputs(self.xp, *parts, self.ties, self.level, sizes, is_shared)
 
     def relevant(self, grades):
-        """Which grades are those of a relevant document."""
-        if self.xp.isdtype(grades.dtype, "bool"):
+        """Which grades, of any library, are those of a relevant document."""
+        if array_api_compat.array_namespace(grades).isdtype(grades.dtype, "bool"):
             return grades if self.level is None or self.level <= 1 else grades & ~grades
         return grades > 0 if self.level is None else grades >= self.level
 
@@ -156,7 +159,7 @@ def ranking_inputs(scores, relevance, rules, unretrieved=None, tells_unjudged=Fa
     rules = rules.checked()
     scores, relevance = unwrapped("scores", scores), unwrapped("relevance", relevance)
     has_unjudged = tells_unjudged or rules.judged_only
-    scores, relevance = _padded(scores, relevance, np.nan if has_unjudged else 0)
+    scores, relevance, sizes = _padded(scores, relevance, np.nan if has_unjudged else 0)
     xp, (scores, relevance) = same_library(
         scores=as_array("scores", scores), relevance=as_array("relevance", relevance)
     )
@@ -174,7 +177,7 @@ def ranking_inputs(scores, relevance, rules, unretrieved=None, tells_unjudged=Fa
     ties = rules.ties
     if ties == "docno":
         scores, ties = _by_document(xp, scores, rules.document_ids), "order"
-    return RankingInputs(xp, scores, relevance, missing, ties, rules.relevance_level)
+    return RankingInputs(xp, scores, relevance, missing, ties, rules.relevance_level, sizes)
 
 
 def _judged_alone(xp, scores, relevance, tells_unjudged):
@@ -208,7 +211,7 @@ def _padded(scores, relevance, unjudged):
     """Fill up rows of different lengths: the places at the end hold documents of no interest."""
     lengths = _lengths_of_rows(scores), _lengths_of_rows(relevance)
     if all(length is None or len(set(length)) < 2 for length in lengths):
-        return scores, relevance
+        return scores, relevance, None
     if lengths[0] is None or lengths[0] != lengths[1]:
         shown = [repr(length)[:40] if length else "one for all" for length in lengths]
         raise MetricInputError(
@@ -222,7 +225,7 @@ def _padded(scores, relevance, unjudged):
     filled = np.array(ends)[:, None].repeat(width, axis=1)
     for place, row in zip(filled, rows, strict=True):
         place[: len(row)] = row
-    return filled, _filled("relevance", relevance, width, unjudged)
+    return filled, _filled("relevance", relevance, width, unjudged), np.array(lengths[0])
 
 
 def _lengths_of_rows(value):

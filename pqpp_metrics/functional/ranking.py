@@ -37,7 +37,7 @@ from pqpp_metrics.functional._inputs import require_int
 from pqpp_metrics.functional._ranked import (
     any_relevant_in_top,
     count,
-    expected_reciprocal_rank,
+    mean_reciprocal_of_tie,
     only_where,
     relevant_in_top,
     take_rows,
@@ -110,7 +110,7 @@ def _reciprocal_rank(given, k):
         tied, relevant = take_rows(xp, rows, tied, relevant)
         if ties == "expected":
             values = _one_over(xp, rank, found, k)
-            values[rows] = expected_reciprocal_rank(
+            values[rows] = mean_reciprocal_of_tie(
                 xp, *take_rows(xp, rows, ahead, tied_count), count(xp, tied & relevant), k
             )
             return values

@@ -40,6 +40,10 @@ def whole(low, high, *shape):
 
 PAIRS = {"predictions": numbers(31), "references": numbers(31)}
 RANKINGS = {"predictions": numbers(13, 12), "references": whole(0, 3, 13, 12)}
+SAMPLED = {
+    "predictions": [[3, 2, 2, 1, 0], [5, 4, 3, 2, 2]],
+    "references": [[1, -1, 0, None, 2], [0, 1, 2, 0, 0]],
+}
 MAPS = {
     "predictions": rng.random((6, 8, 9)).round(3).tolist(),
     "references": (rng.random((6, 8, 9)) * (rng.random((6, 1, 1)) < 0.7)).round(1).tolist(),
@@ -225,6 +229,7 @@ CASES = {
     "average_precision": Case(
         "rankings", RANKINGS, of_queries(lambda r: oracles.average_precision(r, 7)), {"k": 7}
     ),
+    "bpref": Case("sampled rankings", SAMPLED, of_queries(oracles.bpref)),
     "cc": Case(
         "maps",
         MAPS,
@@ -248,6 +253,12 @@ CASES = {
         difference(lambda x, y: scipy.stats.pearsonr(x, y).statistic),
         {"test": "steiger"},
     ),
+    "expected_reciprocal_rank": Case(
+        "rankings",
+        RANKINGS,
+        of_queries(lambda r: oracles.expected_reciprocal_rank(r, 8, 2)),
+        {"k": 8, "max_grade": 2},
+    ),
     "fleiss_kappa": Case("ratings", RATINGS, fleiss),
     "geometric_minimum": Case(
         "sub-scores", SUB_SCORES, lambda scores: sum(min(row) for row in scores) / len(scores)
@@ -259,6 +270,15 @@ CASES = {
     # Image 1: both facts have a yes by majority and a no: .4 + .6. Image 2: the first fact has no
     # yes, the second no clear no, the third counts: .5 * 0 + .5 * .75.
     "hwpq": Case("questionnaires", QUESTIONNAIRES, by_hand((1 + 0.375) / 2)),
+    "inferred_average_precision": Case(
+        "sampled rankings", SAMPLED, of_queries(oracles.inferred_average_precision)
+    ),
+    "interpolated_precision": Case(
+        "rankings",
+        RANKINGS,
+        of_queries(lambda r: oracles.interpolated_precision(r, 0.3)),
+        {"recall": 0.3},
+    ),
     "kendall_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.kendalltau, "kendall_qpp")),
     "keyword_f1": Case("keywords", KEYWORDS, keywords),
     "kld": Case("maps", MAPS, of_maps(oracles.kld_of_richhf), {"convention": "richhf"}),
@@ -302,6 +322,12 @@ CASES = {
     ),
     "qpp_report": Case("pairs", PAIRS, kendall),
     "r_precision": Case("rankings", RANKINGS, of_queries(oracles.r_precision)),
+    "rank_biased_precision": Case(
+        "rankings",
+        RANKINGS,
+        of_queries(lambda r: oracles.rank_biased_precision(r, 0.7)),
+        {"p": 0.7},
+    ),
     "recall_at_k": Case(
         "rankings",
         RANKINGS,

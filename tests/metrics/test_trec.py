@@ -1,7 +1,12 @@
+import gzip
+import io
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.processes import run_python
 
 from pqpp_metrics import trec
 from pqpp_metrics.errors import MetricInputError
@@ -43,6 +48,10 @@ def lines_of(judged):
         lambda text: text.replace(" ", "   ").replace("\n", "  \n") + "\n\n",
         lambda text: "  " + text,
         lambda text: text.replace(" 2", " +2"),
+        lambda text: "# of a run 1 2\n" + text.replace("\n", "\n\n  # more\n#\n"),
+        lambda text: "\ufeff" + text.replace(" ", "\t ").replace("\n", " \r\n"),
+        lambda text: text.replace("tag", "tag and more words"),  # of qrels this changes nothing
+        lambda text: gzip.compress(text.encode()),
     ],
 )
 def test_layouts(tmp_path, change):
@@ -61,6 +70,28 @@ def test_arrays(tmp_path):
     assert found.unretrieved.tolist() == [[2], [0]]
     assert found.scores[0].tolist() == [3.5, -1e-3]
     assert found.scores[1, 0] == 7 > found.scores[1, 1]
+    assert found.document_ids.tolist() == [[1, 2], [1, 0]]
+
+
+def test_numbers_of_documents_follow_their_names_byte_by_byte(tmp_path):
+    names = ["d10", "d9", "Z", "é", "文", "d"]
+    lines = [f"q Q0 {name} 1 {n} t" for n, name in enumerate(names)]
+    run = trec.read_run(write(tmp_path, "run", "\n".join(lines)))
+    found = trec.rankings(run, trec.read_qrels(write(tmp_path, "qrels", "q 0 d 1\n")))
+    ordered = sorted(names, key=str.encode)
+    assert found.document_ids.tolist() == [[ordered.index(name) + 1 for name in names]]
+
+
+def test_standard_input(tmp_path, monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(gzip.compress(RUN.encode())))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert lines_of(trec.read_run("-")) == lines_of(trec.read_run(write(tmp_path, "run", RUN)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q Q0 d 1 2")))
+    with pytest.raises(MetricInputError, match="standard input, line 1: 5 columns"):
+        trec.read_run("-")
+    (tmp_path / "r.gz").write_bytes(gzip.compress(RUN.encode())[:-9])
+    with pytest.raises(MetricInputError, match=r"r\.gz: a damaged gzip file"):
+        trec.read_run(tmp_path / "r.gz")
 
 
 def test_ids_of_any_length_and_script(tmp_path):
@@ -84,7 +115,9 @@ def test_ids_of_any_length_and_script(tmp_path):
         (" \n \n", "is empty"),
         ("q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 tag\n", "line 2: 5 columns; a line is 'query Q0"),
         ("q Q0 d1 1 3 t\nq Q0 d2 2 3\nq Q0 d3 3 1 t extra\n", "line 2: 5 columns"),
-        ("q Q0 d1 1 3 t\n\nq Q0 d2 2 3 t\n", "line 2: 0 columns"),
+        ("q Q0 d1 1 3 t\n\n# one\nq Q0 d2 2 3\n", "line 4: 5 columns"),
+        ("q Q0 d1 1 3 t\nq Q0 d2 2 3 \n", "line 2: 5 columns"),
+        ("# q\n\nq Q0 d 1 3 t\nq Q0 d 2 3 t\n", "line 4: document d is there twice in query q"),
         ("q Q0 d1 1 3 t\nq Q0 d2 2 high t\n", "line 2: the score is 'high'"),
         ("q Q0 d1  3 t\n", "line 1: 5 columns"),
         ("q Q0 d1 1 NA t\n", "line 1: the score is 'NA'"),
@@ -108,6 +141,8 @@ def test_a_bad_run_names_file_and_line(tmp_path, text, words):
     [
         ("q 0 d1\n", "line 1: 3 columns; a line is 'query iteration"),
         ("q 0 d1 1\nq 0 d2 1.0\n", "line 2: the relevance is '1.0'"),
+        ("q 0 d1 1 extra\n", "line 1: 5 columns"),
+        ("# c\nq 0 d1 1\nq 0 d2 1 2\n", "line 3: 5 columns"),
         ("q 0 d1 yes\n", "line 1: the relevance is 'yes'"),
         ("q 0 d1 1_0\n", "line 1: the relevance is '1_0'"),
         ("q 0 d1 99999999999999999999\n", "line 1: the relevance is"),
@@ -189,6 +224,73 @@ def test_pytrec_eval(tmp_path_factory, collection):
     for name, values in ours.items():
         theirs = [expected[query][name] for query in found.query_ids]
         np.testing.assert_allclose(values, theirs, atol=1e-12, err_msg=name)
+
+
+WORDS = st.text("abcé7#", min_size=1, max_size=3).filter(lambda one: one[0] != "#")
+
+
+@given(
+    st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-9, 9), min_size=1, max_size=6),
+    st.data(),
+)
+@settings(max_examples=60)
+def test_what_trec_eval_passes_over(tmp_path_factory, known, data):
+    """Blanks of any kind and number, comments, blank lines and words behind a run's tag."""
+    folder = tmp_path_factory.mktemp("noise")
+    blanks = st.text(" \t\x0b\x0c", min_size=1, max_size=2)
+    noise = st.sampled_from(["\n", " \n", "# 1 2 3 4 5\n", "\t#\n", "#a b c 1\n"])
+    run, qrels = data.draw(st.sampled_from(["", "\ufeff"])), ""
+    for (query, document), number in known.items():
+        between = data.draw(blanks)
+        more = data.draw(st.sampled_from(["", " ", " more", "\tand more "]))
+        end = data.draw(st.sampled_from(["\n", "\r\n"]))
+        run += between.join([query, "Q0", document, "0", f"{number}", "t"]) + more + end
+        qrels += between.join([query, "0", document, f"{number}"]) + end
+        run, qrels = run + data.draw(st.just("") | noise), qrels + data.draw(st.just("") | noise)
+    found = lines_of(trec.read_run(write(folder, "run", run)))
+    assert found == [(*names, number) for names, number in known.items()]
+    found = lines_of(trec.read_qrels(write(folder, "qrels", qrels)))
+    assert found == [(*names, max(number, 0)) for names, number in known.items()]
+
+
+@given(collections(), st.randoms(use_true_random=False))
+@settings(max_examples=30)
+def test_the_order_of_lines_changes_nothing(tmp_path_factory, collection, rng):
+    folder, found = tmp_path_factory.mktemp("order"), []
+    for turn in range(2):
+        run, qrels = map(list, collection)
+        if turn:
+            rng.shuffle(run)
+            rng.shuffle(qrels)
+        run = write(folder, "run", "".join(f"{q} Q0 d{d} 0 {s} t\n" for q, d, s in run))
+        qrels = write(folder, "qrels", "".join(f"{q} 0 d{d} {r}\n" for q, d, r in qrels))
+        both = trec.rankings(trec.read_run(run), trec.read_qrels(qrels))
+        values = ndcg(both.scores, both.relevance, unretrieved=both.unretrieved)
+        found.append(dict(zip(both.query_ids, values.tolist(), strict=True)))
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("dense", [0, 16])
+def test_many_documents_or_few(tmp_path, monkeypatch, dense):
+    """What is quicker by a table and what by sorting give the same."""
+    monkeypatch.setattr(trec, "_DENSE", dense)
+    run = trec.read_run(write(tmp_path, "run", RUN))
+    found = trec.rankings(run, trec.read_qrels(write(tmp_path, "qrels", QRELS)))
+    assert found.relevance.tolist() == [[0, 1], [0, 0]] and found.unretrieved[0].tolist() == [2]
+    with pytest.raises(MetricInputError, match="line 2: document d1 is there twice"):
+        trec.read_run(write(tmp_path, "run", "q Q0 d1 1 3 t\n" * 2))
+
+
+def test_reading_needs_no_pandas(tmp_path):
+    write(tmp_path, "run", RUN)
+    write(tmp_path, "qrels", QRELS)
+    code = (
+        "import sys\n"
+        "from pqpp_metrics import trec\n"
+        "trec.rankings(trec.read_run('run'), trec.read_qrels('qrels'))\n"
+        "print(sorted({'pandas', 'pyarrow.compute', 'scipy', 'datasets'} & set(sys.modules)))"
+    )
+    assert run_python(code, tmp_path).stdout.strip() == "[]"
 
 
 def test_a_byte_order_mark_is_no_part_of_a_query(tmp_path):

@@ -1,0 +1,46 @@
+"""Grades by rank in numpy, and group by group where the order of equal scores is open."""
+
+import array_api_compat
+import numpy as np
+
+from pqpp_metrics.functional._inputs import to_numpy
+
+
+def of_ranks(given, priority, of_ranked, of_groups, *totals):
+    """Values of queries from their grades by rank, with ties resolved.
+
+    Args:
+        given: `RankingInputs` of any library.
+        priority: What comes first among equals under "optimistic", (queries, documents).
+        of_ranked: From grades by rank, (queries, documents), and totals to values (queries,).
+        of_groups: From one query's grades, a list of arrays of equals by rank, and its totals to
+            the expected value over all orders of equals.
+        totals: Arrays (queries,).
+
+    Returns:
+        float64 array (queries,) in the library of `given`.
+    """
+    scores, grades = (to_numpy(part) for part in (given.scores, given.relevance))
+    totals = [np.asarray(to_numpy(total)) for total in totals]
+    falling = -scores.astype(np.float64)
+    if given.ties in ("optimistic", "pessimistic"):
+        first = to_numpy(priority).astype(np.float64)
+        order = np.lexsort((-first if given.ties == "optimistic" else first, falling), axis=1)
+    else:
+        order = np.argsort(falling, axis=1, kind="stable")
+    ranked = np.take_along_axis(grades, order, axis=1)
+    values = of_ranked(ranked, *totals).astype(np.float64)
+    if given.ties == "expected":
+        falling = np.take_along_axis(falling, order, axis=1)
+        begins = falling[:, 1:] != falling[:, :-1]
+        codes = np.nan_to_num(ranked, nan=-2)
+        # Equals that are alike have one order as far as a metric sees.
+        for row in np.flatnonzero((~begins & (codes[:, 1:] != codes[:, :-1])).any(axis=1)):
+            groups = np.split(ranked[row], np.flatnonzero(begins[row]) + 1)
+            values[row] = of_groups(groups, *(total[row] for total in totals))
+    return given.xp.asarray(values, device=array_api_compat.device(given.scores))
+
+
+def share(values, numbers):
+    """Values of a number, 0 of none; numpy."""
+    return np.where(numbers > 0, values / np.maximum(numbers, 1), 0.0)

@@ -1,0 +1,140 @@
+"""The columns of TREC files: by pyarrow where lines are even, surely where they are not."""
+
+import codecs
+import io
+
+import numpy as np
+
+from pqpp_files.errors import FileError
+from pqpp_files.open_input import input_name, whole_input
+from pqpp_metrics.errors import MetricInputError
+
+RUN = "query Q0 document rank score tag"
+QRELS = "query iteration document relevance"
+# What stands for a blank, as in trec_eval.
+_BLANKS = (b"\t", b"\x0b", b"\x0c", b"\r")
+_TO_BLANKS = bytes.maketrans(b"".join(_BLANKS), b" " * len(_BLANKS))
+_AT_ONCE = 1 << 18  # bytes that fit into the cache
+
+
+def read_columns(path, names, value, kind):
+    """Read the columns query, document and one of numbers.
+
+    Args:
+        path: The file, also packed by gzip; `-` is standard input.
+        names: The columns, `RUN` or `QRELS`.
+        value: The column of numbers.
+        kind: float or int.
+
+    Returns:
+        Queries and documents, dictionary arrays of pyarrow, values as numpy array, and the number
+        of each line in the file where it is not the place of the line plus one, else None.
+
+    Raises:
+        MetricInputError: in one line, with file and line.
+    """
+    try:
+        text = whole_input(path).removeprefix(codecs.BOM_UTF8)
+    except FileError as error:
+        raise MetricInputError(str(error)) from None
+    path, lines = input_name(path), None
+    if any(blank in text for blank in _BLANKS):
+        text = text.replace(b"\r\n", b"\n").translate(_TO_BLANKS)
+    if text[-2:].isspace() or text.endswith(b" "):
+        text = text.rstrip()
+    if text[:1] in b" \n#" or _is_uneven(text):
+        text, lines = _evened(text, names)
+    if not text:
+        raise MetricInputError(f"{path} is empty; a line is '{names}'")
+    found = _parsed(text, names, value, kind)
+    if found is None:
+        text, lines = _evened(text, names, lines)
+        found = _parsed(text, names, value, kind)
+    if found is None:
+        found = _line_by_line(path, text, lines, names, value, kind)
+    return *found, lines
+
+
+def _is_uneven(text):
+    """Whether there are comments, or more between two words than a blank or an end of line."""
+    if b"#" in text and b"\n#" in text:
+        return True
+    bytes_ = np.frombuffer(text, dtype=np.uint8)
+    for start in range(0, len(text), _AT_ONCE):
+        parting = bytes_[start : start + _AT_ONCE + 1] <= 32
+        if (parting[1:] & parting[:-1]).any():
+            return True
+    return False
+
+
+def _evened(text, names, lines=None):
+    """Words with one blank between them, on lines that hold any, and the numbers of these lines.
+
+    Words behind the last column of a run go; behind that of qrels they are a fault, as in
+    trec_eval.
+    """
+    last = len(names.split()) if names == RUN else None
+    numbers, kept = [], []
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        words = line.split()
+        if words and not words[0].startswith(b"#"):
+            numbers.append(number if lines is None else lines[number - 1])
+            kept.append(b" ".join(words[:last]))
+    return b"\n".join(kept), numbers
+
+
+def _parsed(text, names, value, kind):
+    """The three columns by pyarrow; None where it finds other columns, or no finite number."""
+    import pyarrow
+    from pyarrow import csv
+
+    columns = names.split()
+    types = dict.fromkeys(columns, pyarrow.dictionary(pyarrow.int32(), pyarrow.binary()))
+    types[value] = pyarrow.float64() if kind is float else pyarrow.int64()
+    kept = ["query", "document", value]
+    try:
+        table = csv.read_csv(
+            io.BytesIO(text),
+            csv.ReadOptions(column_names=columns, use_threads=False),
+            csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
+            csv.ConvertOptions(column_types=types, include_columns=kept, null_values=[]),
+        )
+    except pyarrow.ArrowInvalid:
+        return None
+    columns = (table[name].unify_dictionaries().combine_chunks() for name in kept)
+    queries, documents, values = columns
+    values = np.from_dlpack(values)  # `to_numpy` imports pandas, which takes longer than reading
+    return (queries, documents, values) if np.isfinite(values).all() else None
+
+
+def _line_by_line(path, text, lines, names, value, kind):
+    """The same slowly, for numbers that only Python reads (+1), or to name the first bad line."""
+    import pyarrow
+
+    columns = names.split()
+    place, found = columns.index(value), []
+    for number, line in zip(lines, text.split(b"\n"), strict=True):
+        fields = line.split(b" ")
+        if len(fields) != len(columns):
+            came = f"{len(fields)} columns; a line is '{names}'"
+            raise MetricInputError(f"{path}, line {number}: {came}")
+        found.append((fields[0], fields[2], _number(fields[place], kind)))
+        if found[-1][2] is None:
+            word = "finite" if kind is float else "whole"
+            came = repr(fields[place].decode("utf-8", "replace"))
+            raise MetricInputError(
+                f"{path}, line {number}: the {value} is {came}; it must be a {word} number"
+            )
+    queries, documents, values = zip(*found, strict=True)
+    kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.binary())
+    return pyarrow.array(queries, kind), pyarrow.array(documents, kind), np.array(values)
+
+
+def _number(field, kind):
+    """A field as a number that float64 or int64 holds; None for any other."""
+    try:
+        # Python's own syntax for numbers allows what no file should hold: 1_000.
+        number = kind(field) if b"_" not in field else None
+        return number if number is not None and abs(number) < kind(2**63) else None
+    except (ValueError, OverflowError):
+        return None
