@@ -35,11 +35,11 @@ def pearson_correlation(x, y):
     """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
     if is_constant(x) or is_constant(y):
         return math.nan
-    r = float((_unit_deviations(x) * _unit_deviations(y)).sum())
+    r = float((unit_deviations(x) * unit_deviations(y)).sum())
     return min(1.0, max(-1.0, r))
 
 
-def _unit_deviations(values):
+def unit_deviations(values):
     """Deviations from the mean, as a vector of length 1."""
     # Powers of two rescale exactly, so no sum or square can overflow or vanish.
     values = _to_unit_range(values)

@@ -7,6 +7,9 @@ import numpy as np
 # Float noise is no order: differences up to this share of the values' range are ties.
 TIE_TOLERANCE = 1e-12
 
+# How an interval of a QPP measure is made: by influences, or as if the values were normal.
+INTERVALS = ("influence", "classic")
+
 
 def starts_of_ties(ordered, tie_tolerance):
     """Which of some values in rising order, float64 (n,), is the first of its group of ties.

@@ -2,21 +2,32 @@
 
 PQPP, section 3.3. Predictions and references are any finite numbers, shape (n,), at least two. Each
 result is a dict: the value under the function's name, the two-sided p-value against no association,
-a confidence interval and the number of pairs.
+a confidence interval and the number of pairs. `interval` is "influence" (default), on the scale of
+Fisher's z with each pair's influence on it, which assumes no distribution, or "classic", Fisher's z
+with a variance that holds for bivariate normal pairs only. How often each covers the true value is
+in benchmarks/calibration.md.
 """
 
 import math
 import numbers
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._influence import (
+    correlation_interval,
+    of_kendall,
+    of_pearson,
+    of_spearman,
+)
 from pqpp_metrics.functional._inputs import (
     brief,
     require_between,
+    require_choice,
     require_int,
     require_tolerance,
 )
 from pqpp_metrics.functional._pairs import is_constant, paired_values, pearson_correlation
 from pqpp_metrics.functional._statistics import (
+    INTERVALS,
     TIE_TOLERANCE,
     average_ranks,
     fisher_interval,
@@ -58,19 +69,21 @@ def student_t_p_value(r, n):
     return float(2 * betainc(half, half, (1 - abs(r)) / 2))
 
 
-def pearson_qpp(predictions, references, confidence=0.95):
+def pearson_qpp(predictions, references, confidence=0.95, interval="influence"):
     """Pearson correlation between predicted and true performance.
 
-    PQPP, section 3.3. The p-value is that of Student's t-test, the interval Fisher's z with
-    standard error 1 / sqrt(n - 3).
+    PQPP, section 3.3. The p-value is that of Student's t-test. The classic interval is Fisher's z
+    with standard error 1 / sqrt(n - 3).
 
     Args:
         confidence: Level of the interval, between 0 and 1.
+        interval: "influence" (default; a pair's influence is what leaving it out changes) or
+            "classic".
 
     Returns:
         dict with "pearson_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
         input has no correlation: the value, p and interval are NaN. With fewer than 4 pairs the
-        interval is NaN.
+        interval is NaN. It is [-1, 1] where all pairs but one are constant on a side.
 
     Example:
         >>> result = pearson_qpp([1, 2, 3, 4], [1, 3, 2, 4])
@@ -78,10 +91,14 @@ def pearson_qpp(predictions, references, confidence=0.95):
         (0.8, 0.2, 4)
     """
     confidence = require_between("confidence", confidence, 0, 1)
+    require_choice("interval", interval, INTERVALS)
     x, y = paired_values(predictions, references)
     r = pearson_correlation(x, y)
     n = len(x)
-    low, high = fisher_interval(r, n, variance=1.0, lost=3, confidence=confidence)
+    if interval == "classic" or not abs(r) < 1:
+        low, high = fisher_interval(r, n, variance=1.0, lost=3, confidence=confidence)
+    else:
+        low, high = correlation_interval(r, of_pearson(x, y), confidence)
     return {
         "pearson_qpp": r,
         "p_value": student_t_p_value(r, n),
@@ -91,17 +108,20 @@ def pearson_qpp(predictions, references, confidence=0.95):
     }
 
 
-def spearman_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE):
+def spearman_qpp(
+    predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE, interval="influence"
+):
     """Spearman rank correlation between predicted and true performance.
 
     Pearson's r of the ranks, ties sharing the mean of theirs. The p-value is Student's
-    t-test, as that of `scipy.stats.spearmanr`; the interval Fisher's z with variance
+    t-test, as that of `scipy.stats.spearmanr`; the classic interval Fisher's z with variance
     1.06 / (n - 3) (Fieller, Hartley and Pearson, Biometrika 44, 1957).
 
     Args:
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
+        interval: "influence" (default) or "classic".
 
     Returns:
         dict with "spearman_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
@@ -116,30 +136,38 @@ def spearman_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOL
     confidence = require_between("confidence", confidence, 0, 1)
     x, y = paired_values(predictions, references)
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
-    r = pearson_correlation(average_ranks(x, tie_tolerance), average_ranks(y, tie_tolerance))
+    require_choice("interval", interval, INTERVALS)
+    x, y = average_ranks(x, tie_tolerance), average_ranks(y, tie_tolerance)
+    r = pearson_correlation(x, y)
     n = len(x)
-    low, high = fisher_interval(r, n, variance=1.06, lost=3, confidence=confidence)
+    if interval == "classic" or math.isnan(r):
+        low, high = fisher_interval(r, n, variance=1.06, lost=3, confidence=confidence)
+    else:
+        low, high = correlation_interval(r, of_spearman(x, y), confidence)
     p = student_t_p_value(r, n)
     return {"spearman_qpp": r, "p_value": p, "ci_low": low, "ci_high": high, "n": n}
 
 
-def kendall_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE):
+def kendall_qpp(
+    predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE, interval="influence"
+):
     """Kendall rank correlation tau-b between predicted and true performance.
 
     PQPP, section 3.3. Pairs tied on one side count for neither order (tau-b). The p-value is
     that of `scipy.stats.kendalltau`: exact for small inputs without ties, else normal. The
-    interval is Fisher's z with variance 0.437 / (n - 4) (Fieller, Hartley and Pearson, "Tests
-    for rank correlation coefficients. I", Biometrika 44, 1957).
+    classic interval is Fisher's z with variance 0.437 / (n - 4) (Fieller, Hartley and Pearson,
+    "Tests for rank correlation coefficients. I", Biometrika 44, 1957).
 
     Args:
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
+        interval: "influence" (default) or "classic".
 
     Returns:
         dict with "kendall_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
-        input has no order: the value, p and interval are NaN. With fewer than 5 pairs the
-        interval is NaN.
+        input has no order: the value, p and interval are NaN. With fewer than 4 pairs (classic: 5)
+        the interval is NaN.
 
     Example:
         >>> result = kendall_qpp([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])
@@ -152,10 +180,15 @@ def kendall_qpp(predictions, references, confidence=0.95, tie_tolerance=TIE_TOLE
     x, y = paired_values(predictions, references)
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
     x, y, n = merge_ties(x, tie_tolerance), merge_ties(y, tie_tolerance), len(x)
+    require_choice("interval", interval, INTERVALS)
     if is_constant(x) or is_constant(y):
         tau, p = math.nan, math.nan
     else:
         result = kendalltau(x, y)
         tau, p = float(result.statistic), float(result.pvalue)
-    low, high = fisher_interval(tau, n, variance=0.437, lost=4, confidence=confidence)
+    if interval == "classic" or math.isnan(tau):
+        low, high = fisher_interval(tau, n, variance=0.437, lost=4, confidence=confidence)
+    else:
+        influences = of_kendall(average_ranks(x), average_ranks(y))
+        low, high = correlation_interval(tau, influences, confidence)
     return {"kendall_qpp": tau, "p_value": p, "ci_low": low, "ci_high": high, "n": n}

@@ -31,6 +31,7 @@ def qpp_report(
     confidence=0.95,
     measures=tuple(MEASURES),
     tie_tolerance=TIE_TOLERANCE,
+    interval="influence",
 ):
     """Pearson, Spearman, Kendall, sMARE and RMSE of a predictor, with intervals and p-values.
 
@@ -40,6 +41,8 @@ def qpp_report(
         confidence: Level of the intervals, between 0 and 1.
         measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
         tie_tolerance: As for `kendall_qpp`, in the measures of ranks.
+        interval: "influence" (default), which assumes no distribution, or "classic", Fisher's z
+            and Student's t.
 
     Returns:
         dict of "pearson_qpp", "spearman_qpp", "kendall_qpp", "smare" and "rmse_qpp", each the
@@ -59,7 +62,8 @@ def qpp_report(
         require_choice("measures", name, tuple(MEASURES))
         measure = MEASURES[name]
         ranks = {"tie_tolerance": tie_tolerance} if name in OF_RANKS else {}
-        result = measure(predictions, references, confidence=confidence, **ranks)
+        options = {"confidence": confidence, "interval": interval, **ranks}
+        result = measure(predictions, references, **options)
         result.pop("scores", None)
         report[measure.__name__] = result
     return report

@@ -27,7 +27,7 @@ def samples(n, ties):
 @pytest.mark.parametrize("n", [5, 12, 40, 2000])
 def test_scipy(n, ties):
     x, y = samples(n, ties)
-    pearson, outside = pearson_qpp(x, y), scipy.stats.pearsonr(x, y)
+    pearson, outside = pearson_qpp(x, y, interval="classic"), scipy.stats.pearsonr(x, y)
     interval = outside.confidence_interval(0.95)
     assert pearson["pearson_qpp"] == pytest.approx(outside.statistic, abs=1e-12)
     assert pearson["p_value"] == pytest.approx(outside.pvalue, rel=1e-9, abs=1e-300)
@@ -52,7 +52,7 @@ def test_tau_b_by_hand():
 )
 def test_rank_intervals_by_their_formula(metric, variance):
     x, y = samples(40, ties=False)
-    result = metric(x, y, confidence=0.9)
+    result = metric(x, y, confidence=0.9, interval="classic")
     reach = 1.6448536269514722 * math.sqrt(variance)
     z = math.atanh(result[metric.__name__])
     assert result["ci_low"] == pytest.approx(math.tanh(z - reach), abs=1e-12)
@@ -85,13 +85,92 @@ def test_a_constant_has_no_correlation(metric, swap, constant):
     assert all(math.isnan(value) for value in result.values())
 
 
+def students_t_interval(influences, confidence=0.95):
+    """Student's t with the degrees of freedom of the spread, from any estimate of influences."""
+    n = len(influences)
+    spread = influences.std()
+    kurtosis = ((influences - influences.mean()) ** 4).mean() / spread**4
+    freedom = min(n - 1, 2 * n / (kurtosis - 1))
+    return scipy.stats.t.ppf((1 + confidence) / 2, freedom) * spread / math.sqrt(n - 1)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("n", [5, 12, 40])
+def test_pearsons_interval_leaves_every_pair_out(n, ties):
+    x, y = samples(n, ties)
+    left = [scipy.stats.pearsonr(np.delete(x, i), np.delete(y, i)).statistic for i in range(n)]
+    reach = students_t_interval((n - 1) * np.arctanh(left))
+    result = pearson_qpp(x, y)
+    z = math.atanh(result["pearson_qpp"])
+    assert result["ci_low"] == pytest.approx(math.tanh(z - reach), abs=1e-9)
+    assert result["ci_high"] == pytest.approx(math.tanh(z + reach), abs=1e-9)
+
+
+@pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize(
-    ("metric", "smallest"), [(pearson_qpp, 4), (spearman_qpp, 4), (kendall_qpp, 5)]
+    ("metric", "outside"),
+    [(kendall_qpp, scipy.stats.kendalltau), (spearman_qpp, scipy.stats.spearmanr)],
 )
-def test_the_interval_needs_enough_pairs(metric, smallest):
+def test_rank_intervals_by_adding_a_little_of_every_pair(metric, outside, ties):
+    """Of 400 copies of the sample, one further copy of a pair: the derivative, by scipy."""
+    x, y = samples(12, ties)
+    result, copies = metric(x, y, confidence=0.9), (np.tile(x, 400), np.tile(y, 400))
+    z = math.atanh(result[metric.__name__])
+    assert math.atanh(outside(*copies).statistic) == pytest.approx(z, abs=1e-3)
+    added = [(np.append(copies[0], x[i]), np.append(copies[1], y[i])) for i in range(12)]
+    moved = [math.atanh(outside(*pair).statistic) for pair in added]
+    reach = students_t_interval(np.array(moved) * (12 * 400 + 1), 0.9)
+    assert result["ci_low"] == pytest.approx(math.tanh(z - reach), abs=2e-3)
+    assert result["ci_high"] == pytest.approx(math.tanh(z + reach), abs=2e-3)
+
+
+def test_intervals_where_one_pair_carries_everything():
+    without = pearson_qpp([0, 0, 0, 0, 1], [1, 2, 3, 4, 5])
+    assert (without["ci_low"], without["ci_high"]) == (-1, 1)  # without it nothing correlates
+    line = pearson_qpp(list(range(50)), [*range(49), 80])  # without it all lie on a line
+    assert -1 < line["ci_low"] < line["pearson_qpp"] < line["ci_high"] < 1
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_an_interval_has_no_unit(metric, scale):
+    x, y = samples(30, ties=False)
+    ends = [[metric(x * s, y)[end] for end in ("ci_low", "ci_high")] for s in (1, scale)]
+    assert ends[1] == pytest.approx(ends[0], rel=1e-9)
+
+
+def test_intervals_cover_where_the_classic_ones_do_not():
+    """A slice of benchmarks/calibration.py: 400 samples, errors that grow with the prediction."""
+    true, hits = {pearson_qpp: 1 / math.sqrt(3.25), kendall_qpp: 0.4365}, {}
     rng = np.random.default_rng(0)
+    for _ in range(400):
+        x, noise = rng.standard_normal((2, 100))
+        y = x + 1.5 * np.abs(x) * noise
+        for metric, value in true.items():
+            for interval in ("influence", "classic"):
+                result = metric(x, y, interval=interval)
+                hit = result["ci_low"] <= value <= result["ci_high"]
+                hits[metric, interval] = hits.get((metric, interval), 0) + hit / 400
+    for metric in true:
+        assert 0.91 <= hits[metric, "influence"] <= 0.98
+        assert hits[metric, "classic"] < 0.88
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_an_unknown_interval_is_refused(metric):
+    with pytest.raises(MetricInputError, match="`interval` is 'bca'"):
+        metric([1, 2, 3], [1, 2, 4], interval="bca")
+
+
+@pytest.mark.parametrize(
+    ("metric", "classic"), [(pearson_qpp, 4), (spearman_qpp, 4), (kendall_qpp, 5)]
+)
+@pytest.mark.parametrize("interval", ["influence", "classic"])
+def test_the_interval_needs_enough_pairs(metric, interval, classic):
+    rng = np.random.default_rng(0)
+    smallest = classic if interval == "classic" else 4
     for n in range(2, 7):
-        result = metric(rng.random(n), rng.random(n))
+        result = metric(rng.random(n), rng.random(n), interval=interval)
         assert math.isnan(result["ci_low"]) == (n < smallest)
         assert -1 <= result[metric.__name__] <= 1
 

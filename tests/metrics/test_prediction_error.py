@@ -51,7 +51,7 @@ def test_smare_bounds():
 
 def test_smare_interval_is_that_of_a_mean():
     rng = np.random.default_rng(5)
-    result = smare(rng.random(40), rng.random(40), confidence=0.9)
+    result = smare(rng.random(40), rng.random(40), confidence=0.9, interval="classic")
     scores = result["scores"]
     low, high = scipy.stats.t.interval(0.9, 39, scores.mean(), scipy.stats.sem(scores))
     assert (result["ci_low"], result["ci_high"]) == (
@@ -69,9 +69,69 @@ def test_rmse():
     assert result["rmse_qpp"] == pytest.approx(root_mean_squared_error(y, x), abs=1e-12)
     assert result["p_value"] == pearson_qpp(x, y)["p_value"]
     squares = (x - y) ** 2
+    result = rmse_qpp(x, y, interval="classic")
     low, high = scipy.stats.t.interval(0.95, 49, squares.mean(), scipy.stats.sem(squares))
     assert result["ci_low"] == pytest.approx(math.sqrt(low), abs=1e-12)
     assert result["ci_high"] == pytest.approx(math.sqrt(high), abs=1e-12)
+
+
+def smare_by_scipy(x, y):
+    return np.abs(scipy.stats.rankdata(x) - scipy.stats.rankdata(y)).mean() / len(x)
+
+
+def reach(influences, confidence=0.95):
+    """Student's t with the degrees of freedom of the spread."""
+    kurtosis = ((influences - influences.mean()) ** 4).mean() / influences.var() ** 2
+    freedom = min(len(influences) - 1, 2 * len(influences) / (kurtosis - 1))
+    quantile = scipy.stats.t.ppf((1 + confidence) / 2, freedom)
+    return quantile * influences.std() / math.sqrt(len(influences) - 1)
+
+
+@pytest.mark.parametrize("digits", [9, 0])
+def test_smare_interval_by_adding_a_little_of_every_pair(digits):
+    """Of 400 copies of the sample, one further copy of a pair: the derivative, where it exists."""
+    rng = np.random.default_rng(2)  # with no rank error of 0, in which it doesn't
+    x, y = rng.standard_normal((2, 12)).round(digits)
+    result, copies = smare(x, y, confidence=0.9), (np.tile(x, 400), np.tile(y, 400))
+    added = [(np.append(copies[0], x[i]), np.append(copies[1], y[i])) for i in range(12)]
+    half = reach(np.array([smare_by_scipy(*pair) for pair in added]) * (12 * 400 + 1), 0.9)
+    assert result["ci_low"] == pytest.approx(result["smare"] - half, abs=1e-3)
+    assert result["ci_high"] == pytest.approx(min(result["smare"] + half, 0.5), abs=1e-3)
+
+
+def test_rmse_interval_leaves_every_pair_out():
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal((2, 40))
+    result = rmse_qpp(x, y)
+    left = np.array([rmse_qpp(np.delete(x, i), np.delete(y, i))["rmse_qpp"] for i in range(40)])
+    half, middle = reach(39 * left**-1.5), result["rmse_qpp"] ** -1.5
+    assert result["ci_low"] == pytest.approx((middle + half) ** (-2 / 3), rel=1e-9)
+    assert result["ci_high"] == pytest.approx((middle - half) ** (-2 / 3), rel=1e-9)
+
+
+def test_one_large_error_sets_no_upper_bound():
+    result = rmse_qpp([0, 0, 0, 0, 0, 0], [0.1, -0.2, 0.1, 0.3, 0.2, 90])
+    assert 0 < result["ci_low"] < result["rmse_qpp"] and result["ci_high"] == math.inf
+    only = rmse_qpp([1, 2, 3, 4], [1, 2, 3, 5])
+    assert (only["ci_low"], only["ci_high"]) == (0, math.inf)
+    none = rmse_qpp([1, 2, 3, 4], [1, 2, 3, 4])
+    assert (none["ci_low"], none["ci_high"]) == (0, 0)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_the_interval_of_rmse_has_the_values_unit(scale):
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((2, 30))
+    one, other = rmse_qpp(x, y), rmse_qpp(x * scale, y * scale)
+    for end in ("ci_low", "ci_high"):
+        assert other[end] == pytest.approx(one[end] * scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_interval_needs_enough_pairs(metric, n):
+    result = metric([1, 2, 5][:n], [2, 1, 3][:n])
+    assert math.isnan(result["ci_low"]) and math.isnan(result["ci_high"])
 
 
 def test_rmse_of_huge_and_of_no_errors():
@@ -87,6 +147,14 @@ def test_rmse_of_huge_and_of_no_errors():
 def test_bad_input_is_one_typed_error(metric, x, y, words):
     with pytest.raises(MetricInputError, match=words):
         metric(x, y)
+
+
+def test_the_report_takes_the_kind_of_interval():
+    rng = np.random.default_rng(3)
+    x, y = rng.random((2, 50))
+    report = qpp_report(x, y, interval="classic")
+    assert report["pearson_qpp"] == pearson_qpp(x, y, interval="classic")
+    assert report["smare"]["ci_low"] == smare(x, y, interval="classic")["ci_low"]
 
 
 def test_the_report_holds_what_the_measures_give():
