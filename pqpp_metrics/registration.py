@@ -8,6 +8,7 @@ Importing this module imports nothing heavy: the wrapping waits until evaluate i
 """
 
 import functools
+import re
 import sys
 import threading
 from pathlib import Path
@@ -17,6 +18,68 @@ _PACKAGE = Path(__file__).parent
 # evaluate's modules that hold their own name for the factory.
 _IMPORTERS = ("evaluate.inspect", "evaluate.evaluation_suite")
 _FACTORY = "evaluation_module_factory"
+
+# What people type who know a metric by another name, without capitals and signs.
+_ALSO_CALLED = {
+    "ap": "average_precision",
+    "map": "average_precision",
+    "meanaverageprecision": "average_precision",
+    "rr": "reciprocal_rank",
+    "mrr": "reciprocal_rank",
+    "reciprank": "reciprocal_rank",
+    "meanreciprocalrank": "reciprocal_rank",
+    "p": "precision_at_k",
+    "prec": "precision_at_k",
+    "precision": "precision_at_k",
+    "r": "recall_at_k",
+    "recall": "recall_at_k",
+    "rprec": "r_precision",
+    "rprecision": "r_precision",
+    "success": "hit_rate_at_k",
+    "hits": "hit_rate_at_k",
+    "hit": "hit_rate_at_k",
+    "hitrate": "hit_rate_at_k",
+    "dcg": "ndcg",
+    "err": "expected_reciprocal_rank",
+    "rbp": "rank_biased_precision",
+    "infap": "inferred_average_precision",
+    "iprec": "interpolated_precision",
+    "ipreca": "interpolated_precision",
+    "iprecatrecall": "interpolated_precision",
+    "pearson": "pearson_qpp",
+    "pearsonr": "pearson_qpp",
+    "plcc": "pearson_qpp",
+    "spearman": "spearman_qpp",
+    "spearmanr": "spearman_qpp",
+    "srcc": "spearman_qpp",
+    "srocc": "spearman_qpp",
+    "kendall": "kendall_qpp",
+    "kendalltau": "kendall_qpp",
+    "krcc": "kendall_qpp",
+    "tau": "kendall_qpp",
+    "rmse": "rmse_qpp",
+    "rootmeansquarederror": "rmse_qpp",
+    "mse": "heatmap_mse",
+    "mannwhitneyu": "mann_whitney",
+    "wilcoxon": "paired_permutation",
+    "ttest": "paired_permutation",
+    "pairedttest": "paired_permutation",
+    "permutationtest": "paired_permutation",
+    "bootstrap": "paired_bootstrap",
+    "steiger": "dependent_correlations",
+    "williams": "dependent_correlations",
+    "holmbonferroni": "holm",
+    "kappa": "cohen_kappa",
+    "cohenskappa": "cohen_kappa",
+    "fleisskappa": "fleiss_kappa",
+    "alpha": "krippendorff_alpha",
+    "krippendorff": "krippendorff_alpha",
+    "auc": "auc_judd",
+    "aucj": "auc_judd",
+    "kl": "kld",
+    "kldiv": "kld",
+    "similarity": "sim",
+}
 
 _lock = threading.Lock()
 _registered = False
@@ -82,8 +145,12 @@ def metric_path(name):
     from pqpp_files.names import close_names
     from pqpp_metrics.errors import UnknownMetricError
 
-    near = close_names(name, known)
-    hint = f"; did you mean {' or '.join(repr(_PREFIX + one) for one in near)}?" if near else "."
+    called, _, depth = re.sub(r"^(.+?)(?:@|_(?:cut_)?|-)(\d+)$", r"\1@\2", name).partition("@")
+    alias = _ALSO_CALLED.get(re.sub(r"[^a-z0-9]", "", called.lower()), called.lower())
+    near = [alias] if alias in known else close_names(name, known)
+    hint = f"; did you mean {' or '.join(repr(_PREFIX + one) for one in near)}" if near else "."
+    if near:
+        hint += f" with k={depth}?" if alias in known and depth else "?"
     raise UnknownMetricError(
         f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"
     )

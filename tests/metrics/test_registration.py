@@ -8,6 +8,7 @@ import pytest
 
 from pqpp_metrics import registration
 from pqpp_metrics.errors import UnknownMetricError
+from pqpp_metrics.registration import _ALSO_CALLED, list_metrics, metric_path
 
 
 def run(code, cwd, **environment):
@@ -82,6 +83,33 @@ def test_an_unknown_name_is_one_clear_error():
     for name in ("", "..", "../errors", "hbpp/", "functional", "app"):
         with pytest.raises(UnknownMetricError):
             evaluate.load(f"pqpp/{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("map", "'pqpp/average_precision'?"),
+        ("MRR", "'pqpp/reciprocal_rank'?"),
+        ("mrr@10", "'pqpp/reciprocal_rank' with k=10?"),
+        ("spearman", "'pqpp/spearman_qpp'?"),
+        ("P_10", "'pqpp/precision_at_k' with k=10?"),
+        ("ndcg_cut_5", "'pqpp/ndcg' with k=5?"),
+        ("nDCG@5", "'pqpp/ndcg' with k=5?"),
+        ("Cohen's kappa", "'pqpp/cohen_kappa'?"),
+        ("kendal_qpp", "'pqpp/kendall_qpp'?"),
+    ],
+)
+def test_names_that_people_type_are_understood(name, meant):
+    with pytest.raises(UnknownMetricError, match="did you mean") as caught:
+        metric_path(name)
+    assert f"did you mean {meant}" in str(caught.value)
+
+
+def test_every_other_name_is_one_of_a_metric_or_of_none():
+    known = set(list_metrics())
+    others = {"expected_reciprocal_rank", "rank_biased_precision"}
+    others |= {"inferred_average_precision", "interpolated_precision"}
+    assert set(_ALSO_CALLED.values()) <= known | others and not known & set(_ALSO_CALLED)
 
 
 def test_other_unknown_names_fail_as_before():
