@@ -90,14 +90,14 @@ def _candidates(
     if named:
         cells = [_ids_called(table, name) for name in named]
         one = cells[0] if len(cells) == 1 else list(zip(*cells, strict=True))
-        return [_Ids(",".join(named), list(map(_as_text, one)))]
+        return [_Ids(",".join(named), list(map(as_text, one)))]
     name, levels = (table.index[0], table.index[0].split(",")) if table.index else ("", [])
     # A column of an index with several levels is a part of an id.
     names = [one for one in KEYS if one in table and (one not in levels or len(levels) == 1)]
     if table.index and name not in names and not (without_ranges and _is_range(table)):
         names.insert(0 if len(levels) > 1 else len(names), name)
     return [
-        _Ids(one, list(map(_as_text, _ids_called(table, one)))) for one in names if one not in used
+        _Ids(one, list(map(as_text, _ids_called(table, one)))) for one in names if one not in used
     ]
 
 
@@ -133,10 +133,10 @@ def _refuse_other_order(
         )
 
 
-def _as_text(one) -> str:
+def as_text(one) -> str:
     """Return an id as text, 7.0 as 7; the empty text where there is none, or a part of it."""
     if isinstance(one, tuple):
-        parts = list(map(_as_text, one))
+        parts = list(map(as_text, one))
         return _BETWEEN.join(parts) if all(parts) else ""
     if one is None or one != one:
         return ""

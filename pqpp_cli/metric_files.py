@@ -1,36 +1,20 @@
 """Reading a metric's inputs from the files that people have them in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.joined_rows import KEYS, joined
-from pqpp_files.errors import NoHeaderError
+from pqpp_cli.named_files import Reading, is_blank, is_trec, split_columns, table_of
+from pqpp_cli.ranking_files import is_long, read_rankings
 from pqpp_files.names import comma_separated
-from pqpp_files.read_table import Table, read_table
+from pqpp_files.read_table import Table
 
-_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
-_TREC = (".run", ".qrels", ".trec", ".txt")
 _IDS = (*KEYS, "prompt_ids")
 _TRUTH = {"True": True, "true": True, "False": False, "false": False}
-
-
-@dataclass
-class Reading:
-    """How files are read.
-
-    Attributes:
-        missing: What a query does that only one side has, the TREC run or qrels, or an id that only
-            one of several tables has: `error`, `zero` (TREC only) or `drop`.
-        ids: The columns that together name a row; found where empty.
-        header: Whether the first line of CSV names the columns.
-    """
-
-    missing: str = "error"
-    ids: Sequence[str] = ()
-    header: bool = True
 
 
 @dataclass
@@ -42,12 +26,14 @@ class Inputs:
         ids: What names each row, a text; None where nothing does.
         told: How the rows of the files were brought together, in words.
         unretrieved: From a run and qrels: the grades of relevant documents that the run lacks.
+        blank: Where the first empty cell or NaN is, and how many rows have one, in words.
     """
 
     columns: dict[str, Any]
     ids: list[str] | None = None
     told: str = ""
     unretrieved: Any = None
+    blank: str = ""
 
 
 def read_inputs(
@@ -56,6 +42,7 @@ def read_inputs(
     files: Mapping[str, str],
     how: Reading,
     groups: bool = False,
+    ranked: bool = False,
 ) -> Inputs:
     """Read every input of a metric.
 
@@ -67,6 +54,8 @@ def read_inputs(
         files: Input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`.
         how: See there.
         groups: Whether a column of plain values is one entry, and goes with no other by row.
+        ranked: Whether the inputs are the scores and the relevance of each query's documents, which
+            may stand on a row each.
 
     Raises:
         CommandError: If an input is missing or unknown, or ids of two files do not fit.
@@ -78,66 +67,87 @@ def read_inputs(
         what = f"{unknown[0]} is no input" if unknown else f"{lacking[0]} is missing"
         raise CommandError(f"{metric}: {what}; give {' '.join(map(spelled, names))}")
     paths = {name: split_columns(files[name])[0] for name in names}
-    suffixes = {Path(path).suffix.lower() for path in paths.values()}
-    if suffixes & set(_TREC):
-        return _read_trec(metric, files, suffixes, how.missing)
-    tables = {path: _table(path, how.header) for path in dict.fromkeys(paths.values())}
+    trec = [path for path in paths.values() if is_trec(path)]
+    are_pairs = set(names) == {"predictions", "references"}
+    rows_of = dict.fromkeys(path for path in paths.values() if path not in trec)
+    if trec and are_pairs:
+        rows_of.pop("-", None)
+    tables = {path: table_of(path, how) for path in rows_of}
+    is_run = are_pairs and all(is_long(table, how) for table in tables.values())
+    if is_run and (trec or ranked):
+        return _rankings(files["predictions"], files["references"], how, tables)
+    if trec:
+        raise CommandError(
+            f"{metric}: a TREC run and qrels go together, as --predictions and --references"
+        )
     taken = {name: _columns_of(name, files[name], tables[paths[name]], how.ids) for name in names}
     values = {name: _rows(name, tables[paths[name]], taken[name]) for name in names}
     if groups and not any(isinstance(column[0], list) for column in values.values() if column):
-        return Inputs({name: [column] for name, column in values.items()})
+        return _groups(values, how)
     used = {path: set() for path in tables}
     for name, columns in taken.items():
         used[paths[name]] |= set(columns) if isinstance(columns, list) else {columns}
     found = joined(tables, used, how.ids, how.missing)
-    if found.rows:
-        rows = found.rows
-        values = {name: [own[row] for row in rows[paths[name]]] for name, own in values.items()}
-    return Inputs(values, found.ids, found.told)
+    places = found.rows or {path: range(len(table)) for path, table in tables.items()}
+    rows = {name: places[path] for name, path in paths.items()}
+    values = {name: list(map(own.__getitem__, rows[name])) for name, own in values.items()}
+    inputs = Inputs(values, found.ids, found.told)
+    return _without_blanks(
+        inputs, how, lambda name, at: tables[paths[name]].place_of(rows[name][at])
+    )
 
 
-def _table(path: str, header: bool) -> Table:
-    try:
-        return read_table(path, kinds=_TABLES, header=header)
-    except NoHeaderError as error:
-        raise CommandError(f"{error}, or read them by --no-header") from None
+def _without_blanks(inputs: Inputs, how: Reading, place_of: Callable[[str, int], str]) -> Inputs:
+    """Leave out the rows with an empty cell or NaN, or note where the first is."""
+    columns = inputs.columns
+    if len(set(map(len, columns.values()))) > 1:  # the metric says so
+        return inputs
+    blank = {name: list(map(is_blank, cells)) for name, cells in columns.items()}
+    rows = list(map(any, zip(*blank.values(), strict=True)))
+    if not any(rows):
+        return inputs
+    if how.nan == "drop":
+        kept = [not one for one in rows]
+        if not any(kept):
+            raise CommandError("every row has an empty cell or NaN; give a file with values")
+        inputs.columns = {name: list(compress(cells, kept)) for name, cells in columns.items()}
+        inputs.ids = inputs.ids and list(compress(inputs.ids, kept))
+        inputs.told = _with_left_out(inputs.told, sum(rows))
+        return inputs
+    first = rows.index(True)
+    name = next(name for name, cells in blank.items() if cells[first])
+    more = f", as are {sum(rows):,} rows in all" if sum(rows) > 1 else ""
+    inputs.blank = (
+        f"{place_of(name, first)}: {name} is empty or NaN{more}; --nan drop leaves such rows out"
+    )
+    return inputs
+
+
+def _with_left_out(told: str, rows: int) -> str:
+    left = f"{rows:,} {'row' if rows == 1 else 'rows'} with NaN left out" if rows else ""
+    return "; ".join(filter(None, (told, left)))
+
+
+def _groups(values: dict[str, list], how: Reading) -> Inputs:
+    """Return columns that are one entry each."""
+    if how.nan != "drop":
+        return Inputs({name: [column] for name, column in values.items()})
+    kept = {n: [cell for cell in cells if not is_blank(cell)] for n, cells in values.items()}
+    left = sum(map(len, values.values())) - sum(map(len, kept.values()))
+    return Inputs({n: [cells] for n, cells in kept.items()}, told=_with_left_out("", left))
+
+
+def _rankings(run: str, qrels: str, how: Reading, tables: Mapping[str, Table]) -> Inputs:
+    found, left = read_rankings(run, qrels, how, tables)
+    columns = {"predictions": found.scores, "references": found.relevance}
+    told = _with_left_out("", left)
+    return Inputs(columns, found.query_ids, told, found.unretrieved)
 
 
 def spelled(name: str) -> str:
     """Return how an input is given on the command line."""
     plain = name in ("predictions", "references")
     return f"--{name} FILE" if plain else f"--input {name}=FILE"
-
-
-def split_columns(text: str) -> tuple[str, str | None]:
-    """Part FILE:COLUMN; a file of that whole name wins.
-
-    Example:
-        >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
-        (('votes.csv', 'a,b'), ('votes.csv', None))
-    """
-    path, colon, column = text.rpartition(":")
-    if not colon or not path or Path(text).exists() or "/" in column or "\\" in column:
-        return text, None
-    return path, column
-
-
-def _read_trec(metric: str, files: Mapping[str, str], suffixes: set[str], missing: str) -> Inputs:
-    from pqpp_metrics.errors import MetricInputError
-    from pqpp_metrics.trec import rankings, read_qrels, read_run
-
-    if set(files) != {"predictions", "references"} or suffixes & set(_TABLES):
-        raise CommandError(
-            f"{metric}: a TREC run and qrels go together, as --predictions and --references"
-        )
-    run, qrels = read_run(files["predictions"]), read_qrels(files["references"])
-    try:
-        found = rankings(run, qrels, missing=missing)
-    except MetricInputError as error:  # in the words of the command line
-        options = ("missing='zero' or missing='drop'", "--missing zero or --missing drop")
-        raise CommandError(str(error).replace(*options)) from None
-    columns = {"predictions": found.scores, "references": found.relevance}
-    return Inputs(columns, found.query_ids, unretrieved=found.unretrieved)
 
 
 def _columns_of(name: str, text: str, table: Table, ids: Sequence[str]) -> str | list[str]:

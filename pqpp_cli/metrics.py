@@ -27,7 +27,9 @@ _FILES = """A file is CSV, TSV, JSON, JSONL or Parquet, and FILE:COLUMN names th
 the column called like the input is taken, or the only one beside ids. A cell may hold a list
 (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row, and so is a CSV file without a fitting
 name whose columns beside ids are all numbers or all text. For ranking metrics a TREC run (.run,
-.trec, .txt) and qrels (.qrels, .trec, .txt) are taken as well. A column of mann_whitney is a group.
+.trec, .txt) and qrels (.qrels, .trec, .txt) are taken as well, and tables with a row for each
+document of a query: columns query_id, doc_id and score, or rel. One file may hold both; a document
+without a score was not retrieved, one without rel not judged. A column of mann_whitney is a group.
 
 Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that all of
 them have and that is no input, by the pandas index of Parquet files, or by the columns of --id, in
@@ -80,6 +82,13 @@ def add_parser(subparsers) -> None:
         default="error",
         help="what a query does that only the run or only the qrels have, or an id that only some "
         "tables have (there zero is none) (default: %(default)s)",
+    )
+    compute.add_argument(
+        "--nan",
+        choices=("error", "drop"),
+        default="error",
+        help="what a row with an empty cell or NaN does: most metrics refuse it, drop leaves it "
+        "out and says how many there were (default: %(default)s)",
     )
     compute.add_argument(
         "--id",
@@ -167,18 +176,22 @@ def _compute(options: argparse.Namespace) -> None:
 
 def _inputs(options: argparse.Namespace, name: str, metric: Any) -> Any:
     """Read the inputs of a metric from the files that the options name."""
-    from pqpp_cli.metric_files import Reading, read_inputs
+    from pqpp_cli.metric_files import read_inputs
+    from pqpp_cli.named_files import Reading
     from pqpp_files.names import comma_separated
+    from pqpp_metrics.forms import RANKINGS
 
     files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
     files |= dict(_pair(text, "--input") for text in options.input)
-    how = Reading(options.missing, comma_separated(options.id or ""), not options.no_header)
-    return read_inputs(name, metric.input_names(), files, how, metric.takes_groups)
+    ids = comma_separated(options.id or "")
+    how = Reading(options.missing, options.nan, ids, not options.no_header)
+    ranked = metric.forms is RANKINGS
+    return read_inputs(name, metric.input_names(), files, how, metric.takes_groups, ranked)
 
 
 def _scored(name: str, metric: Any, inputs: Any, chosen: dict) -> dict:
     """Compute a metric; the values of single rows come with what names the rows."""
-    from pqpp_metrics.errors import InputFormError
+    from pqpp_metrics.errors import InputFormError, MetricInputError
 
     # What the run misses does not matter to every metric.
     if inputs.unretrieved is not None and "unretrieved" in metric.options():
@@ -187,6 +200,10 @@ def _scored(name: str, metric: Any, inputs: Any, chosen: dict) -> dict:
         result = metric.score(inputs.columns, chosen)
     except InputFormError as error:
         raise CommandError(f"{name}: {error}; {_COLUMNS}") from None
+    except MetricInputError as error:
+        if not inputs.blank:
+            raise
+        raise CommandError(f"{name}: {error} ({inputs.blank})") from None
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.input_names():
         result |= {"ids": inputs.ids}
     return result

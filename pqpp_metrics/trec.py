@@ -112,13 +112,39 @@ def _read(path, names, value, kind):
     return judged
 
 
-def _refuse_repeated(path, judged):
-    """Raise for the first line whose query and document stood on an earlier one."""
+def judged_of(queries, documents, values, are_grades):
+    """Bring a table with a row for each document into the form of a TREC file.
+
+    Args:
+        queries: The query of each row, `pqpp_files.read_table.Codes`.
+        documents: Its document, likewise.
+        values: Its score, or its relevance, of which one below 0 is 0.
+        are_grades: Whether the values are relevance.
+    """
+    import pyarrow
+
+    names = pyarrow.array([one.encode() for one in documents.values], pyarrow.binary())
+    values = np.asarray(values, dtype=np.float64)
+    if are_grades:
+        whole = values.astype(np.int64)
+        values = np.maximum(whole if (whole == values).all() else values, 0)
+    numbers = [np.frombuffer(one.codes, dtype=np.int32) for one in (queries, documents)]
+    return Judged(queries.values, numbers[0], names, numbers[1], values)
+
+
+def first_repeated(judged):
+    """Return the first line whose query and document stood on an earlier one, from 0, or None."""
     keys = _keys(judged.queries, judged.documents, len(judged.document_ids))
     if _are_distinct(keys, len(judged.query_ids) * len(judged.document_ids)):
-        return
+        return None
     order = np.argsort(keys, kind="stable")
-    line = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
+    return int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
+
+
+def _refuse_repeated(path, judged):
+    line = first_repeated(judged)
+    if line is None:
+        return
     number = line + 1 if judged.lines is None else judged.lines[line]
     document = judged.document_ids[judged.documents[line]].as_py().decode("utf-8", "replace")
     query = judged.query_ids[judged.queries[line]]
@@ -244,7 +270,7 @@ def _grades_of(keys, judged, grades, size):
         at = order[at[found]]
     used = np.zeros(len(judged), dtype=bool)
     used[at] = True
-    relevance = np.zeros(len(keys), dtype=np.int64)
+    relevance = np.zeros(len(keys), dtype=grades.dtype)
     relevance[found] = grades[at]
     return relevance, used
 

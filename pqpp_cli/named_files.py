@@ -1,0 +1,74 @@
+"""The files that a user names for a metric: which columns of them, and how they are read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pqpp_cli.errors import CommandError
+from pqpp_files.errors import NoHeaderError
+from pqpp_files.read_table import Table, read_table
+
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+TREC = (".run", ".qrels", ".trec", ".txt")
+
+
+@dataclass
+class Reading:
+    """How files are read.
+
+    Attributes:
+        missing: What a query does that only one side has, the run or qrels, or an id that only one
+            of several tables has: `error`, `zero` (runs only) or `drop`.
+        nan: What a row with an empty cell or NaN does: `error` leaves it to the metric, `drop`
+            leaves it out.
+        ids: The columns that together name a row; found where empty.
+        header: Whether the first line of CSV names the columns.
+    """
+
+    missing: str = "error"
+    nan: str = "error"
+    ids: Sequence[str] = ()
+    header: bool = True
+
+
+def table_of(path: str, how: Reading) -> Table:
+    """Read a table.
+
+    Raises:
+        FileError: It can't be read.
+        CommandError: Its first line is one of numbers.
+    """
+    try:
+        return read_table(path, kinds=TABLES, header=how.header)
+    except NoHeaderError as error:
+        raise CommandError(f"{error}, or read them by --no-header") from None
+
+
+def is_trec(path: str) -> bool:
+    """Tell a TREC file by its name."""
+    return Path(path.lower().removesuffix(".gz")).suffix in TREC
+
+
+def split_columns(text: str) -> tuple[str, str | None]:
+    """Part FILE:COLUMN; a file of that whole name wins.
+
+    Example:
+        >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
+        (('votes.csv', 'a,b'), ('votes.csv', None))
+    """
+    path, colon, column = text.rpartition(":")
+    if not colon or not path or Path(text).exists() or "/" in column or "\\" in column:
+        return text, None
+    return path, column
+
+
+def is_blank(cell: object) -> bool:
+    """Tell an empty cell or NaN, or a list with one in it.
+
+    Example:
+        >>> is_blank(None), is_blank([1.0, float("nan")]), is_blank(0), is_blank("")
+        (True, True, False, False)
+    """
+    if isinstance(cell, list):
+        return any(map(is_blank, cell))
+    return cell is None or (isinstance(cell, float) and cell != cell)

@@ -1,0 +1,108 @@
+"""Runs and relevance judgments: TREC files, or tables with a row for each document of a query."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pqpp_cli.errors import CommandError
+from pqpp_cli.joined_rows import as_text
+from pqpp_cli.named_files import Reading, is_trec, split_columns, table_of
+from pqpp_files.read_table import Codes, Table
+
+_QUERY = ("query_id", "query", "qid")
+_DOCUMENT = ("doc_id", "document_id", "docno", "docid", "doc", "document")
+# What the values of the documents are called.
+VALUES = {
+    "run": ("score", "predictions", "similarity", "sim"),
+    "qrels": ("rel", "relevance", "references", "grade", "label"),
+}
+
+
+def is_long(table: Table, how: Reading) -> bool:
+    """Whether a table has a row for each document of a query, and not one for each query."""
+    names = _names(table, how)
+    lists = [name for name in table.columns if any(isinstance(c, list) for c in table[name][:1])]
+    return all(names) and not lists
+
+
+def read_rankings(run: str, qrels: str, how: Reading, tables: Mapping[str, Table] = {}) -> Any:
+    """Read a run and relevance judgments, each a TREC file or a table, and bring them together.
+
+    Args:
+        run: `FILE` or `FILE:COLUMN`. A table has columns of queries, documents and scores.
+        qrels: The same with relevance. Where both are one file, a row without a score was not
+            retrieved, and one without relevance not judged.
+        how: See there.
+        tables: Files that were read already.
+
+    Returns:
+        `pqpp_metrics.trec.Rankings`, and how many rows were left out because of NaN.
+
+    Raises:
+        CommandError: What can't be used, in one line with file and line.
+        FileError: A file can't be read.
+    """
+    from pqpp_metrics.errors import MetricInputError
+    from pqpp_metrics.trec import rankings, read_qrels, read_run
+
+    found, left_out = {}, 0
+    is_one = split_columns(run)[0] == split_columns(qrels)[0]
+    for side, text, read in (("run", run, read_run), ("qrels", qrels, read_qrels)):
+        path = split_columns(text)[0]
+        if path not in tables and (is_trec(path) or path == "-"):
+            found[side] = read(path)
+            continue
+        table = tables[path] if path in tables else table_of(path, how)
+        found[side], left = _judged(table, text, side, how, is_one)
+        left_out += left
+    try:
+        return rankings(found["run"], found["qrels"], missing=how.missing), left_out
+    except MetricInputError as error:  # in the words of the command line
+        options = ("missing='zero' or missing='drop'", "--missing zero or --missing drop")
+        raise CommandError(str(error).replace(*options)) from None
+
+
+def _names(table: Table, how: Reading) -> list[str | None]:
+    """Return the columns of queries and documents, None where there is none."""
+    if len(how.ids) == 2:
+        return list(how.ids)
+    return [next((n for n in known if n in table), None) for known in (_QUERY, _DOCUMENT)]
+
+
+def _judged(table: Table, text: str, side: str, how: Reading, is_one: bool) -> tuple[Any, int]:
+    """Return the documents of a table, and how many rows were left out because of NaN."""
+    from pqpp_metrics.trec import first_repeated, judged_of
+
+    columns = _names(table, how)
+    column = split_columns(text)[1] or next((n for n in VALUES[side] if n in table), None)
+    for name, what in zip((*columns, column), (_QUERY, _DOCUMENT, VALUES[side]), strict=True):
+        if name is None:
+            raise CommandError(
+                f"{table.path}: no column {what[0]!r} among {', '.join(table.columns)[:200]}; name "
+                f"it so, or one of {', '.join(what[1:])}"
+            )
+    values = table.numbers(column)
+    rows = [row for row, value in enumerate(values) if not math.isnan(value)]
+    left = 0 if is_one else len(values) - len(rows)
+    wrong = next((row for row in rows if math.isinf(values[row])), None)
+    if wrong is None and left and how.nan == "error":
+        wrong = next(row for row, value in enumerate(values) if math.isnan(value))
+    if wrong is not None:
+        raise CommandError(
+            f"{table.place_of(wrong)}: {column} is {values[wrong]}; a finite number is needed, or "
+            "--nan drop, which leaves rows without one out"
+        )
+    ids = [[as_text(cell) for cell in map(table[name].__getitem__, rows)] for name in columns]
+    for name, texts in zip(columns, ids, strict=True):
+        if "" in texts:
+            place = table.place_of(rows[texts.index("")])
+            raise CommandError(f"{place}: {name!r} is empty; give every row one")
+    if not rows:
+        raise CommandError(f"{table.path}: no row has a {column}; give a file with some")
+    found = judged_of(Codes(ids[0]), Codes(ids[1]), [values[row] for row in rows], side == "qrels")
+    if (again := first_repeated(found)) is not None:
+        raise CommandError(
+            f"{table.place_of(rows[again])}: document {ids[1][again]} is there twice in query "
+            f"{ids[0][again]}; keep one"
+        )
+    return found, left

@@ -1,0 +1,170 @@
+"""Runs and judgments as tables with a row for each document, and rows with NaN."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pqpp_cli.main import main
+
+RUN = [
+    ("q1", "d1", 0.9),
+    ("q1", "d2", 0.8),
+    ("q1", "d3", 0.7),
+    ("q2", "d1", 0.5),
+    ("q2", "d4", 0.9),
+]
+QRELS = [("q1", "d2", 1), ("q1", "d9", 1), ("q2", "d4", 2), ("q2", "d1", 0)]
+
+
+@pytest.fixture
+def compute(tmp_path, monkeypatch, capsys):
+    """Run `pqpp metrics compute` in the test's folder: what it said, and its result."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.run").write_text("".join(f"{q} Q0 {d} 0 {s} t\n" for q, d, s in RUN))
+    Path("a.qrels").write_text("".join(f"{q} 0 {d} {r}\n" for q, d, r in QRELS))
+
+    def run(*words, status=0):
+        assert main(["metrics", "compute", *map(str, words), "--format", "json"]) == status
+        said = capsys.readouterr()
+        return said.err.strip(), json.loads(said.out) if status == 0 else None
+
+    return run
+
+
+def frames():
+    run = pd.DataFrame(RUN, columns=["query_id", "doc_id", "score"])
+    qrels = pd.DataFrame(QRELS, columns=["query_id", "doc_id", "rel"])
+    return run, qrels, run.merge(qrels, "outer", ["query_id", "doc_id"])
+
+
+METRICS = ["ndcg", "average_precision", "reciprocal_rank", "precision_at_k", "recall_at_k"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_row_for_each_document(compute, kind, metric):
+    run, qrels, both = frames()
+    write = {
+        "csv": lambda frame, path: frame.to_csv(path, index=False),
+        "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+        "parquet": lambda frame, path: frame.to_parquet(path),
+    }[kind]
+    write(run, f"run.{kind}")
+    write(qrels.rename(columns={"rel": "relevance", "doc_id": "docno"}), f"qrels.{kind}")
+    write(both, f"both.{kind}")
+    expected = compute(metric, "--predictions", "a.run", "--references", "a.qrels")[1]
+    for files in (
+        (f"run.{kind}", f"qrels.{kind}"),
+        ("a.run", f"qrels.{kind}"),
+        (f"run.{kind}:score", "a.qrels"),
+        (f"both.{kind}", f"both.{kind}"),
+    ):
+        said, found = compute(metric, "--predictions", files[0], "--references", files[1])
+        scores = dict(zip(found["ids"], found["scores"], strict=True))
+        assert scores == pytest.approx(dict(zip(expected["ids"], expected["scores"], strict=True)))
+        assert said == ""
+
+
+def test_columns_may_be_named_and_grades_be_fractions(compute):
+    """DCG .5 + 1 / log2(3), the best 1 + .5 / log2(3)."""
+    Path("b.csv").write_text("prompt,image,clip,human\n1,a,.9,0.5\n1,b,.8,1\n1,c,.7,\n")
+    files = ("--predictions", "b.csv:clip", "--references", "b.csv:human")
+    _, found = compute("ndcg", *files, "--id", "prompt,image")
+    assert found["ndcg"] == pytest.approx((0.5 + 0.630929753571) / (1 + 0.5 * 0.630929753571))
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("q,a,.9,1\nq,a,.8,0\n", "b.csv, line 3: document a is there twice in query q"),
+        ("q,a,high,1\n", "b.csv, line 2: score is 'high', a number is needed"),
+        ("q,a,inf,1\n", "b.csv, line 2: score is inf; a finite number"),
+        ("q,,.9,1\n", "b.csv, line 2: 'doc_id' is empty"),
+        ("q,a,,1\n", "b.csv: no row has a score"),
+        ("q,a,.9,\np,a,,1\n", "1 query of the judgments is not in the run (p)"),
+    ],
+)
+def test_bad_rows_name_file_and_line(compute, rows, words):
+    Path("b.csv").write_text("query_id,doc_id,score,rel\n" + rows)
+    said, _ = compute("ndcg", "--predictions", "b.csv", "--references", "b.csv", status=2)
+    assert words in said and "\n" not in said
+
+
+def test_a_table_without_values_says_how_they_are_called(compute):
+    Path("b.csv").write_text("query_id,doc_id,points\nq,a,1\n")
+    said, _ = compute("ndcg", "--predictions", "b.csv", "--references", "a.qrels", status=2)
+    assert "no column 'score' among query_id, doc_id, points; name it so, or one of" in said
+
+
+def test_a_run_with_nan(compute):
+    run = frames()[0]
+    run.loc[1, "score"] = None
+    run.to_csv("r.csv", index=False)
+    files = ("--predictions", "r.csv", "--references", "a.qrels")
+    said, _ = compute("reciprocal_rank", *files, status=2)
+    assert "r.csv, line 3: score is nan" in said and "--nan drop" in said
+    said, found = compute("reciprocal_rank", *files, "--nan", "drop")
+    assert said == "1 row with NaN left out" and found["scores"] == [0.0, 1.0]
+
+
+def test_rows_with_nan(compute):
+    """Without c and d the errors are 0, 0 and 2."""
+    Path("p.csv").write_text("id,p\na,1\nb,2\n\nc,\nd,4\ne,5\n")
+    Path("r.jsonl").write_text(
+        "".join(
+            f'{{"id": "{i}", "r": {r}}}\n' for i, r in zip("edcba", "7N321", strict=True)
+        ).replace("N", "NaN")
+    )
+    files = ("--predictions", "p.csv:p", "--references", "r.jsonl:r")
+    said, _ = compute("rmse_qpp", *files, status=2)
+    assert "(p.csv, line 5: predictions is empty or NaN, as are 2 rows in all; --nan drop" in said
+    said, found = compute("rmse_qpp", *files, "--nan", "drop")
+    assert found["rmse_qpp"] == pytest.approx((4 / 3) ** 0.5) and found["n"] == 3
+    assert said == "joined on id, 5 rows; 2 rows with NaN left out"
+    Path("n.csv").write_text("p,r\n,1\n2,\n")
+    said, _ = compute(
+        "rmse_qpp", "--predictions", "n.csv:p", "--references", "n.csv:r", "--nan", "drop", status=2
+    )
+    assert "every row has an empty cell or NaN" in said
+
+
+def test_nullable_columns_of_parquet(compute):
+    pd.DataFrame(
+        {
+            "p": pd.array([1, None, 3, 4], "Int64"),
+            "r": pd.array([1.5, 2.0, None, 4.5], "Float64"),
+            "s": pd.array(["a", "b", None, "a"], "string"),
+            "b": pd.array([True, None, False, True], "boolean"),
+        }
+    ).to_parquet("n.parquet")
+    files = ("--predictions", "n.parquet:p", "--references", "n.parquet:r")
+    assert (
+        "n.parquet, row 2: predictions is empty or NaN" in compute("rmse_qpp", *files, status=2)[0]
+    )
+    assert compute("rmse_qpp", *files, "--nan", "drop")[1]["rmse_qpp"] == 0.5
+    groups = ("--input", "matches=n.parquet:b", "--input", "groups=n.parquet:s")
+    assert "n.parquet, row 2: matches is empty" in compute("match_rate", *groups, status=2)[0]
+    assert compute("match_rate", *groups, "--nan", "drop")[1]["match_rate"] == 1.0
+
+
+def test_a_group_with_nan(compute):
+    Path("x.csv").write_text("v\n1\nNA\n2\n5\n")
+    Path("y.csv").write_text("v\n3\n6\n")
+    said, found = compute(
+        "mann_whitney", "--input", "x=x.csv", "--input", "y=y.csv", "--nan", "drop"
+    )
+    assert said == "1 row with NaN left out" and found["mann_whitney"] == 1.0
+
+
+@pytest.mark.parametrize("kind", ["run", "csv", "jsonl"])
+def test_packed_files(compute, kind):
+    run = frames()[0]
+    run.to_csv("a.csv", index=False)
+    run.to_json("a.jsonl", orient="records", lines=True)
+    Path(f"b.{kind}.gz").write_bytes(gzip.compress(Path(f"a.{kind}").read_bytes()))
+    Path("a.qrels.gz").write_bytes(gzip.compress(Path("a.qrels").read_bytes()))
+    found = compute("ndcg", "--predictions", f"b.{kind}.gz", "--references", "a.qrels.gz")
+    assert found == compute("ndcg", "--predictions", "a.run", "--references", "a.qrels")
