@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import re
 import threading
 from collections.abc import Iterator
@@ -17,14 +16,12 @@ from typing import Any
 
 from pqpp_models.checkpoint import CONFIG
 from pqpp_models.errors import CheckpointError
+from pqpp_models.foreign import header_of
 
 # A tensor is registered when a model is built and again when it is loaded, tied ones once more, and
 # some blocks load a model twice; a part that a file lacks is found out later.
 _TIMES, _MORE_TENSORS, _MORE_NUMBERS = 6, 100, 10_000_000
-_MOST_HEADER_BYTES = 100_000_000
 _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
-# A tokenizer's replacements may lengthen a text so many times in all; known ones don't at all.
-_MOST_GROWTH = 1000
 
 
 @contextlib.contextmanager
@@ -37,7 +34,7 @@ def building_within(*folders: Path) -> Iterator[None]:
         CheckpointError: A configuration counts more layers than there are tensors, or more is
             built than there is.
     """
-    headers = [_header(path) for folder in folders for path in folder.rglob("*.safetensors")]
+    headers = [header_of(path) for folder in folders for path in folder.rglob("*.safetensors")]
     if not headers:
         yield
         return
@@ -69,19 +66,6 @@ def building_within(*folders: Path) -> Iterator[None]:
             hook.remove()
 
 
-def _header(path: Path) -> tuple[int, int]:
-    """Return how many tensors a file of safetensors has, and its bytes."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > min(size, _MOST_HEADER_BYTES):
-            return 0, size  # what reads it says what is wrong
-        try:
-            return len(json.loads(file.read(length))), size
-        except (ValueError, RecursionError, TypeError):
-            return 0, size
-
-
 def _refuse_counts(path: Path, tensors: int) -> None:
     """Refuse a configuration that counts more layers, or the like, than there are tensors."""
 
@@ -102,40 +86,3 @@ def _refuse_counts(path: Path, tensors: int) -> None:
         raise
     except (OSError, ValueError, RecursionError):
         pass  # what reads it says what is wrong
-
-
-def refuse_growth(folder: Path) -> None:
-    """Refuse a folder whose tokenizer makes gigabytes of a short prompt.
-
-    Raises:
-        CheckpointError: Its replacements, one after the other, put long texts for short ones.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> step = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
-        >>> steps = {"type": "Sequence", "normalizers": [step] * 5}
-        >>> _ = (folder / "tokenizer.json").write_text(json.dumps({"normalizer": steps}))
-        >>> refuse_growth(folder)
-        Traceback (most recent call last):
-        ...
-        pqpp_models.errors.CheckpointError: ...tokenizer.json makes texts 1e+10 times as long; ...
-    """
-    path, factors = folder / "tokenizer.json", [1]
-
-    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if found.get("type") in ("Replace", "Prepend"):
-            text = found.get("content", found.get("prepend"))
-            factors.append(max(1, len(text)) if isinstance(text, str) else 1)
-        return found
-
-    try:
-        json.loads(path.read_bytes(), object_pairs_hook=note)
-    except (OSError, ValueError):
-        return  # what reads it says what is wrong
-    except RecursionError:
-        raise CheckpointError(f"{path} is nested too deeply; give another model") from None
-    growth = math.prod(factors)
-    if growth > _MOST_GROWTH:
-        raise CheckpointError(f"{path} makes texts {growth:.3g} times as long; give another model")

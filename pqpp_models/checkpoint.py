@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import whole_folder
 from pqpp_models.errors import CheckpointError
+from pqpp_models.foreign import check_foreign, read_json
 
 FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
@@ -53,10 +54,14 @@ def read_config(folder: Path) -> dict[str, Any]:
             or its format is newer than this version reads.
     """
     path = folder / CONFIG
-    content = _read(path)
+    check_foreign(folder)
     try:
-        config = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError
+        config = read_json(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    except CheckpointError:
+        raise
+    except ValueError as error:  # also a number of 5,000 digits
         raise CheckpointError(
             f"{path} is not valid JSON ({type(error).__name__}); save or download the predictor "
             "again"
@@ -241,8 +246,8 @@ def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card
 def _type_in(folder: Path) -> str | None:
     """Return the type of what a folder holds, None where its configuration tells none."""
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        config = read_json(folder / CONFIG)
+    except (OSError, ValueError):
         return None
     found = config.get("predictor_type") if isinstance(config, dict) else None
     return found if isinstance(found, str) else None
@@ -251,12 +256,14 @@ def _type_in(folder: Path) -> str | None:
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
-        raise CheckpointError(
-            f"{path} is missing; give a folder written by save_pretrained"
-        ) from None
     except OSError as error:
-        raise CheckpointError(
-            f"{path} cannot be read ({error.strerror or type(error).__name__}); check the file "
-            "and its permissions"
-        ) from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> CheckpointError:
+    if isinstance(error, FileNotFoundError):
+        return CheckpointError(f"{path} is missing; give a folder written by save_pretrained")
+    return CheckpointError(
+        f"{path} cannot be read ({error.strerror or type(error).__name__}); check the file and its "
+        "permissions"
+    )

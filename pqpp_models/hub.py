@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pqpp_hub import PushReport, is_repository_id
 from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, FILES
 from pqpp_models.errors import CheckpointError, HubError
+from pqpp_models.foreign import read_json
 from pqpp_models.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -107,9 +107,8 @@ def _checkpoint_folder(predictor: Any) -> Iterator[tuple[Path, Sequence[str]]]:
 
 def _model_type(folder: Path) -> Any:
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        return str(config.get("model_type"))
-    except (OSError, ValueError, AttributeError, RecursionError):
+        return str(read_json(folder / CONFIG).get("model_type"))
+    except (OSError, ValueError, AttributeError):
         return None
 
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.errors import PqppError
 from pqpp_hub import is_repository_id
 from pqpp_models import registry
-from pqpp_models.building import refuse_growth
 from pqpp_models.checkpoint import (
     CONFIG,
     FILES,
@@ -25,7 +25,6 @@ from pqpp_models.checkpoint import (
     write_checkpoint,
 )
 from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
-from pqpp_models.pretrained import refuse_code
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
 
@@ -273,6 +272,9 @@ class Predictor(ABC):
         """Return the same with deviations and distances."""
         raise PredictorError(f"{self.name} does not know how sure it is; use another, like static")
 
+    def _try(self) -> None:
+        """Let what is loaded run once, where it may end in errors that nothing foresees."""
+
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         """Return the configuration and the weights to save; none of either here."""
         return {}, {}
@@ -290,10 +292,20 @@ class Predictor(ABC):
     def card(self) -> str:
         """Return the model card's text, in Markdown.
 
+        Raises:
+            CheckpointError: What its configuration tells of it is not what such a card tells.
+
         >>> Predictor.from_pretrained("n_words").card().startswith("---")
         True
         """
-        return self._card()
+        try:
+            return self._card()
+        except Exception as error:  # `details` may come from a foreign configuration
+            reason = _reason(error)
+            raise CheckpointError(
+                f"no card can be written of what the configuration of this {self.name} tells "
+                f"({reason}); correct its `details`"
+            ) from error
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -348,8 +360,6 @@ class Predictor(ABC):
         if not name or not folder.is_dir():
             folder = _folder_from_hub(name, folder, revision, cache_dir, token)
         config = read_config(folder)
-        refuse_code(folder)
-        refuse_growth(folder)
         kind = config["predictor_type"]
         if kind in registry.RETIRED:
             raise CheckpointError(f"{folder / CONFIG}: {registry.RETIRED[kind]}")
@@ -358,8 +368,16 @@ class Predictor(ABC):
                 f"{folder / CONFIG} is of type {kind!r}, which is not registered; register it or "
                 "upgrade pqpp"
             )
-        tensors = read_tensors(folder, config)
-        loaded = registry.predictor_class(kind).from_checkpoint(folder, config, tensors)
+        try:
+            tensors = read_tensors(folder, config)
+            loaded = registry.predictor_class(kind).from_checkpoint(folder, config, tensors)
+            loaded._try()
+        except PqppError:
+            raise
+        except Exception as error:  # whatever a foreign folder may bring about
+            raise CheckpointError(
+                f"{folder} holds no usable {kind} ({_reason(error)}); save or download it again"
+            ) from error
         return cls._checked(loaded, str(folder))
 
     @classmethod
@@ -379,7 +397,11 @@ class Predictor(ABC):
         """
         config, tensors = self._state()
         full = {**config, "predictor_type": self.name, "targets": list(self.targets)}
-        return write_checkpoint(folder, full, tensors, self._card(), self._files())
+        return write_checkpoint(folder, full, tensors, self.card(), self._files())
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 def _folder_from_hub(

@@ -7,20 +7,18 @@ go on with random ones for what a file lacks.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
-from pqpp_models.building import building_within, refuse_growth
+from pqpp_models.building import building_within
 from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
 from pqpp_models.errors import CheckpointError
+from pqpp_models.foreign import check_foreign
 
 _AGAIN = "save or download it again"
-# By these a configuration names code of its own.
-_CODE_KEYS = frozenset({"auto_map", "custom_pipelines", "custom_pipeline", "custom_generate"})
 
 
 @contextlib.contextmanager
@@ -41,8 +39,7 @@ def loading(what: str, remedy: str, *names: str) -> Iterator[None]:
     """
     folders = [folder for folder in map(Path, names) if folder.is_dir()]
     for folder in folders:
-        refuse_code(folder)
-        refuse_growth(folder)
+        check_foreign(folder)
     try:
         with cached_if_unreachable(*names), building_within(*folders):
             yield
@@ -98,43 +95,6 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
 
 
-def refuse_code(folder: Path) -> None:
-    """Refuse a folder whose configurations name code that is not transformers' or ours.
-
-    Raises:
-        CheckpointError: One does, at any depth.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = (folder / "config.json").write_text('{"auto_map": {"AutoModel": "me/mine--x.X"}}')
-        >>> refuse_code(folder)
-        Traceback (most recent call last):
-        ...
-        pqpp_models.errors.CheckpointError: ...config.json names code of its own by 'auto_map', ...
-    """
-    for path in sorted(folder.glob("*config*.json")):
-        try:
-            found = _code_key(json.loads(path.read_bytes()))
-        except (OSError, ValueError, RecursionError):
-            continue  # what reads it says what is wrong
-        if found:
-            raise CheckpointError(
-                f"{path} names code of its own by {found!r}, which is never run; give a model that "
-                "transformers knows itself"
-            )
-
-
-def _code_key(value: Any) -> str | None:
-    """Return the first key, at any depth, by which a configuration names code."""
-    if isinstance(value, list):
-        return next(filter(None, map(_code_key, value)), None)
-    if not isinstance(value, dict):
-        return None
-    own = next((key for key in value if key in _CODE_KEYS and value[key]), None)
-    return own or _code_key(list(value.values()))
-
-
 class StrictLoading:
     """The first base of a `PreTrainedModel`: its `from_pretrained` refuses what is not whole."""
 
@@ -154,7 +114,7 @@ class StrictLoading:
         where = pretrained_model_name_or_path
         folders = [Path(str(where))] if Path(str(where)).is_dir() else []
         for folder in folders:
-            refuse_code(folder)
+            check_foreign(folder)
         check_format(where, kwargs.get("config"))
         wanted = kwargs.pop("output_loading_info", False)
         kwargs["use_safetensors"] = True

@@ -99,7 +99,10 @@ class TorchPredictor(Predictor):
             raise CheckpointError(
                 f"{folder} has no usable tokenizer or processor ({type(error).__name__}); {_REMEDY}"
             ) from None
-        return cls(model, processor, config.get("training"))
+        details = config.get("training") or {}
+        if not isinstance(details, Mapping):
+            raise CheckpointError(f"{folder / CONFIG}: 'training' is no mapping; {_REMEDY}")
+        return cls(model, processor, details)
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         config = json.loads(self.model.config.to_json_string())

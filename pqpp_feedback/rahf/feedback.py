@@ -274,4 +274,6 @@ def _loaded(folder: Path, name: str | os.PathLike[str]) -> tuple[Any, Any]:
     with loading(f"{name} holds no usable RAHF model", remedy, str(folder)):
         options = {"local_files_only": True, "trust_remote_code": False}
         model = RahfForRichFeedback.from_pretrained(folder, **options)
-        return model, RahfProcessor.from_pretrained(folder, **options)
+        processor = RahfProcessor.from_pretrained(folder, **options)
+        processor.pixels([np.zeros((8, 8, 3), np.uint8)])  # its settings may be no numbers
+        return model, processor

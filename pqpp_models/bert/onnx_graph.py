@@ -1,6 +1,6 @@
-"""Looking into an ONNX file for data that it wants read from other files.
+"""Looking into an ONNX file for what no text predictor needs: other files, steps without end.
 
-onnxruntime reads such files from where the user happens to be, whatever the hash of the graph says.
+onnxruntime reads other files from where the user happens to be, whatever the hash of the graph says.
 The file is a tree of protobuf messages; only those that lead to a tensor are followed, so that
 neither `onnx` nor the memory of a parsed model is needed.
 """
@@ -9,31 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-# Per message the numbers of the fields that lead on, see onnx.proto; "!" ends at outside data.
+# Per message the numbers of the fields that lead on, see onnx.proto; "!" ends at outside data, "?"
+# at what a node does.
 _FIELDS = {
     "model": {7: "graph", 20: "training", 25: "function"},
     "training": {1: "graph", 2: "graph"},
     "function": {7: "node", 11: "attribute"},
     "graph": {1: "node", 5: "tensor", 15: "sparse"},
-    "node": {5: "attribute"},
+    "node": {4: "?", 5: "attribute"},
     "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
     "sparse": {1: "tensor", 2: "tensor"},
     "tensor": {13: "!", 14: "!"},
 }
+_REPEATING = (b"Loop", b"Scan", b"SequenceMap")
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
-def reads_other_files(graph: bytes) -> bool:
-    """Tell whether an ONNX model has tensors whose numbers lie in other files.
+def why_refused(graph: bytes) -> str | None:
+    """Return what an ONNX model asks for that no text predictor needs, None if nothing.
+
+    That is data from other files, or steps that are repeated as often as its own numbers say.
 
     Raises:
         ValueError: It is no such file, or a damaged one.
 
     Example:
-        >>> reads_other_files(bytes([0x3A, 2, 0x2A, 0]))
-        False
-        >>> reads_other_files(bytes([0x3A, 4, 0x2A, 2, 0x70, 1]))
-        True
+        >>> why_refused(bytes([0x3A, 2, 0x2A, 0]))
+        >>> why_refused(bytes([0x3A, 4, 0x2A, 2, 0x70, 1]))
+        'wants other files read, which its hash does not cover'
     """
     view = memoryview(graph)
     left = [("model", 0, len(view))]
@@ -42,10 +45,16 @@ def reads_other_files(graph: bytes) -> bool:
         for field, number, inner in _fields_of(view, start, end):
             following = _FIELDS[message].get(field)
             if following == "!" and (inner is not None or number):
-                return True
-            if following not in (None, "!") and inner is not None:
+                return "wants other files read, which its hash does not cover"
+            if following is None or inner is None:
+                continue
+            if following == "?":
+                name = bytes(view[slice(*inner)])
+                if name in _REPEATING:
+                    return f"repeats steps without a bound, by {name.decode()}"
+            elif following != "!":
                 left.append((following, *inner))
-    return False
+    return None
 
 
 def _fields_of(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_models.bert.onnx_graph import reads_other_files
+from pqpp_models.bert.onnx_graph import why_refused
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.checkpoint import CONFIG, Tensors
 from pqpp_models.errors import CheckpointError, UnknownPredictorError
@@ -31,6 +31,7 @@ from pqpp_models.torch_predictor import fine_tuned_card, processor_files
 
 GRAPH = "model.onnx"
 _INPUTS = ("input_ids", "attention_mask")
+_LEAST_BOUND, _TIMES_GRAPH = 300_000_000, 16
 _FLOAT = 1  # onnx.TensorProto.FLOAT
 
 
@@ -59,13 +60,10 @@ class OnnxBertPredictor(Predictor):
         threads: int = 0,
         batch_size: int = 32,
     ) -> None:
-        runtime = _import("onnxruntime")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads
         self.graph, self.tokenizer, self.batch_size = graph, tokenizer, batch_size
         self.config = dict(config)
         self.targets = resolve_targets(self.config["targets"])
-        self.session = runtime.InferenceSession(graph, options)
+        self.session = _session(graph, threads)
 
     @classmethod
     def from_torch(cls, predictor: BertPredictor, int8: bool = True, threads: int = 0) -> Self:
@@ -86,6 +84,9 @@ class OnnxBertPredictor(Predictor):
         config |= {"targets": list(predictor.targets), "training": predictor.details}
         return cls(graph, predictor.processor, config, threads)
 
+    def _try(self) -> None:
+        self.predict(["a cat"])
+
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.encoder.tokens import encode, length_sorted, padded
 
@@ -94,10 +95,24 @@ class OnnxBertPredictor(Predictor):
         scores = np.empty((len(rows), len(self.targets)))
         for batch in length_sorted([len(row) for row in encoded], self.batch_size):
             inputs = padded([encoded[i] for i in batch], pad_id)
-            scores[batch] = self.session.run(None, dict(zip(_INPUTS, inputs, strict=True)))[0]
+            scores[batch] = self._run(dict(zip(_INPUTS, inputs, strict=True)))
         columns = [self.targets.index(target) for target in targets]
         # A foreign graph may give anything.
         return unscale_targets(scores.clip(0, 1), self.targets)[:, columns]
+
+    def _run(self, inputs: dict[str, NDArray[np.int64]]) -> NDArray[np.float64]:
+        """Return the scores of a batch, 0 .. 1 if the graph is what it should be."""
+        shape = (len(inputs[_INPUTS[0]]), len(self.targets))
+        try:
+            (found,) = self.session.run(None, inputs)
+            found = np.asarray(found, np.float64)
+        except Exception as error:  # onnxruntime and foreign graphs raise anything
+            reason = _reason(error)
+        else:
+            if found.shape == shape:
+                return found
+            reason = f"its scores have the shape {found.shape}, not {shape}"
+        raise CheckpointError(f"the graph cannot be run ({reason}); export the predictor again")
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         return {**self.config, "onnx_sha256": sha256_of_parts([self.graph])}, {}
@@ -142,7 +157,13 @@ class OnnxBertPredictor(Predictor):
                 "save or download the predictor again"
             )
         own = {k: config[k] for k in ("targets", "max_length", "int8", "training") if k in config}
-        _refuse_other_files(folder / GRAPH, graph)
+        length = own.get("max_length")
+        if not isinstance(length, int) or isinstance(length, bool) or length < 1:
+            raise CheckpointError(
+                f"{folder / CONFIG}: 'max_length' is {length!r:.40}, not a whole number from 1 on; "
+                "save or download the predictor again"
+            )
+        _refuse_foreign(folder / GRAPH, graph)
         try:
             from transformers import PreTrainedTokenizerFast
 
@@ -150,21 +171,43 @@ class OnnxBertPredictor(Predictor):
             return cls(graph, loader.from_pretrained(folder, trust_remote_code=False), own)
         except Exception as error:  # tokenizers and onnxruntime raise bare exceptions
             raise CheckpointError(
-                f"{folder} has no usable tokenizer or graph ({type(error).__name__}); save or "
-                "download the predictor again"
+                f"{folder} has no usable tokenizer or graph ({_reason(error)}); save or download "
+                "the predictor again"
             ) from None
 
 
-def _refuse_other_files(path: Path, graph: bytes) -> None:
+def _session(graph: bytes, threads: int) -> Any:
+    """Return a session whose memory has a bound that grows with its graph.
+
+    A graph of a few bytes may ask for gigabytes; a sound one needs them for the products of its
+    weights with some thousand tokens.
+    """
+    runtime = _import("onnxruntime")
+    binding = _import("onnxruntime.capi.onnxruntime_pybind11_state")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4  # what goes wrong is raised
+    options.add_session_config_entry("session.use_env_allocators", "1")
+    kind = binding.OrtAllocatorType.ORT_ARENA_ALLOCATOR
+    place = binding.OrtMemoryInfo("Cpu", kind, 0, binding.OrtMemType.DEFAULT)
+    bound = {"max_mem": _LEAST_BOUND + _TIMES_GRAPH * len(graph), "arena_extend_strategy": 1}
+    # Takes the place of that of an earlier session, which keeps its own.
+    runtime.create_and_register_allocator(place, binding.OrtArenaCfg(bound))
+    # Folding would unfold what a few numbers stand for, out of this bound; exporters have done it.
+    return runtime.InferenceSession(graph, options, disabled_optimizers=["ConstantFolding"])
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:160]
+
+
+def _refuse_foreign(path: Path, graph: bytes) -> None:
     try:
-        is_refused = reads_other_files(graph)
+        reason = why_refused(graph)
     except ValueError as error:
         raise CheckpointError(f"{path} is no readable graph ({error}); save it again") from None
-    if is_refused:
-        raise CheckpointError(
-            f"{path} wants other files read, which its hash does not cover; save it with all its "
-            "weights inside"
-        )
+    if reason:
+        raise CheckpointError(f"{path} {reason}; export the predictor again")
 
 
 def export_graph(predictor: BertPredictor) -> bytes:

@@ -48,6 +48,9 @@ class BertPredictor(TorchPredictor):
         pad_id = self.processor.pad_token_id or 0
         return embed(self.model, encoded, pad_id, self.batch_size, self.device)
 
+    def _try(self) -> None:
+        self.predict(["a cat"])
+
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.encoder.encoding import score
         from pqpp_models.encoder.tokens import encode

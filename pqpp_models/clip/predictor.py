@@ -46,6 +46,11 @@ class ClipPredictor(TorchPredictor):
         registration.register()  # the processor's loader reads the model's configuration
         return AutoProcessor.from_pretrained(str(folder), trust_remote_code=False)
 
+    def _try(self) -> None:
+        from pqpp_models.images.embedding import try_embedding
+
+        try_embedding(self.model.backbone, self.processor)
+
     def _read_rows(self, rows: Any) -> list[Any]:
         return read_mappings(rows)
 

@@ -110,15 +110,18 @@ class PreferencePredictor(Predictor):
             raise PredictorError(f"no scorer is called {name!r}; known: {', '.join(SCORERS)}")
         with needing(f"the scorer {name!r}", "models"):
             from transformers import AutoModel, AutoProcessor
+
+            from pqpp_models.images.embedding import try_embedding
         what = f"the scorer {name!r} could not be loaded from {model}"
         remedy = "connect to the Hub, or give a folder to PreferencePredictor.from_folder"
         source = processor or model
         with loading(what, remedy, model, source):
-            return cls(
-                name,
-                AutoModel.from_pretrained(model, use_safetensors=True, trust_remote_code=False),
-                AutoProcessor.from_pretrained(source, trust_remote_code=False),
+            loaded = AutoModel.from_pretrained(
+                model, use_safetensors=True, trust_remote_code=False
             )
+            found = AutoProcessor.from_pretrained(source, trust_remote_code=False)
+            try_embedding(loaded, found)
+            return cls(name, loaded, found)
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:

@@ -38,6 +38,10 @@ class CorrelationCnnPredictor(TorchPredictor):
 
         return CorrelationCnnForPerformancePrediction
 
+    def _try(self) -> None:
+        config = self.model.config
+        self.score(np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32))
+
     def _read_rows(self, rows: Any) -> list[Any]:
         return read_mappings(rows)
 

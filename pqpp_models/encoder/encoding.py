@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pqpp_models.encoder.tokens import encode, length_sorted, padded
+from pqpp_models.encoder.tokens import check_ids, encode, length_sorted, padded
 
 STATES_LENGTH = 96
 """Tokens after which a prompt is cut for its mean states."""
@@ -44,7 +44,13 @@ def score(
         n_targets: columns of the result.
     """
     found = _in_batches(
-        lambda **inputs: model(**inputs).scores, (n_targets,), encoded, pad_id, batch_size, device
+        model,
+        lambda **inputs: model(**inputs).scores,
+        (n_targets,),
+        encoded,
+        pad_id,
+        batch_size,
+        device,
     )
     return found.astype(np.float64)
 
@@ -58,7 +64,7 @@ def embed(
 ) -> NDArray[np.float32]:
     """Return what the head gets of encoded prompts, in their own order; arguments as in `score`."""
     size = model.config.backbone_config.hidden_size
-    return _in_batches(model.embed, (size,), encoded, pad_id, batch_size, device)
+    return _in_batches(model, model.embed, (size,), encoded, pad_id, batch_size, device)
 
 
 def layer_means(
@@ -80,14 +86,14 @@ def layer_means(
 
     rows = encode(tokenizer, prompts, STATES_LENGTH)
     shape = (len(layers), model.config.hidden_size)
-    found = _in_batches(
-        means, shape, rows, tokenizer.pad_token_id or 0, 128, model.device, progress
-    )
+    pad_id = tokenizer.pad_token_id or 0
+    found = _in_batches(model, means, shape, rows, pad_id, 128, model.device, progress)
     return {layer: found[:, place] for place, layer in enumerate(layers)}
 
 
 @torch.inference_mode()
 def _in_batches(
+    model: Any,
     compute: Callable[..., torch.Tensor],
     shape: tuple[int, ...],
     encoded: Sequence[Sequence[int]],
@@ -105,6 +111,7 @@ def _in_batches(
         batches = tqdm(batches, desc="encoding", unit=f" x {batch_size} prompts")
     for batch in batches:
         inputs = as_batch([encoded[i] for i in batch], pad_id)
+        check_ids(inputs["input_ids"], model)
         inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
         found[batch] = compute(**inputs).float().cpu().numpy()
     return found

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import write_whole
+from pqpp_models.encoder.tokens import check_ids
 from pqpp_models.images.backbone import embed_pixels, embed_tokens
 from pqpp_models.images.pairs import Pairs, open_image
 
@@ -40,6 +41,12 @@ def pixels_of(processor: Any, images: Sequence[Any]) -> torch.Tensor:
     return processor.image_processor(opened, return_tensors="pt")["pixel_values"]
 
 
+def try_embedding(backbone: Any, processor: Any) -> None:
+    """Embed a prompt and an image, so that what cannot be done fails when it is loaded."""
+    embed_prompts(backbone, processor, ["a cat"], 1)
+    embed_images(backbone, processor, [np.zeros((8, 8, 3), np.uint8)], 1)
+
+
 @torch.inference_mode()
 def embed_prompts(
     backbone: Any, processor: Any, prompts: Sequence[str], batch_size: int
@@ -48,6 +55,7 @@ def embed_prompts(
     parts = []
     for start in range(0, len(prompts), batch_size):
         tokens = tokens_of(processor, prompts[start : start + batch_size], backbone.config)
+        check_ids(tokens["input_ids"], getattr(backbone, "text_model", backbone))
         moved = {name: tensor.to(backbone.device) for name, tensor in tokens.items()}
         parts.append(embed_tokens(backbone, **moved).float().cpu().numpy())
     return np.concatenate(parts)

@@ -154,7 +154,7 @@ def test_no_folder_and_no_config(tmp_path):
         (b"", "is not valid JSON"),
         (b"\xff\xfe", "is not valid JSON"),
         (b'{"a": ', "is not valid JSON"),
-        (b"[" * 100_000, "is not valid JSON"),
+        (b"[" * 100_000, "is nested too deeply"),
         (b"[]", "does not name a 'predictor_type'"),
         (b"{}", "does not name a 'predictor_type'"),
         (b'{"predictor_type": 3}', "does not name a 'predictor_type'"),

@@ -137,6 +137,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
             for name, array in part.items()
         }
 
+    def _try(self) -> None:
+        self.predict(["a cat"])
+
     def _files(self) -> dict[str, bytes]:
         return processor_files(self.tokenizer)
 

@@ -1,0 +1,246 @@
+"""Damaged and malicious folders of models: a sound one, changed as a case's seed says."""
+
+import hashlib
+import json
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+
+from fuzz.hostile_json import hostile_json
+
+_HASHES = {"model.safetensors": "weights_sha256", "model.onnx": "onnx_sha256"}
+_CODE = "import os, pathlib\npathlib.Path({canary!r}).write_text('ran')\n"
+
+
+class _Runs:
+    """What runs a function when it is unpickled."""
+
+    def __init__(self, canary: Path):
+        self.canary = canary
+
+    def __reduce__(self):
+        return exec, (_CODE.format(canary=str(self.canary)),)
+
+
+def make_hostile(random: np.random.Generator, folder: Path, room: Path) -> str:
+    """Change a sound folder in one or two ways, and say how.
+
+    Args:
+        random: Decides.
+        folder: Is changed.
+        room: Its folder, which also holds `secret` with files that nobody may open, and where a
+            file `canary` tells that something was executed.
+    """
+    said = []
+    for _ in range(1 if random.random() < 0.8 else 2):
+        names = sorted(path.name for path in folder.iterdir() if path.is_file())
+        texts = [name for name in names if name.endswith(".json")]
+        ways = [_file] + [_text] * (4 if texts else 0)
+        ways += [_weights] * (3 if (folder / "model.safetensors").is_file() else 0)
+        ways += [_graph] * (5 if (folder / "model.onnx").is_file() else 0)
+        ways += [_yaml] * (8 if "recipe.yaml" in names else 0)
+        way = ways[random.integers(len(ways))]
+        said.append(f"{way.__name__[1:]}: {way(random, folder, room)}")
+    if random.random() < 0.85:
+        _hash_again(folder)
+    return "; ".join(said)
+
+
+def _hash_again(folder: Path) -> None:
+    """Let the configuration hold the hashes of what is there, as an attacker would."""
+    for name, field in _HASHES.items():
+        try:
+            config = json.loads((folder / "config.json").read_text())
+            if field in config:
+                config[field] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+                (folder / "config.json").write_text(json.dumps(config))
+        except (OSError, ValueError, TypeError, RecursionError, MemoryError):
+            return
+
+
+def _text(random: np.random.Generator, folder: Path, room: Path) -> str:
+    names = sorted(path.name for path in folder.glob("*.json") if path.is_file())
+    weights = [4 if name == "config.json" else 1 for name in names]
+    name = str(random.choice(names, p=np.array(weights) / sum(weights)))
+    try:
+        text = (folder / name).read_text()
+        json.loads(text)
+    except ValueError:  # changed before
+        return "again"
+    made = hostile_json(random, text, name == "tokenizer.json")
+    (folder / name).write_bytes(made)
+    return f"{name} {made[:60]!r}"
+
+
+def _weights(random: np.random.Generator, folder: Path, room: Path) -> str:
+    """Damage a file of safetensors: its header, its numbers, or which tensors there are."""
+    path = folder / "model.safetensors"
+    raw = path.read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    if len(raw) < 9 or length > len(raw):
+        return "again"
+    header, data = json.loads(raw[8 : 8 + length]), raw[8 + length :]
+    names = [name for name in header if name != "__metadata__"]
+    name = names[random.integers(len(names))]
+    entry = header[name]
+    other = header[names[random.integers(len(names))]]
+    cut = int(random.integers(1, len(raw)))
+    start, end = entry["data_offsets"]
+
+    def whole(head: object, rest: bytes = data) -> bytes:
+        text = head if isinstance(head, bytes) else json.dumps(head).encode()
+        return len(text).to_bytes(8, "little") + text + rest
+
+    def with_entry(**fields: object) -> bytes:
+        return whole(header | {name: {**entry, **fields}})
+
+    def numbers(value: float) -> bytes:
+        kinds = {"F32": np.float32, "F16": np.float16, "F64": np.float64}
+        kind = kinds.get(entry["dtype"], np.uint8)
+        part = np.frombuffer(data[start:end], kind).copy()
+        part[: 1 + len(part) // 3] = value if kind is not np.uint8 else 255
+        return whole(header, data[:start] + part.tobytes() + data[end:])
+
+    ways = {
+        "cut": lambda: raw[:cut],
+        "longer": lambda: raw + b"\0" * 100,
+        "byte": lambda: raw[:cut] + bytes([raw[cut] ^ 255]) + raw[cut + 1 :],
+        "empty": lambda: b"",
+        "length": lambda: (2**63 + 5).to_bytes(8, "little") + raw[8:],
+        "longer header": lambda: (len(raw) * 2).to_bytes(8, "little") + raw[8:],
+        "overlap": lambda: with_entry(data_offsets=other["data_offsets"]),
+        "backwards": lambda: with_entry(data_offsets=[end, start]),
+        "behind": lambda: with_entry(data_offsets=[start, end + 10**12]),
+        "negative": lambda: with_entry(data_offsets=[-8, end]),
+        "dtype": lambda: with_entry(dtype=str(random.choice(["I64", "BF16", "F8_E4M3", "Q", ""]))),
+        "shape": lambda: with_entry(shape=[int(n) for n in random.integers(0, 9, 3)]),
+        "flat": lambda: with_entry(shape=[int(np.prod(entry["shape"] or [1]))]),
+        "huge shape": lambda: with_entry(shape=[2**40, 2**40]),
+        "huge and empty": lambda: with_entry(shape=[2**62, 0], data_offsets=[start, start]),
+        "no shape": lambda: whole(header | {name: {"dtype": "F32"}}),
+        "less": lambda: whole({key: value for key, value in header.items() if key != name}),
+        "another name": lambda: whole({k if k != name else "é\u0000": v for k, v in header.items()}),
+        "deep": lambda: whole(b'{"a":' * 10**5 + b"1" + b"}" * 10**5),
+        "blanks": lambda: whole(json.dumps(header).encode() + b" " * (9 * 10**7)),
+        "many": lambda: whole(json.dumps({f"a{n}": entry for n in range(2 * 10**5)}).encode()),
+        "metadata": lambda: whole({"__metadata__": {"a": [1]}, **header}),
+        "long metadata": lambda: whole({"__metadata__": {"a": "b" * 10**7}, **header}),
+        "twice": lambda: whole(
+            json.dumps(header).encode()[:-1] + f", {json.dumps(name)}: {json.dumps(entry)}}}".encode()
+        ),
+        "NaN": lambda: numbers(np.nan),
+        "infinite": lambda: numbers(np.inf),
+        "large": lambda: numbers(6e4),
+        "negative numbers": lambda: numbers(-3),
+        "zero": lambda: numbers(0),
+        "pickle": lambda: pickle.dumps(_Runs(room / "canary")),
+        "zip": lambda: b"PK\x03\x04" + raw,
+    }
+    way = str(random.choice(list(ways)))
+    path.write_bytes(ways[way]())
+    return f"{way} of {name}"
+
+
+def _file(random: np.random.Generator, folder: Path, room: Path) -> str:
+    """Take a file away, put another kind of thing in its place, or something beside it."""
+    names = sorted(path.name for path in folder.iterdir())
+    name = names[random.integers(len(names))]
+    path, secret = folder / name, room / "secret"
+    code = _CODE.format(canary=str(room / "canary"))
+    evil = pickle.dumps(_Runs(room / "canary"))
+
+    def instead(make) -> None:
+        path.unlink(missing_ok=True) if not path.is_dir() else path.rmdir()
+        make()
+
+    def sparse() -> None:
+        with path.open("r+b") as file:
+            file.truncate(int(random.choice([10**8, 10**10, 10**13])))
+
+    def beside(other: str, content: str | bytes) -> None:
+        content = content.encode() if isinstance(content, str) else content
+        (folder / other).parent.mkdir(exist_ok=True)
+        (folder / other).write_bytes(content)
+
+    def pickled() -> None:
+        (folder / "model.safetensors").unlink(missing_ok=True)
+        for other in ("pytorch_model.bin", "model.pt", "tf_model.h5", "weights.pkl"):
+            beside(other, evil)
+
+    index = json.dumps({"metadata": {}, "weight_map": {"a": "../secret/weights.safetensors"}})
+    template = "{% for c in ''.__class__.__base__.__subclasses__() %}{{ c }}{% endfor %}"
+    adapter = {"base_model_name_or_path": "someone/else", "peft_type": "LORA"}
+    adapter |= {"auto_mapping": {"parent_library": "os", "base_model_class": "system"}}
+    ways = {
+        "gone": path.unlink,
+        "folder": lambda: instead(path.mkdir),
+        "link out": lambda: instead(lambda: path.symlink_to(secret / "weights.safetensors")),
+        "link up": lambda: instead(lambda: path.symlink_to("../secret/vocab.txt")),
+        "link to itself": lambda: instead(lambda: path.symlink_to(name)),
+        "link to nothing": lambda: instead(lambda: path.symlink_to("absent")),
+        "zeros": lambda: instead(lambda: path.symlink_to("/dev/zero")),
+        "pipe": lambda: instead(lambda: os.mkfifo(path)),
+        "sparse": sparse,
+        "pickles": pickled,
+        "index": lambda: beside("model.safetensors.index.json", index),
+        "adapter": lambda: (
+            beside("adapter_config.json", json.dumps(adapter)),
+            beside("adapter_model.bin", evil),
+        ),
+        "code": lambda: [
+            beside(one, code)
+            for one in ("modeling_bert_predictor.py", "__init__.py", "theirs.py", "conftest.py")
+        ],
+        "template": lambda: beside("chat_template.jinja", template),
+        "card": lambda: beside("README.md", "---\na: &a [x]\nb: !!python/object/apply:os.system ['x']\n---\n"),
+        "yaml": lambda: beside("config.yaml", "!!python/object/apply:os.system ['touch canary']"),
+        "vocabulary link": lambda: (folder / "added_tokens.json").symlink_to(secret / "vocab.txt"),
+        "sentences": lambda: beside("spiece.model", bytes(random.integers(0, 256, 500, np.uint8))),
+        "vocabulary": lambda: beside("vocab.txt", "[PAD]\n" * 10**6),
+        "many files": lambda: [beside(f"{n}.json", "{}") for n in range(2000)],
+        "odd names": lambda: [beside(one, b"x") for one in ("é\u202e.json", "a\nb.json", "-rf", "$(x)")],
+    }
+    way = str(random.choice(list(ways)))
+    ways[way]()
+    return f"{way} {name}"
+
+
+def _graph(random: np.random.Generator, folder: Path, room: Path) -> str:
+    from fuzz.hostile_graphs import hostile_graph
+
+    said, made = hostile_graph(random, (folder / "model.onnx").read_bytes())
+    (folder / "model.onnx").write_bytes(made)
+    return said
+
+
+def _yaml(random: np.random.Generator, folder: Path, room: Path) -> str:
+    """Write a recipe that is none, or too much of one."""
+    path = folder / "recipe.yaml"
+    text = path.read_text()
+    lines = text.splitlines()
+    place = int(random.integers(len(lines)))
+    key = lines[place].partition(":")[0]
+    odd = [".inf", ".nan", "-1", "0", "9" * 5000, "1e400", "[]", "{}", "[[1]]", "null", "''", "yes"]
+    odd += ["!!python/object/apply:os.system ['touch canary']", "&a [*a]", "*a", "2001-01-01", "0x1_0"]
+    odd += ["'" + "a" * 10**6 + "'", "[" * 3000 + "]" * 3000, "!!binary aaaa", "|\n  a\n  b", "\x07"]
+    bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    value = odd[random.integers(len(odd))]
+    ways = {
+        "value": "\n".join([*lines[:place], f"{key}: {value}", *lines[place + 1 :]]),
+        "twice": f"{text}\n{key}: {value}",
+        "bomb": text + "\n" + bomb,
+        "name": f"{text}\n{value}: 1",
+        "deep": text + "\nx: " + "{a: " * 2000 + "1" + "}" * 2000,
+        "long": "a: b\n" * 10**6,
+        "list": "- a\n- b",
+        "nothing": "",
+        "cut": text[: int(random.integers(len(text)))],
+        "documents": text + "\n---\n" + text,
+    }
+    way = str(random.choice(list(ways)))
+    path.write_text(ways[way])
+    return f"{way} {key}: {value[:40]}"
