@@ -82,8 +82,8 @@ def _is_plain(folder: Path, path: Path) -> bool:
         cache = [place.parents[1] / "blobs"] if is_cached else []
         if not any(one in target.parents for one in (place, *cache)):
             raise CheckpointError(
-                f"{visible(str(path))} is a link to a file elsewhere, which is not read; put the file "
-                "itself there"
+                f"{visible(str(path))} is a link to a file elsewhere, which is not read; put the "
+                "file itself there"
             )
     blocks = getattr(found, "st_blocks", None)
     if found.st_size > _HOLES and blocks is not None and blocks * 5120 < found.st_size:
@@ -106,7 +106,9 @@ def read_json(path: Path) -> Any:
         content = file.read(most_bytes + 1)
     values = sum(map(content.count, (b",", b"[", b"{")))
     if len(content) > most_bytes or values > most_values:
-        raise CheckpointError(f"{visible(str(path))} is larger than those of any known model; {_AGAIN}")
+        raise CheckpointError(
+            f"{visible(str(path))} is larger than those of any known model; {_AGAIN}"
+        )
     try:
         return json.loads(content)
     except RecursionError:
@@ -156,7 +158,9 @@ def _check_mapping(path: Path, value: dict[str, Any]) -> None:
     for key, most in _SIZES.items():
         size = value.get(key)
         if isinstance(size, int | float) and not size <= most:
-            raise CheckpointError(f"{where}: {key!r} is {size:.3g}, up to {most:,} is known; {another}")
+            raise CheckpointError(
+                f"{where}: {key!r} is {size:.3g}, up to {most:,} is known; {another}"
+            )
     pattern = value.get("Regex")
     if isinstance(pattern, str) and _REPEATED_GROUP.search(pattern):
         raise CheckpointError(

@@ -272,7 +272,7 @@ class Predictor(ABC):
         """Return the same with deviations and distances."""
         raise PredictorError(f"{self.name} does not know how sure it is; use another, like static")
 
-    def _try(self) -> None:
+    def _try(self) -> None:  # noqa: B027 (most have nothing to try)
         """Let what is loaded run once, where it may end in errors that nothing foresees."""
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:

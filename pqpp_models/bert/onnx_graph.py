@@ -1,6 +1,6 @@
 """Looking into an ONNX file for what no text predictor needs: other files, steps without end.
 
-onnxruntime reads other files from where the user happens to be, whatever the hash of the graph says.
+onnxruntime reads other files from where the user is, whatever the hash of the graph says.
 The file is a tree of protobuf messages; only those that lead to a tensor are followed, so that
 neither `onnx` nor the memory of a parsed model is needed.
 """

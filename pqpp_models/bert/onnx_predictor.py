@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -198,6 +199,9 @@ def _session(graph: bytes, threads: int) -> Any:
 
 
 def _reason(error: Exception) -> str:
+    told = re.search(r"memory of (\d+) is smaller than requested bytes of (\d+)", str(error))
+    if told:
+        return f"it asks for {int(told[2]):,} bytes, of its bound {int(told[1]):,} are left"
     return " ".join(f"{type(error).__name__}: {error}".split())[:160]
 
 

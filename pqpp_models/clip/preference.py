@@ -116,9 +116,7 @@ class PreferencePredictor(Predictor):
         remedy = "connect to the Hub, or give a folder to PreferencePredictor.from_folder"
         source = processor or model
         with loading(what, remedy, model, source):
-            loaded = AutoModel.from_pretrained(
-                model, use_safetensors=True, trust_remote_code=False
-            )
+            loaded = AutoModel.from_pretrained(model, use_safetensors=True, trust_remote_code=False)
             found = AutoProcessor.from_pretrained(source, trust_remote_code=False)
             try_embedding(loaded, found)
             return cls(name, loaded, found)

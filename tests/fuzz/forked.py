@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import io
 import json
 import os
 import resource
@@ -117,8 +118,10 @@ def print_to(path: Path) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(handle, stream)
-    for name in ("stdout", "stderr"):
-        setattr(sys, name, open(1 if name == "stdout" else 2, "w", closefd=False))
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(io.FileIO(stream, "w", closefd=False), write_through=True)
+        for stream in (1, 2)
+    )
 
 
 @contextlib.contextmanager

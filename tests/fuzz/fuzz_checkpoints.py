@@ -8,6 +8,7 @@ import functools
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class Family:
 
 
 def case_of(case: int, room: Path) -> tuple[str, str, Callable[[], object]]:
-    """Make the folder of a case in `room`; return its family, what it is, and what to do with it."""
+    """Make the folder of a case in `room`; return its family, what it is and what is done."""
     random = np.random.default_rng(case)
     families = FAMILIES()
     often = np.array([one.often for one in families.values()], float)
@@ -105,15 +106,14 @@ def _fault_in(found: Found) -> str | None:
 
 
 def _state_of(room: Path) -> list:
-    """Return what must not change: names, kinds, sizes and times, and the contents of small files."""
+    """Return what must not change: names, kinds, sizes, times, and contents of small files."""
     found = []
     for folder in ("model", "secret"):
         for path in sorted((room / folder).rglob("*")):
             status = path.lstat()
             is_small = path.is_file() and not path.is_symlink() and status.st_size < 10**6
-            if folder == "secret":
-                is_small = False
-            content = hashlib.sha256(path.read_bytes()).hexdigest() if is_small else ""
+            is_read = is_small and folder != "secret"  # nobody opens that
+            content = hashlib.sha256(path.read_bytes()).hexdigest() if is_read else ""
             found.append((str(path), status.st_mode, status.st_size, status.st_mtime_ns, content))
     return found
 
@@ -136,13 +136,10 @@ def _by_python(rows: list) -> Callable[[Path, Path], object]:
 
 def _command(*arguments: str) -> None:
     """Run the command line; one that refuses ends in 2 and one line."""
-    import sys
-
     from pqpp_cli.main import main
     from pqpp_files.errors import PqppError
 
-    stderr, sys.stderr = sys.stderr, open(os.devnull, "w")  # a library's notes
-    sys.stderr = _Lines(stderr)
+    stderr, sys.stderr = sys.stderr, _Lines(sys.stderr)
     status = main(arguments)
     said = [line for line in sys.stderr.text.splitlines() if line.startswith("pqpp: error")]
     sys.stderr = stderr
@@ -233,7 +230,9 @@ def _ridge(folder: Path) -> None:
 
     words = ("cat", "dog", "bird", "bus", "wave", "clock")
     prompts = [f"a {one} near a {other}" for one in words for other in words if one != other]
-    fit(prompts, np.linspace(0, 1, len(prompts))[:, None], ["rating"], "made up").save_pretrained(folder)
+    fit(prompts, np.linspace(0, 1, len(prompts))[:, None], ["rating"], "made up").save_pretrained(
+        folder
+    )
 
 
 def _onnx(folder: Path) -> None:
@@ -291,7 +290,9 @@ def FAMILIES() -> dict[str, Family]:
         "bert": Family(_copied(_OLDER / "bert"), (*texts, _as_model), 4),
         "bert_onnx": Family(_onnx, texts, 3),
         "clip": Family(_copied(_OLDER / "clip_generation"), images, 3),
-        "correlation_cnn": Family(_copied(_OLDER / "correlation_cnn"), (_by_python(_MATRICES), _by_show)),
+        "correlation_cnn": Family(
+            _copied(_OLDER / "correlation_cnn"), (_by_python(_MATRICES), _by_show)
+        ),
         "clip_score": Family(save_clip, (_as_backbone,)),
         "encoder": Family(save_text_encoder, (_as_encoder,), 3),
         "rahf": Family(lambda folder: tiny_feedback().save_pretrained(folder), (_as_feedback,)),

@@ -121,14 +121,17 @@ def _weights(random: np.random.Generator, folder: Path, room: Path) -> str:
         "huge and empty": lambda: with_entry(shape=[2**62, 0], data_offsets=[start, start]),
         "no shape": lambda: whole(header | {name: {"dtype": "F32"}}),
         "less": lambda: whole({key: value for key, value in header.items() if key != name}),
-        "another name": lambda: whole({k if k != name else "é\u0000": v for k, v in header.items()}),
+        "another name": lambda: whole(
+            {k if k != name else "é\u0000": v for k, v in header.items()}
+        ),
         "deep": lambda: whole(b'{"a":' * 10**5 + b"1" + b"}" * 10**5),
         "blanks": lambda: whole(json.dumps(header).encode() + b" " * (9 * 10**7)),
         "many": lambda: whole(json.dumps({f"a{n}": entry for n in range(2 * 10**5)}).encode()),
         "metadata": lambda: whole({"__metadata__": {"a": [1]}, **header}),
         "long metadata": lambda: whole({"__metadata__": {"a": "b" * 10**7}, **header}),
         "twice": lambda: whole(
-            json.dumps(header).encode()[:-1] + f", {json.dumps(name)}: {json.dumps(entry)}}}".encode()
+            json.dumps(header).encode()[:-1]
+            + f", {json.dumps(name)}: {json.dumps(entry)}}}".encode()
         ),
         "NaN": lambda: numbers(np.nan),
         "infinite": lambda: numbers(np.inf),
@@ -194,13 +197,17 @@ def _file(random: np.random.Generator, folder: Path, room: Path) -> str:
             for one in ("modeling_bert_predictor.py", "__init__.py", "theirs.py", "conftest.py")
         ],
         "template": lambda: beside("chat_template.jinja", template),
-        "card": lambda: beside("README.md", "---\na: &a [x]\nb: !!python/object/apply:os.system ['x']\n---\n"),
+        "card": lambda: beside(
+            "README.md", "---\na: &a [x]\nb: !!python/object/apply:os.system ['x']\n---\n"
+        ),
         "yaml": lambda: beside("config.yaml", "!!python/object/apply:os.system ['touch canary']"),
         "vocabulary link": lambda: (folder / "added_tokens.json").symlink_to(secret / "vocab.txt"),
         "sentences": lambda: beside("spiece.model", bytes(random.integers(0, 256, 500, np.uint8))),
         "vocabulary": lambda: beside("vocab.txt", "[PAD]\n" * 10**6),
         "many files": lambda: [beside(f"{n}.json", "{}") for n in range(2000)],
-        "odd names": lambda: [beside(one, b"x") for one in ("é\u202e.json", "a\nb.json", "-rf", "$(x)")],
+        "odd names": lambda: [
+            beside(one, b"x") for one in ("é\u202e.json", "a\nb.json", "-rf", "$(x)")
+        ],
     }
     way = str(random.choice(list(ways)))
     ways[way]()
@@ -223,10 +230,23 @@ def _yaml(random: np.random.Generator, folder: Path, room: Path) -> str:
     place = int(random.integers(len(lines)))
     key = lines[place].partition(":")[0]
     odd = [".inf", ".nan", "-1", "0", "9" * 5000, "1e400", "[]", "{}", "[[1]]", "null", "''", "yes"]
-    odd += ["!!python/object/apply:os.system ['touch canary']", "&a [*a]", "*a", "2001-01-01", "0x1_0"]
-    odd += ["'" + "a" * 10**6 + "'", "[" * 3000 + "]" * 3000, "!!binary aaaa", "|\n  a\n  b", "\x07"]
+    odd += [
+        "!!python/object/apply:os.system ['touch canary']",
+        "&a [*a]",
+        "*a",
+        "2001-01-01",
+        "0x1_0",
+    ]
+    odd += [
+        "'" + "a" * 10**6 + "'",
+        "[" * 3000 + "]" * 3000,
+        "!!binary aaaa",
+        "|\n  a\n  b",
+        "\x07",
+    ]
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-        f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+        f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n"
+        for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
     value = odd[random.integers(len(odd))]
     ways = {

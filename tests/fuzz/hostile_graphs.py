@@ -109,7 +109,10 @@ def hostile_graph(random: np.random.Generator, raw: bytes) -> tuple[str, bytes]:
         "filled": lambda: _whole([fill, mean]),
         "expanded": lambda: _whole([node("Expand", ["none", "shape"], ["filled"]), mean]),
         "tiled": lambda: _whole(
-            [node("Tile", ["words", "huge"], ["filled"]), node("ReduceMean", ["filled"], ["scores"])]
+            [
+                node("Tile", ["words", "huge"], ["filled"]),
+                node("ReduceMean", ["filled"], ["scores"]),
+            ]
         ),
         "range": lambda: _whole(
             [
@@ -157,7 +160,9 @@ def hostile_graph(random: np.random.Generator, raw: bytes) -> tuple[str, bytes]:
             ]
         ),
         "several scores": lambda: _whole([node("Identity", ["words"], ["scores"])]),
-        "no numbers": lambda: _whole([node("Cast", ["input_ids"], ["scores"], to=TensorProto.STRING)]),
+        "no numbers": lambda: _whole(
+            [node("Cast", ["input_ids"], ["scores"], to=TensorProto.STRING)]
+        ),
         "outside": lambda: edited(external),
         "huge weights": lambda: edited(shaped),
         "NaN": lambda: edited(numbers(np.nan)),

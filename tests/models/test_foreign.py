@@ -1,0 +1,173 @@
+"""What a stranger's folder may hold beside code: each is refused before it is read, in one line."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pqpp_models import CheckpointError, Predictor
+from pqpp_models.checkpoint import write_checkpoint
+from pqpp_models.foreign import check_foreign
+from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics
+
+OLDER = Path(__file__).parent / "older_checkpoints"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "private.txt").write_text("mine")
+    return CaptionStatistics.from_texts(["a cat", "two dogs"]).save(tmp_path / "model")
+
+
+def put(folder, name, content):
+    content = content if isinstance(content, bytes) else json.dumps(content).encode()
+    (folder / name).write_bytes(content)
+
+
+def linked(folder):
+    (folder / "vocab.txt").symlink_to("../private.txt")
+
+
+def piped(folder):
+    os.mkfifo(folder / "tokenizer.json")
+
+
+def with_holes(folder):
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(10**12)
+
+
+HOSTILE = {
+    "link": (linked, "is a link to a file elsewhere"),
+    "pipe": (piped, "is no file but a pipe or a device"),
+    "holes": (with_holes, "is mostly holes"),
+    "many values": (lambda f: put(f, "config.json", b"[" + b"[]," * 10**6 + b"1]"), "is larger"),
+    "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
+    "depth": (lambda f: put(f, "a.json", b"[" * 100 + b"]" * 100), "is nested too deeply"),
+    "more depth": (lambda f: put(f, "a.json", b"[" * 10**6), "is nested too deeply"),
+    "header": (
+        lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
+        "tells more of itself",
+    ),
+    "index": (
+        lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
+        "names the file '../b' elsewhere",
+    ),
+    "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}), "merge the two"),
+    "large images": (
+        lambda f: put(f, "processor_config.json", {"size": {"height": 10**6}}),
+        r"'height' is 1e\+06",
+    ),
+    "long texts": (
+        lambda f: put(f, "tokenizer.json", {"padding": {"strategy": {"Fixed": 10**9}}}),
+        r"'Fixed' is 1e\+09",
+    ),
+    "pattern": (
+        lambda f: put(f, "tokenizer.json", {"normalizer": {"pattern": {"Regex": "(x+x+)+y"}}}),
+        "a pattern that can take for ever",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_each_is_refused_before_it_is_read(folder, name):
+    check_foreign(folder)
+    change, said = HOSTILE[name]
+    change(folder)
+    for load in (CaptionStatistics.load, Predictor.from_pretrained):
+        with pytest.raises(CheckpointError, match=said) as caught:
+            load(folder)
+        assert str(caught.value).isprintable()
+
+
+def test_what_is_usual_is_let_pass(folder, tmp_path):
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "abc"
+    blobs.mkdir()
+    snapshot.mkdir(parents=True)
+    for path in folder.iterdir():  # as the Hub's cache has it
+        shutil.move(path, blobs / path.name)
+        (snapshot / path.name).symlink_to(f"../../blobs/{path.name}")
+    (snapshot / "again.json").symlink_to("config.json")
+    (snapshot / "absent.json").symlink_to("nothing")
+    (tmp_path / "link").symlink_to(snapshot)
+    assert len(CaptionStatistics.load(tmp_path / "link").terms) == 4
+
+
+def changed(source, place, **fields):
+    shutil.copytree(source, place)
+    config = json.loads((place / "config.json").read_text())
+    put(place, "config.json", config | fields)
+    return place
+
+
+def test_details_of_another_kind(tmp_path, capsys):
+    pytest.importorskip("torch", reason="the predictor needs torch")
+    from pqpp_cli.main import main
+
+    cnn = OLDER / "correlation_cnn"
+    with pytest.raises(CheckpointError, match="'training' is no mapping"):
+        Predictor.from_pretrained(changed(cnn, tmp_path / "a", training=[1]))
+    loaded = Predictor.from_pretrained(changed(cnn, tmp_path / "b", training={"recipe": [1]}))
+    with pytest.raises(CheckpointError, match="no card can be written"):
+        loaded.save_pretrained(tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+    assert main(["models", "show", str(tmp_path / "b")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"depth": [1]}, {"kernel_widths": "a"}, {"layers": None}],
+)
+def test_a_text_ensemble_of_other_settings(tmp_path, fields):
+    pytest.importorskip("torch", reason="the predictor needs torch")
+    source = OLDER / "text_ensemble"
+    told = json.loads((source / "config.json").read_text())["collection"]
+    with pytest.raises(CheckpointError, match="holds no usable"):
+        Predictor.from_pretrained(changed(source, tmp_path / "a", collection=told | fields))
+
+
+@pytest.mark.parametrize("name", ["bert", "text_ensemble"])
+def test_tokens_that_the_model_does_not_know(tmp_path, name):
+    pytest.importorskip("torch", reason="the predictor needs torch")
+    folder = shutil.copytree(OLDER / name, tmp_path / name)
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["model"]["vocab"]["z"] = 10**6
+    put(folder, "tokenizer.json", content)
+    loaded = Predictor.from_pretrained(folder)
+    with pytest.raises(CheckpointError, match="gives the token 1000000, the model knows 0 to 56"):
+        loaded.predict(["a zebra"])
+
+
+def test_a_graph_that_asks_for_gigabytes(tmp_path):
+    for needed in ("torch", "onnx", "onnxruntime", "transformers"):
+        pytest.importorskip(needed, reason=f"the predictor needs {needed}")
+    from fuzz.hostile_graphs import hostile_graph, sound_graph
+    from transformers import AutoTokenizer
+
+    from pqpp_files.hashes import sha256_of_parts
+
+    tokenizer = AutoTokenizer.from_pretrained(str(OLDER / "bert"), trust_remote_code=False)
+    tokenizer.save_pretrained(tmp_path / "files")
+    names = ("tokenizer.json", "tokenizer_config.json")
+    files = {name: (tmp_path / "files" / name).read_bytes() for name in names}
+
+    def saved(graph):
+        config = {"predictor_type": "bert_onnx", "targets": ["mean_rr"], "max_length": 48}
+        config["onnx_sha256"] = sha256_of_parts([graph])
+        return write_checkpoint(tmp_path / "model", config, {}, "", {**files, "model.onnx": graph})
+
+    assert Predictor.from_pretrained(saved(sound_graph())).predict(["a cat"]).shape == (1, 1)
+    seen = set()
+    for seed in range(200):
+        way, graph = hostile_graph(np.random.default_rng(seed), sound_graph())
+        if way in seen or way not in ("filled", "expanded", "multiplied", "doubled", "loop"):
+            continue
+        seen.add(way)
+        said = "by Loop" if way == "loop" else "it asks for .* bytes, of its bound"
+        with pytest.raises(CheckpointError, match=said):
+            Predictor.from_pretrained(saved(graph))
+    assert len(seen) == 5
