@@ -16,12 +16,14 @@ from pqpp_metrics.functional._inputs import (
     same_library,
 )
 
-CONVENTIONS = ("pysaliency", "matlab", "unisal", "richhf")
+CONVENTIONS = ("tuebingen", "pysaliency", "mit", "unisal", "richhf")
+# Those of pysaliency: maps become densities in its way, and a repeated fixation counts each time.
+OF_PYSALIENCY = ("tuebingen", "pysaliency")
 # So many float64 pixels, and what is computed from them, stay in the cache.
 _PIXELS_AT_ONCE = 131_072
 # A difference may lose so much of its terms' size; that is a digit and a half.
 _CANCELLED = 32
-_SCALE_ERROR = "a map holds values too large or too small to square and sum; rescale it"
+SCALE_ERROR = "a map holds values too large or too small to square and sum; rescale it"
 
 
 @dataclass
@@ -109,7 +111,7 @@ class MapPair:
             lows = [float(self.xp.min(band[which])) for band in self.bands]
             flat = min(lows) == max(float(self.xp.max(band[which])) for band in self.bands)
         if not math.isfinite(squares) or (squares == 0 and not flat):
-            raise MetricInputError(_SCALE_ERROR)
+            raise MetricInputError(SCALE_ERROR)
         return flat
 
     def with_truth(self, truth, total):
@@ -187,7 +189,7 @@ def map_pair(xp, prediction, reference, counts=False):
     # A NaN or an infinity anywhere shows in the sum; so does an overflow, which is none.
     if not math.isfinite(pair.p_sum):
         require_finite("predictions", as_map(xp, prediction))
-        raise MetricInputError(_SCALE_ERROR)
+        raise MetricInputError(SCALE_ERROR)
     return pair
 
 
@@ -210,11 +212,34 @@ def checked_truth(xp, name, values):
     if not (lowest >= 0 and math.isfinite(total)):
         require_finite(name, values)
         if lowest >= 0:
-            raise MetricInputError(_SCALE_ERROR)
+            raise MetricInputError(SCALE_ERROR)
         raise MetricInputError(
             f"`{name}` holds {lowest:g}; a true map or a fixation count is never negative"
         )
     return values, total
+
+
+def listed_maps(name, maps):
+    """The maps of a stack (images, height, width), or of a list, in which they may differ in size.
+
+    Raises:
+        MetricInputError: one map alone, none, or what is no map of numbers.
+    """
+    if isinstance(maps, (list, tuple)):
+        maps = list(maps)
+    else:
+        stack = as_array(name, maps)
+        maps = [stack[i, ...] for i in range(stack.shape[0])] if stack.ndim else [stack]
+    if not maps:
+        raise MetricInputError(f"`{name}` is empty; nothing to score")
+    maps = [as_array(name, one) for one in maps]
+    for one in maps:
+        if one.ndim != 2:
+            raise MetricInputError(
+                f"`{name}` holds a map of shape {tuple(one.shape)}; give (images, height, width), "
+                "or a list of maps"
+            )
+    return [as_numbers(name, one, ndim=2) for one in maps]
 
 
 def bands_of(values):

@@ -19,7 +19,7 @@ _METRICS = ("nss", "auc_judd", *_OF_MAPS)
 
 
 def saliency_report(
-    predictions, references, fixations=None, metrics=_METRICS, convention="pysaliency"
+    predictions, references, fixations=None, metrics=_METRICS, convention="tuebingen"
 ):
     """Several saliency metrics of the same maps: each map is read once, not once a metric.
 
@@ -42,7 +42,7 @@ def saliency_report(
     for name in metrics:
         require_choice("metrics", name, _METRICS)
     xp, predicted, true, shape = map_inputs(predictions, references)
-    fixated = true if fixations is None else map_inputs(predictions, fixations, "fixations")[2]
+    fixated = true > 0 if fixations is None else map_inputs(predictions, fixations, "fixations")[2]
     values = {name: [] for name in metrics}
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a typed error follows
         for i in range(predicted.shape[0]):
@@ -51,8 +51,7 @@ def saliency_report(
                 if name in _OF_MAPS:
                     values[name].append(_OF_MAPS[name](pair, convention))
                 elif name == "nss":
-                    counts = fixated[i, ...] > 0 if fixations is None else fixated[i, ...]
-                    other = pair.with_truth(*checked_truth(xp, "fixations", counts))
+                    other = pair.with_truth(*checked_truth(xp, "fixations", fixated[i, ...]))
                     values[name].append(nss_of(other, convention))
     report = {
         name: as_values(xp, list_, predicted, shape) for name, list_ in values.items() if list_
@@ -63,7 +62,7 @@ def saliency_report(
     return {name: report[name] for name in metrics}
 
 
-def richhf_heatmap(predictions, references, convention="pysaliency"):
+def richhf_heatmap(predictions, references, convention="tuebingen"):
     """RichHF's protocol for heatmaps: MSE on all and on empty truths, the rest on the others.
 
     Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, section 5.1:
@@ -76,7 +75,7 @@ def richhf_heatmap(predictions, references, convention="pysaliency"):
         references: True heatmaps, same shape and scale, never negative.
         convention: Whose details are followed, see `saliency`. The paper's figures come from
             its authors' code, "richhf"; it differs from the default in the sixth digit of CC,
-            SIM and NSS, and in KLD where a prediction is almost 0.
+            SIM and NSS, in KLD where a prediction is almost 0, and in AUC-Judd where many tie.
 
     Returns:
         dict: "richhf_heatmap" and "mse_all" (the same: mean over all images of the MSE),

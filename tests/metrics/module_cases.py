@@ -356,6 +356,7 @@ CASES = {
     ),
     "richhf_heatmap": Case("maps", MAPS, of_maps(lambda p, q: ((p - q) ** 2).mean())),
     "rmse_qpp": Case("pairs", PAIRS, rmse),
+    "sauc": Case("maps", MAPS, oracles.sauc),
     # A negative consistency counts as 0.
     "scene_composition": Case(
         "scenes",

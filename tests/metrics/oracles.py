@@ -142,16 +142,28 @@ def smare(predictions, references):
 
 
 def auc_judd(prediction, truth):
-    """Trapezoids between the shares of fixated and other pixels at or above each threshold."""
+    """Trapezoids between the shares of fixations and other pixels at or above each threshold."""
     fixated = truth > 0
     if not fixated.any() or fixated.all():
         return np.nan
     points = [(0.0, 0.0)]
     for threshold in sorted(set(prediction[fixated]), reverse=True):
         reached = prediction >= threshold
-        points.append((reached[~fixated].mean(), reached[fixated].mean()))
+        points.append((reached[~fixated].mean(), np.average(reached, weights=truth)))
     points.append((1.0, 1.0))
     return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in itertools.pairwise(points))
+
+
+def sauc(predictions, references):
+    """Each fixation against each one of the other images, all images of one size."""
+    predictions, references = np.array(predictions), np.array(references)
+    values = []
+    for number, (prediction, own) in enumerate(zip(predictions, references, strict=True)):
+        others = np.delete(references, number, axis=0).sum(axis=0)
+        won = np.sign(np.subtract.outer(prediction.ravel(), prediction.ravel())) / 2 + 0.5
+        pairs = np.outer(own.ravel(), others.ravel())
+        values.append((won * pairs).sum() / pairs.sum() if pairs.any() else np.nan)
+    return np.nanmean(values)
 
 
 def kld_of_richhf(prediction, truth):

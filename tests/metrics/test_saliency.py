@@ -9,22 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from metrics.pysaliency_values import TABLE
+from metrics.pysaliency_values import some_maps as maps_of_the_table
 
 from pqpp_metrics import functional as F
 from pqpp_metrics.errors import MetricInputError
 
-CONVENTIONS = ["pysaliency", "matlab", "unisal", "richhf"]
+CONVENTIONS = ["tuebingen", "pysaliency", "mit", "unisal", "richhf"]
 METRICS = [F.nss, F.kld, F.cc, F.sim, F.auc_judd]
 # Which function, with what as truth, gives the value that a public code gives under this name.
 REFERENCES = {
-    "matlab_cvzoya": (
-        "matlab",
+    "mit": (
+        "matlab_cvzoya",
         {"NSS": "nss", "KLD": "kld", "CC": "cc", "SIM": "sim", "AUC_Judd_nojitter": "auc_judd"},
     ),
+    "tuebingen": ("pysaliency", {"NSS": "nss", "KLD_MIT": "kld", "CC": "cc", "SIM": "sim"}),
     "pysaliency": ("pysaliency", {"NSS": "nss", "KLD_default": "kld", "CC": "cc", "SIM": "sim"}),
     "unisal": ("unisal", {"AUC_Judd": "auc_judd", "SIM_on_sum1": "sim"}),
-    "richhf_author": (
-        "richhf",
+    "richhf": (
+        "richhf_author",
         {
             "NSS": "nss",
             "NSS_with_gt": "nss",
@@ -48,9 +51,9 @@ def cases():
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize("implementation", REFERENCES)
-def test_public_implementations(implementation):
-    convention, names = REFERENCES[implementation]
+@pytest.mark.parametrize("convention", REFERENCES)
+def test_public_implementations(convention):
+    implementation, names = REFERENCES[convention]
     for case_name, case in cases().items():
         prediction, truth = np.array(case["pred"]), np.array(case["gt"])
         fixations = F.fixation_map(case["fix"], *prediction.shape)
@@ -74,6 +77,69 @@ def test_ties_are_right_by_default():
     fixations = F.fixation_map(case["fix"], *prediction.shape)
     exact = roc_auc_score(fixations.ravel() > 0, prediction.ravel())
     assert F.auc_judd(prediction, fixations) == pytest.approx(exact, abs=1e-12)
+
+
+# What the table of pysaliency calls it, and how it is had here.
+AS_PYSALIENCY = {
+    "NSS": lambda p, q, f: F.nss(p, f),
+    "CC": lambda p, q, f: F.cc(p, q),
+    "SIM": lambda p, q, f: F.sim(p, q),
+    "KLDiv": lambda p, q, f: F.kld(p, q, convention="pysaliency"),
+    "MIT_KLDiv": lambda p, q, f: F.kld(p, q),
+    "AUC_Judd": lambda p, q, f: F.auc_judd(p, f),
+    "AUC": lambda p, q, f: F.sauc([p], [f], nonfixations=[np.ones(f.shape)])[0],
+}
+
+
+@pytest.mark.parametrize("kind", maps_of_the_table())
+def test_every_metric_is_that_of_pysaliency(kind):
+    """Maps with zeros, ties, 8 bits, negative values; repeated fixations; images of three sizes."""
+    expected = json.loads(TABLE.read_text())["values"][kind]
+    predictions, truths, points = maps_of_the_table()[kind]
+    fixations = [F.fixation_map(some, *one.shape) for some, one in zip(points, truths, strict=True)]
+    for name, metric in AS_PYSALIENCY.items():
+        values = list(map(metric, predictions, truths, fixations))
+        np.testing.assert_allclose(values, expected[name], rtol=1e-12, atol=1e-12, err_msg=name)
+    shuffled = F.sauc(predictions, fixations)
+    np.testing.assert_allclose(shuffled, expected["sAUC"], rtol=1e-12, atol=1e-12)
+
+
+def test_figures_that_pysaliency_tests_itself_with():
+    """A Gaussian on two images of 40 x 40 pixels, one with a pixel that is fixated three times."""
+    y, x = np.mgrid[:40, :40] - 20.0
+    prediction = np.exp(-(x**2 + y**2) / np.sqrt(3200) / 2)
+    points = [[[10, 0], [11, 1], [12, 2], [12, 2], [12, 2]], [[21, 1], [25, 5], [33, 3]]]
+    fixations = np.stack([F.fixation_map(some, 40, 40) for some in points])
+    judd = F.auc_judd(np.stack([prediction] * 2), fixations)
+    assert judd.mean() == pytest.approx(0.44504278856, abs=1e-10)
+    # Each fixation against the other image's: 0, 1/3, 1/3, 1/3, 1/3, and 1, 1, 1/5.
+    shuffled = F.sauc([prediction] * 2, fixations)
+    np.testing.assert_allclose(shuffled, [4 / 15, 11 / 15], atol=1e-12)
+
+
+def test_the_formulas_of_mit_and_unisal():
+    """As their code has them, on 8-bit maps with zeros and a pixel that is fixated twice."""
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        p, q = (rng.integers(0, 256, (9, 11)) * (rng.random((9, 11)) < 0.6) for _ in range(2))
+        f = rng.integers(0, 3, p.shape) * (rng.random(p.shape) < 0.1)
+        z, (a, b) = (p - p.mean()) / p.std(ddof=1), (m / m.sum() for m in (p, q))
+        assert F.nss(p, f, convention="mit") == pytest.approx(z[f > 0].mean(), abs=1e-12)
+        for convention, e in (("mit", np.finfo(float).eps), ("unisal", 2.2204e-16)):
+            expected = (b * np.log(e + b / (a + e))).sum()
+            assert F.kld(p, q, convention=convention) == pytest.approx(expected, abs=1e-12)
+        a, b = ((m - m.min()) / (m.max() - m.min()) for m in (p, q))
+        expected = np.minimum(a / a.sum(), b / b.sum()).sum()
+        assert F.sim(p, q, convention="mit") == pytest.approx(expected, abs=1e-12)
+        fixated, others, n = sorted(p[f > 0], reverse=True), (f == 0).sum(), (f > 0).sum()
+        wrong = [((p >= value).sum() - i) / others for i, value in enumerate(fixated, start=1)]
+        expected = np.trapezoid([*np.arange(n + 1) / n, 1], [0, *wrong, 1])
+        assert F.auc_judd(p, f, convention="mit") == pytest.approx(expected, abs=1e-12)
+    # A prediction of zeros stays one: nothing is shared, and e is all that divides.
+    assert F.sim(0 * p, q, convention="mit") == 0
+    e, b = np.finfo(float).eps, q / q.sum()
+    expected = (b * np.log(e + b / e)).sum()
+    assert F.kld(0 * p, q, convention="mit") == pytest.approx(expected, abs=1e-12)
 
 
 def some_maps(seed=0, shape=(4, 9, 11)):
@@ -100,10 +166,10 @@ def test_auc_by_its_definition():
     """The curve through the points of the thresholds at fixated pixels, straight in between."""
     for p, _, f in zip(*some_maps(), strict=True):
         p = p.round(1)
-        hit = f > 0
+        hit, hits = f > 0, np.repeat(p.ravel(), f.ravel())
         points = [(0.0, 0.0)]
         for threshold in sorted(set(p[hit]), reverse=True):
-            points.append(((p[~hit] >= threshold).mean(), (p[hit] >= threshold).mean()))
+            points.append(((p[~hit] >= threshold).mean(), (hits >= threshold).mean()))
         points.append((1.0, 1.0))
         x, y = np.array(points).T
         assert F.auc_judd(p, f) == pytest.approx(np.trapezoid(y, x), abs=1e-12)
@@ -190,14 +256,12 @@ def test_constant_predictions():
     p, q = np.full((4, 5), 0.1), np.zeros((4, 5))
     q[1, 2] = 1
     assert F.nss(p, q) == 0 and F.cc(p, q) == 0
-    assert math.isnan(F.nss(p, q, convention="matlab")) and math.isnan(
-        F.cc(p, q, convention="unisal")
-    )
+    assert math.isnan(F.nss(p, q, convention="mit")) and math.isnan(F.cc(p, q, convention="unisal"))
     assert F.auc_judd(p, q) == 0.5
     assert F.kld(p, q) == pytest.approx(math.log(20), abs=1e-12)
     assert F.kld(0 * p, q) == pytest.approx(math.log(20), abs=1e-12)
     assert F.sim(0 * p, q) == pytest.approx(1 / 20, abs=1e-12)
-    assert math.isnan(F.sim(p, q, convention="matlab"))
+    assert math.isnan(F.sim(p, q, convention="mit"))
     assert math.isnan(F.cc(q, p))
 
 
@@ -208,9 +272,13 @@ def test_all_pixels_fixated_leave_nothing_to_tell_apart():
 def test_repeated_fixations():
     p = np.array([[0.0, 1.0], [2.0, 3.0]])
     once, twice = np.array([[0, 1], [0, 1]]), np.array([[0, 1], [0, 3]])
-    assert F.nss(p, twice) > F.nss(p, once)
-    for convention in CONVENTIONS[1:]:
-        assert F.nss(p, twice, convention=convention) == F.nss(p, once, convention=convention)
+    for metric in (F.nss, F.auc_judd):
+        for convention in CONVENTIONS[:2]:
+            assert metric(p, twice, convention=convention) > metric(p, once, convention=convention)
+        for convention in CONVENTIONS[2:]:
+            assert metric(p, twice, convention=convention) == metric(p, once, convention=convention)
+    # (0, 0), (0, 3/4), (1/2, 1), (1, 1) by hand.
+    assert F.auc_judd(p, twice) == pytest.approx((0.75 + 1) / 4 + 0.5, abs=1e-15)
 
 
 @pytest.mark.parametrize("metric", [*METRICS, F.heatmap_mse])
@@ -246,14 +314,18 @@ def test_negative_predictions():
     expected = 0.25 * math.log(0.25 / (1e-20 / 3)) + 0.75 * math.log(0.75)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        value = F.kld(p, truth, convention="pysaliency")
+        assert value == pytest.approx(expected, abs=1e-12)
+        e = 2.2204e-16
+        expected = 0.25 * math.log(e + 0.25 / e) + 0.75 * math.log(e + 0.75 / (1 + e))
         assert F.kld(p, truth) == pytest.approx(expected, abs=1e-12)
         # A constant is uniform, whatever its sign and digits.
         assert F.kld(np.full((1, 3), -0.1), [[0, 0, 1]]) == pytest.approx(math.log(3), abs=1e-12)
     for metric in (F.kld, F.sim):
         with pytest.raises(MetricInputError, match="never negative"):
             metric(p, q, convention="richhf")
-    with pytest.raises(MetricInputError, match="'pysaliency', 'matlab'"):
-        F.nss(p, q, convention="mit")
+    with pytest.raises(MetricInputError, match="'tuebingen', 'pysaliency', 'mit'"):
+        F.nss(p, q, convention="matlab")
 
 
 def test_report_is_the_metrics():
@@ -265,11 +337,79 @@ def test_report_is_the_metrics():
             truth = f if name in ("nss", "auc_judd") else q
             options = {} if name == "heatmap_mse" else {"convention": convention}
             assert values.tolist() == getattr(F, name)(p, truth, **options).tolist()
-    assert F.saliency_report(p, q)["nss"].tolist() == F.nss(p, q > 0).tolist()
+    q[q < 0.1] = 0
+    for metric in (F.nss, F.auc_judd):
+        found = F.saliency_report(p, q)[metric.__name__]
+        assert found.tolist() == metric(p, q > 0).tolist()
     with pytest.raises(MetricInputError, match="'psnr'"):
         F.saliency_report(p, q, metrics=["psnr"])
     with pytest.raises(MetricInputError, match="`fixations` holds -1"):
         F.saliency_report(p, q, f - 1)
+
+
+def test_sauc_is_the_chance_to_be_above_a_fixation_elsewhere():
+    from scipy.stats import mannwhitneyu
+
+    p, _, f = some_maps(shape=(4, 9, 11))
+    p = p.round(1)
+    for number in range(4):
+        others = np.delete(f, number, axis=0).sum(axis=0)
+        hits, misses = (np.repeat(p[number].ravel(), n.ravel()) for n in (f[number], others))
+        expected = mannwhitneyu(hits, misses).statistic / hits.size / misses.size
+        assert F.sauc(p, f)[number] == pytest.approx(expected, abs=1e-12)
+        given = F.sauc(p, f, nonfixations=np.stack([others] * 4))[number]
+        assert given == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_centre_bias_is_chance_against_its_own_density():
+    y, x = np.mgrid[:21, :31]
+    centre = np.exp(-((y - 10) ** 2 / 30 + (x - 15) ** 2 / 60))
+    fixations = np.random.default_rng(0).poisson(5 * centre)
+    against_all = F.sauc([centre], [fixations], nonfixations=np.ones((1, 21, 31)))[0]
+    assert against_all > 0.7  # to know the centre helps
+    own = F.sauc([centre], [fixations], nonfixations=[centre])[0]
+    assert own == pytest.approx(0.5, abs=0.02)
+    # One map for all, whatever its scale.
+    many = F.sauc([centre] * 3, [fixations] * 3, nonfixations=[1e200 * centre])
+    np.testing.assert_allclose(many, own, atol=1e-12)
+
+
+def test_sauc_without_fixations_here_or_elsewhere():
+    p, _, f = some_maps(shape=(3, 9, 11))
+    f[1] = 0
+    values = F.sauc(p, f)
+    assert np.isnan(values).tolist() == [False, True, False]
+    f[2] = 0
+    assert np.isnan(F.sauc(p, f)).all()
+
+
+def test_sauc_of_tensors():
+    torch = pytest.importorskip("torch")
+    p, q, f = some_maps()
+    found = F.sauc(torch.tensor(p), torch.tensor(f))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), F.sauc(p, f), atol=1e-12)
+    found = F.sauc(list(torch.tensor(p)), list(torch.tensor(f)), list(torch.tensor(q)))
+    np.testing.assert_allclose(found.numpy(), F.sauc(p, f, q), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        (([[[1, 2]]], [[[1, 0]]]), "holds one map"),
+        (([[1, 2]], [[1, 0]]), r"shape \(2,\); give \(images, height, width\)"),
+        (([[[1, 2]], [[1]]], [[[1, 0]], [[1, 0]]]), "shapes differ"),
+        (([[[1, 2]], [[1, 3]]], [[[1, 0]]]), "2 `predictions` and 1 `references`"),
+        (([[[1, 2]], [[1, 3]]], [[[1, 0]], [[-1, 0]]]), "`references` holds -1"),
+        (([[[1, np.nan]], [[1, 3]]], [[[1, 0]], [[1, 0]]]), "`predictions` holds 1 NaN"),
+        (([[[1, 2]]], [[[1, 0]]], [[[np.inf, 0]]]), "`nonfixations` holds 1 NaN"),
+        (([], []), "empty"),
+        ((3, 4), "shape"),
+    ],
+)
+def test_what_sauc_cannot_use_is_one_typed_error(inputs, words):
+    with pytest.raises(MetricInputError, match=words):
+        F.sauc(*inputs)
 
 
 def test_richhf_protocol():

@@ -82,7 +82,7 @@ def test_nothing_is_compiled_at_the_first_call():
 def test_maps_without_fixations_have_no_value_and_divide_nothing_by_zero():
     prediction, empty = np.random.default_rng(0).random((6, 7)), np.zeros((6, 7))
     with np.errstate(all="raise"):
-        for convention in ("pysaliency", "matlab", "unisal", "richhf"):
+        for convention in ("tuebingen", "pysaliency", "mit", "unisal", "richhf"):
             for metric in (F.nss, F.kld, F.cc, F.sim, F.auc_judd):
                 assert np.isnan(metric(prediction, empty, convention=convention))
     assert F.richhf_heatmap(prediction[None], empty[None])["n_empty"] == 1
