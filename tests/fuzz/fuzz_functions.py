@@ -27,18 +27,9 @@ _DTYPES = [
 _SHAPES = ((), (0,), (1,), (2,), (5,), (12,), (3, 2), (2, 3), (4, 5), (6, 6), (0, 3), (2, 3, 4))
 _ODD_NUMBERS = (0, 1, -1, 3, 0.5, -0.5, 2**53 + 1, 2**70, 1e308, -1e308, 1e-308, float("nan"))
 _ODD_NUMBERS += (float("inf"), True, np.int8(3), np.float32(0.25), np.uint64(2**63), 10**400)
-_WORDS = ("", "a", "pearson", "mit", "richhf", "unisal", "pysaliency", "linear", "two-sided")
-_WORDS += (
-    "tuebingen",
-    "nominal",
-    "ordinal",
-    "interval",
-    "quadratic",
-    "optimistic",
-    "a | b",
-    "\x1b[2J",
-    "0",
-)
+_WORDS = ("", "a", "pearson", "tuebingen", "mit", "richhf", "unisal", "pysaliency", "linear")
+_WORDS += ("nominal", "ordinal", "interval", "quadratic", "optimistic", "a | b", "\x1b[2J", "0")
+_WORDS += ("two-sided",)
 _OBJECTS = (None, {}, [], (), [None], [[]], [[], [1]], {"a": 1}, {"a": [1, 2]}, object, b"ab")
 _OBJECTS += (1j, slice(3), range(4), {1, 2}, [["a", "b"], ["b", "a"]], ["a", None], [1, [2]])
 # How a defect is told apart from an answer; what a mapping or an object holds is not looked into.

@@ -304,6 +304,12 @@ def test_values_that_no_square_holds():
         p = scale * np.arange(6.0).reshape(2, 3)
         with pytest.raises(MetricInputError, match="rescale"):
             F.cc(p, np.eye(3)[:2])
+    counts = np.full((2, 2, 3), 1.7e308)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for metric in (F.nss, F.auc_judd, F.sauc):
+            with pytest.raises(MetricInputError, match="rescale"):
+                metric(np.ones((2, 2, 3)), counts)
 
 
 def test_negative_predictions():
