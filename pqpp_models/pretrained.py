@@ -95,6 +95,33 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
 
 
+def check_ids(ids: Any, model: Any) -> None:
+    """Refuse tokens that a model has no vector for: its tokenizer is another model's.
+
+    Raises:
+        CheckpointError: There are such.
+
+    Example:
+        >>> from types import SimpleNamespace as Made
+        >>> import numpy as np
+        >>> model = Made(get_input_embeddings=lambda: Made(num_embeddings=3))
+        >>> check_ids(np.array([[2, 3]]), model)
+        Traceback (most recent call last):
+        ...
+        pqpp_models.errors.CheckpointError: the tokenizer gives the token 3, the ...
+    """
+    try:
+        known = model.get_input_embeddings().num_embeddings
+    except (AttributeError, NotImplementedError):  # a kind of model that doesn't tell
+        return
+    highest = int(ids.max())
+    if highest >= known:
+        raise CheckpointError(
+            f"the tokenizer gives the token {highest}, the model knows 0 to {known - 1}; give the "
+            "tokenizer that it was trained with"
+        )
+
+
 class StrictLoading:
     """The first base of a `PreTrainedModel`: its `from_pretrained` refuses what is not whole."""
 

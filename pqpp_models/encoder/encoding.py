@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pqpp_models.encoder.tokens import check_ids, encode, length_sorted, padded
+from pqpp_models.encoder.tokens import encode, length_sorted, padded
+from pqpp_models.pretrained import check_ids
 
 STATES_LENGTH = 96
 """Tokens after which a prompt is cut for its mean states."""

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.errors import CheckpointError
-
 MAX_LENGTH = 128
 """Tokens after which a prompt is cut, if nothing else is asked for."""
 
@@ -29,32 +27,6 @@ def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list
         return_token_type_ids=False,
     )
     return encoded["input_ids"]
-
-
-def check_ids(ids: Any, model: Any) -> None:
-    """Refuse tokens that a model has no vector for: its tokenizer is another model's.
-
-    Raises:
-        CheckpointError: There are such.
-
-    Example:
-        >>> from types import SimpleNamespace as Made
-        >>> model = Made(get_input_embeddings=lambda: Made(num_embeddings=3))
-        >>> check_ids(np.array([[2, 3]]), model)
-        Traceback (most recent call last):
-        ...
-        pqpp_models.errors.CheckpointError: the tokenizer gives the token 3, the ...
-    """
-    try:
-        known = model.get_input_embeddings().num_embeddings
-    except (AttributeError, NotImplementedError):  # a kind of model that doesn't tell
-        return
-    highest = int(ids.max())
-    if highest >= known:
-        raise CheckpointError(
-            f"the tokenizer gives the token {highest}, the model knows 0 to {known - 1}; give the "
-            "tokenizer that it was trained with"
-        )
 
 
 def padded(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import write_whole
-from pqpp_models.encoder.tokens import check_ids
 from pqpp_models.images.backbone import embed_pixels, embed_tokens
 from pqpp_models.images.pairs import Pairs, open_image
+from pqpp_models.pretrained import check_ids
 
 
 def tokens_of(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, torch.Tensor]:
