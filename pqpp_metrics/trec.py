@@ -1,7 +1,7 @@
 """TREC runs and relevance files, read strictly and brought together as the arrays of metrics."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Judged:
     `query_ids` and `document_ids` (a pyarrow array of bytes) are the distinct ids in order of first
     appearance; `queries` and `documents` the number of each line's; `values` its score or grade.
     `lines` are their numbers in the file where it has others, like comments, too; else None.
+    `negative` tells, in judgments, lines with a relevance below 0.
     """
 
     query_ids: list[str]
@@ -30,6 +31,7 @@ class Judged:
     documents: np.ndarray
     values: np.ndarray
     lines: list[int] | None = None
+    negative: np.ndarray | None = None
 
 
 @dataclass
@@ -55,6 +57,11 @@ class Rankings:
         places = np.zeros(len(names) + 1, dtype=np.int64)
         places[1:][sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
         return places[self._documents]
+
+    @property
+    def sizes(self):
+        """How many documents the run has for each query."""
+        return np.count_nonzero(self._documents, axis=1)
 
 
 def read_run(path):
@@ -92,7 +99,11 @@ def read_qrels(path):
         MetricInputError: with file and line: another number of columns, a relevance that is no
             whole number, a document twice in a query; or no file, or an empty one.
     """
-    judged = _read(path, QRELS, "relevance", int)
+    return _with_negative_apart(_read(path, QRELS, "relevance", int))
+
+
+def _with_negative_apart(judged):
+    judged.negative = judged.values < 0
     judged.values = np.maximum(judged.values, 0)
     return judged
 
@@ -127,9 +138,10 @@ def judged_of(queries, documents, values, are_grades):
     values = np.asarray(values, dtype=np.float64)
     if are_grades:
         whole = values.astype(np.int64)
-        values = np.maximum(whole if (whole == values).all() else values, 0)
+        values = whole if (whole == values).all() else values
     numbers = [np.frombuffer(one.codes, dtype=np.int32) for one in (queries, documents)]
-    return Judged(queries.values, numbers[0], names, numbers[1], values)
+    judged = Judged(queries.values, numbers[0], names, numbers[1], values)
+    return _with_negative_apart(judged) if are_grades else judged
 
 
 def first_repeated(judged):
@@ -173,7 +185,7 @@ def _is_dense(size, keys):
     return size <= _DENSE * max(len(keys), 1 << 16)
 
 
-def rankings(run, qrels, missing="error"):
+def rankings(run, qrels, missing="error", keep_unjudged=False):
     """Bring a run and relevance judgments together, one row a query, as arrays.
 
     A retrieved document without a judgment is not relevant.
@@ -185,6 +197,9 @@ def rankings(run, qrels, missing="error"):
             keeps a judged query that the run misses, with nothing retrieved (every metric gives
             0), and leaves out a query without judgments; "drop" leaves out both, as pytrec_eval
             does silently.
+        keep_unjudged: Whether documents without a judgment are NaN, and those with a negative one
+            -1, as `functional.incomplete_judgments` takes them. `unretrieved` then holds 0 for what
+            was judged irrelevant, and NaN fills up.
 
     Returns:
         `Rankings`, in the order of the judgments.
@@ -201,14 +216,19 @@ def rankings(run, qrels, missing="error"):
     kept = [query for query in qrels.query_ids if query in in_run or missing == "zero"]
     rows = dict(zip(kept, range(len(kept)), strict=True))
     queries, documents, values = _in_rows(run, rows, run.documents)
+    nothing = 0
+    if keep_unjudged:
+        negative = False if qrels.negative is None else qrels.negative
+        qrels, nothing = replace(qrels, values=np.where(negative, -1.0, qrels.values)), np.nan
     judged, numbers, grades = _in_rows(qrels, rows, _numbers_in(run, qrels))
     relevance, used = _grades_of(
         _keys(queries, documents, len(run.document_ids)),
         np.where(numbers < 0, -1, _keys(judged, numbers, len(run.document_ids))),
         grades,
         len(kept) * len(run.document_ids),
+        nothing,
     )
-    left = ~used & (grades > 0)
+    left = ~used & ((grades >= 0) if keep_unjudged else (grades > 0))
     lowest, highest = np.full(len(kept), np.inf), np.full(len(kept), -np.inf)
     np.minimum.at(lowest, queries, values)
     np.maximum.at(highest, queries, values)
@@ -219,8 +239,8 @@ def rankings(run, qrels, missing="error"):
     return Rankings(
         kept,
         in_rows.filled(values, fill),
-        in_rows.filled(relevance, 0),
-        _Rows(judged[left], len(kept)).filled(grades[left], 0),
+        in_rows.filled(relevance, nothing),
+        _Rows(judged[left], len(kept)).filled(grades[left], nothing),
         in_rows.filled(documents + 1, 0),
         run.document_ids,
     )
@@ -249,8 +269,8 @@ def _numbers_in(run, qrels):
     return np.where(number < len(run.document_ids), number, -1)[qrels.documents]
 
 
-def _grades_of(keys, judged, grades, size):
-    """The grade of each line of the run, 0 where there is none; and which judgments were used.
+def _grades_of(keys, judged, grades, size, nothing):
+    """The grade of each line of the run, `nothing` where none is; and which judgments were used.
 
     `judged` is the key of each judgment, -1 for a document that the run does not hold at all; all
     keys are below `size`.
@@ -270,7 +290,7 @@ def _grades_of(keys, judged, grades, size):
         at = order[at[found]]
     used = np.zeros(len(judged), dtype=bool)
     used[at] = True
-    relevance = np.zeros(len(keys), dtype=grades.dtype)
+    relevance = np.full(len(keys), nothing, dtype=np.result_type(grades, type(nothing)))
     relevance[found] = grades[at]
     return relevance, used
 

@@ -141,7 +141,7 @@ class RankingInputs:
         return self.in_order(of_order, of_scores) if self.is_shared else of_scores(self)
 
 
-def ranking_inputs(scores, relevance, rules, unretrieved=None, tells_unjudged=False):
+def ranking_inputs(scores, relevance, rules, unretrieved=None, unjudged="refuse", sizes=None):
     """Check scores and relevance and bring them into one library, as float scores and grades.
 
     Args:
@@ -149,47 +149,64 @@ def ranking_inputs(scores, relevance, rules, unretrieved=None, tells_unjudged=Fa
         relevance: As `scores`.
         rules: The options that all metrics share.
         unretrieved: Grades of documents that were not retrieved, as `ranking` says.
-        tells_unjudged: Whether NaN and -1 among the grades are kept for the metric.
+        unjudged: What NaN and -1 among the grades are: to "refuse", "zero", or to "keep" as NaN and
+            -1 for metrics that tell them apart.
+        sizes: How many documents each query has, where arrays come filled up.
 
     Returns:
         `RankingInputs`, the tie rules of `rules` carried out as far as they only need the scores.
     """
     if isinstance(scores, RankingInputs):
         return scores
-    rules = rules.checked()
+    rules, is_kept = rules.checked(), unjudged == "keep"
+    allowed = unjudged != "refuse" or rules.judged_only
     scores, relevance = unwrapped("scores", scores), unwrapped("relevance", relevance)
-    has_unjudged = tells_unjudged or rules.judged_only
-    scores, relevance, sizes = _padded(scores, relevance, np.nan if has_unjudged else 0)
+    scores, relevance, own_sizes = _padded(scores, relevance, np.nan if allowed else 0)
     xp, (scores, relevance) = same_library(
         scores=as_array("scores", scores), relevance=as_array("relevance", relevance)
     )
     scores = as_finite("scores", scores, ndim=2)
     relevance = as_numbers("relevance", relevance, ndim=2)
     require_same_shape(scores=scores, relevance=relevance)
-    require_grades(xp, "relevance", relevance, has_unjudged)
-    missing = unretrieved_grades(xp, unretrieved, relevance, tells_unjudged)
-    if tells_unjudged:
+    require_grades(xp, "relevance", relevance, allowed)
+    missing = unretrieved_grades(xp, unretrieved, relevance, unjudged != "refuse")
+    if is_kept:
         relevance, missing = xp.astype(relevance, xp.float64), xp.astype(missing, xp.float64)
     if rules.judged_only:
-        scores, relevance = _judged_alone(xp, scores, relevance, tells_unjudged)
+        scores = _judged_before(xp, scores, relevance)
+        relevance = _judged_alone(xp, relevance, is_kept)
+    elif unjudged == "zero":
+        relevance = _judged_alone(xp, relevance, False)
+    if unjudged == "zero":
+        missing = _judged_alone(xp, missing, False)
     if rules.tie_tolerance:
         scores = _with_ties_merged(xp, scores, float(rules.tie_tolerance))
-    ties = rules.ties
+    ties, level = rules.ties, rules.relevance_level
     if ties == "docno":
         scores, ties = _by_document(xp, scores, rules.document_ids), "order"
-    return RankingInputs(xp, scores, relevance, missing, ties, rules.relevance_level, sizes)
+    sizes = own_sizes if sizes is None else sizes
+    return RankingInputs(xp, scores, relevance, missing, ties, level, sizes)
 
 
-def _judged_alone(xp, scores, relevance, tells_unjudged):
-    """Put documents without a judgment behind all others, where they change nothing."""
-    if xp.isdtype(relevance.dtype, "bool"):
-        return scores, relevance
-    unjudged = ~(relevance >= 0)  # NaN, too
+def _judged_before(xp, scores, relevance):
+    """Scores by which documents without a judgment stand behind all others."""
     scores = xp.astype(scores, xp.float64)
     ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
     behind = xp.asarray(below(*ends), device=array_api_compat.device(scores))[:, None]
-    nothing = xp.full_like(relevance, xp.nan) if tells_unjudged else xp.zeros_like(relevance)
-    return xp.where(unjudged, behind, scores), xp.where(unjudged, nothing, relevance)
+    return xp.where(_is_judged(xp, relevance), scores, behind)
+
+
+def _judged_alone(xp, grades, is_kept):
+    """Grades where only judged documents have any; NaN is one that was not, if that is kept."""
+    if not grades.shape[1] or float(xp.min(grades)) >= 0:
+        return grades
+    judged = _is_judged(xp, grades)
+    return xp.where(judged, grades, xp.full_like(grades, xp.nan if is_kept else 0))
+
+
+def _is_judged(xp, grades):
+    """Which grades are 0 or above; those of NaN are not."""
+    return xp.ones_like(grades) if xp.isdtype(grades.dtype, "bool") else grades >= 0
 
 
 def _with_ties_merged(xp, scores, tie_tolerance):
@@ -246,7 +263,7 @@ def _filled(name, rows, width, by):
     return filled
 
 
-def unretrieved_grades(xp, unretrieved, relevance, tells_unjudged=False):
+def unretrieved_grades(xp, unretrieved, relevance, may_be_unjudged=False):
     """Check the grades of documents that were not retrieved, (queries, any number).
 
     None becomes no columns. `relevance` are the checked grades of the retrieved documents. Where a
@@ -260,7 +277,7 @@ def unretrieved_grades(xp, unretrieved, relevance, tells_unjudged=False):
     unretrieved = unwrapped("unretrieved", unretrieved)
     lengths = _lengths_of_rows(unretrieved)
     if lengths and len(set(lengths)) > 1:
-        by = np.nan if tells_unjudged else 0
+        by = np.nan if may_be_unjudged else 0
         unretrieved = _filled("unretrieved", unretrieved, max(lengths), by)
     _, (_, grades) = same_library(
         relevance=relevance, unretrieved=as_array("unretrieved", unretrieved)
@@ -273,13 +290,15 @@ def unretrieved_grades(xp, unretrieved, relevance, tells_unjudged=False):
             f"`unretrieved` has {grades.shape[0]} queries and `relevance` {relevance.shape[0]}; "
             "give a row for each query"
         )
-    require_grades(xp, "unretrieved", grades, tells_unjudged)
+    require_grades(xp, "unretrieved", grades, may_be_unjudged)
     return grades
 
 
 def require_grades(xp, name, grades, has_unjudged=False):
     """Raise unless grades are finite and 0 or above; or NaN or -1 where there may be no grade."""
     if xp.isdtype(grades.dtype, "bool"):
+        return
+    if float(xp.min(grades)) >= 0 and float(xp.max(grades)) < np.inf:  # no NaN then
         return
     if xp.isdtype(grades.dtype, "real floating"):
         known = ~xp.isnan(grades) if has_unjudged else grades == grades

@@ -51,7 +51,7 @@ def bpref(
         [0.5]
     """
     rules = Rules(ties, tie_tolerance, relevance_level, False, document_ids)
-    given = ranking_inputs(scores, relevance, rules, unretrieved, tells_unjudged=True)
+    given = ranking_inputs(scores, relevance, rules, unretrieved, unjudged="keep")
     sides = given.relevance, given.missing
     irrelevant = sum(given.xp.sum((g >= 0) & ~given.relevant(g), axis=1) for g in sides)
 
@@ -116,7 +116,7 @@ def inferred_average_precision(
         [0.8125]
     """
     rules = Rules(ties, tie_tolerance, relevance_level, False, document_ids)
-    given = ranking_inputs(scores, relevance, rules, unretrieved, tells_unjudged=True)
+    given = ranking_inputs(scores, relevance, rules, unretrieved, unjudged="keep")
 
     def of_ranked(ranked, number):
         relevant = given.relevant(ranked)
@@ -217,7 +217,7 @@ def judged_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0, doc
     """
     k = None if k is None else require_int("k", k)
     rules = Rules(ties, tie_tolerance, None, False, document_ids)
-    given = ranking_inputs(scores, relevance, rules, tells_unjudged=True)
+    given = ranking_inputs(scores, relevance, rules, unjudged="keep")
     xp, columns = given.xp, given.scores.shape[1]
     sizes = np.full(given.scores.shape[0], columns) if given.sizes is None else given.sizes
     top = np.minimum(sizes, min(k or columns, columns))

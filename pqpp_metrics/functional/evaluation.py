@@ -1,0 +1,161 @@
+"""Several ranking measures at once, their means with intervals, and comparisons of runs."""
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._inputs import (
+    brief,
+    finite_numpy,
+    require_between,
+    require_int,
+)
+from pqpp_metrics.functional._means import bootstrap_intervals, sign_flip_p_values
+from pqpp_metrics.functional._measures import measured, parsed_measures
+from pqpp_metrics.functional._ranking_inputs import Rules
+from pqpp_metrics.functional.significance import holm
+
+
+def evaluate_rankings(
+    scores,
+    relevance,
+    measures,
+    ties="expected",
+    unretrieved=None,
+    tie_tolerance=0.0,
+    relevance_level=None,
+    judged_only=False,
+    document_ids=None,
+):
+    """Several measures of the same rankings: the documents of a query are sorted once for all.
+
+    A measure is called as in ir_measures or trec_eval, in any case: `ndcg@10` `ndcg_cut_10`,
+    `p@10` `P_10`, `map` `ap`, `rr` `recip_rank`, `recall@100`, `success@5`, `rprec`, `bpref`,
+    `err@20`, `rbp(p=0.8)`, `infap`, `iprec@0.1`, `judged@10`; or as its function here. Brackets
+    hold options and rules of its own: `P(rel=2)@5`, `ndcg(gains={1: 1, 2: 5})@10`.
+
+    Args:
+        scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
+        relevance: Same shape, grades; NaN or -1 where there is no judgment, as
+            `incomplete_judgments` says. To all other measures these are not relevant.
+        measures: Names, a list or one text with commas.
+        ties: How equal scores are ordered, see `ranking`.
+        unretrieved: Relevance of documents that were not retrieved, NaN filling up rows.
+        tie_tolerance: Which scores are equal, see `ranking`.
+        relevance_level: The least grade of a relevant document, see `ranking`.
+        judged_only: Whether only judged documents get a rank, see `ranking`.
+        document_ids: The documents' names for "docno", in the shape of `scores`.
+
+    Returns:
+        dict of measure, as it was called, to float64 numpy array (queries,).
+
+    Raises:
+        MetricInputError: an unknown measure, with those that are like it; what a measure refuses.
+
+    Example:
+        >>> found = evaluate_rankings([[3, 2, 1]], [[0, 2, 1]], "rr, ndcg@10, P_2")
+        >>> {name: values.round(4).tolist() for name, values in found.items()}
+        {'rr': [0.5], 'ndcg@10': [0.6697], 'P_2': [0.5]}
+    """
+    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
+    return measured(parsed_measures(measures), scores, relevance, rules, unretrieved)
+
+
+def mean_intervals(values, confidence=0.95, resamples=10_000, seed=0):
+    """Means over queries with intervals: queries are drawn with replacement.
+
+    BCa, by which skewed values like reciprocal ranks are allowed for: Efron and Tibshirani, "An
+    Introduction to the Bootstrap", 1993, chapter 14. The same seed gives the same intervals, in
+    whatever order the queries come.
+
+    Args:
+        values: Measure to values, (queries,), as `evaluate_rankings` returns them.
+        confidence: Level of the intervals, between 0 and 1.
+        resamples: How many to draw.
+        seed: An integer of at least 0.
+
+    Returns:
+        dict of measure to dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n".
+
+    Example:
+        >>> found = mean_intervals({"rr": [1.0, 0.5, 0.5, 1.0, 0.25, 1.0]})["rr"]
+        >>> round(found["mean"], 3), found["ci_low"] < 0.6 < found["ci_high"]
+        (0.708, True)
+    """
+    names, table = _table("values", values)
+    confidence = require_between("confidence", confidence, 0, 1)
+    resamples, seed = require_int("resamples", resamples), require_int("seed", seed, least=0)
+    ends = bootstrap_intervals(table, confidence, resamples, seed).tolist()
+    return {
+        name: {"mean": float(column.mean()), "ci_low": low, "ci_high": high, "n": len(column)}
+        for name, column, (low, high) in zip(names, table.T, ends, strict=True)
+    }
+
+
+def _table(name, values):
+    """Values by measure as float64 (queries, measures), and the measures."""
+    if not isinstance(values, Mapping) or not values:
+        raise MetricInputError(f"`{name}` is {brief(values)}; give the values of each measure")
+    columns = [finite_numpy(str(key), column, ndim=1) for key, column in values.items()]
+    if len({len(column) for column in columns}) > 1:
+        raise MetricInputError(f"`{name}`: the measures have different numbers of queries")
+    return list(values), np.stack(columns, axis=1)
+
+
+def compare_means(runs, permutations=10_000, alpha=0.05, seed=0):
+    """Whether runs differ in their means over the same queries: all pairs, in every measure.
+
+    A permutation test of the paired differences: were two runs equally good, swapping their values
+    of a query would change nothing (Good, "Permutation, Parametric and Bootstrap Tests of
+    Hypotheses", 2005, chapter 3). Holm's correction is over all tests of the table.
+
+    Args:
+        runs: Run to what `evaluate_rankings` returned for it: the same measures and queries in the
+            same order.
+        permutations: How many swaps to draw.
+        alpha: Level of the rejections, between 0 and 1.
+        seed: An integer of at least 0.
+
+    Returns:
+        list of dicts, a pair of runs and a measure each: "measure", "run", "other_run",
+        "difference" of the means (first minus second), "p_value" (two-sided, never 0; 1 where the
+        runs are equal), "adjusted" by `holm`, "rejected", "n".
+
+    Raises:
+        MetricInputError: fewer than two runs, or of other measures or queries.
+
+    Example:
+        >>> a, b = {"rr": [1, 0.5, 1, 1, 0.5, 1]}, {"rr": [0.5, 0.2, 0.5, 0.3, 0.2, 0.5]}
+        >>> (row,) = compare_means({"a": a, "b": b})
+        >>> round(row["difference"], 3), row["p_value"] < 0.05
+        (0.467, True)
+    """
+    permutations, seed = require_int("permutations", permutations), require_int("seed", seed, 0)
+    if not isinstance(runs, Mapping) or len(runs) < 2:
+        raise MetricInputError("`runs` must hold two runs or more, each with its values")
+    tables = {name: _table(str(name), values) for name, values in runs.items()}
+    (measures, first), *others = tables.values()
+    if any(own != measures or len(table) != len(first) for own, table in others):
+        raise MetricInputError("`runs` differ in measures or number of queries; give the same")
+    pairs = list(itertools.combinations(tables, 2))
+    differences = [tables[one][1] - tables[other][1] for one, other in pairs]
+    p_values = sign_flip_p_values(np.concatenate(differences, axis=1), permutations, seed)
+    corrected = holm(p_values, alpha)
+    means = np.concatenate([part.mean(axis=0) for part in differences])
+    keys = [(measure, *pair) for pair in pairs for measure in measures]
+    rows = zip(keys, means, p_values, corrected["adjusted"], corrected["rejected"], strict=True)
+    return [
+        {
+            "measure": measure,
+            "run": one,
+            "other_run": other,
+            "difference": float(mean),
+            "p_value": float(p),
+            "adjusted": float(adjusted),
+            "rejected": bool(rejected),
+            "n": len(first),
+        }
+        for (measure, one, other), mean, p, adjusted, rejected in rows
+    ]

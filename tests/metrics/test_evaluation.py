@@ -1,0 +1,283 @@
+"""Several measures at once, their names, intervals of means, comparisons of runs."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqpp_metrics import functional, runs
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import compare_means, evaluate_rankings, mean_intervals
+
+# As it may be written, the function, its options.
+NAMES = {
+    "rr": ("reciprocal_rank", {}),
+    "MRR@10": ("reciprocal_rank", {"k": 10}),
+    "recip_rank": ("reciprocal_rank", {}),
+    "P_5": ("precision_at_k", {"k": 5}),
+    "p@5": ("precision_at_k", {"k": 5}),
+    "P.5": ("precision_at_k", {"k": 5}),
+    "P(rel=2)@5": ("precision_at_k", {"k": 5, "relevance_level": 2}),
+    "precision_at_k(k=3)": ("precision_at_k", {"k": 3}),
+    "recall_100": ("recall_at_k", {"k": 100}),
+    "R@2": ("recall_at_k", {"k": 2}),
+    "success_1": ("hit_rate_at_k", {"k": 1}),
+    "hit_rate@2": ("hit_rate_at_k", {"k": 2}),
+    "Rprec": ("r_precision", {}),
+    "nDCG": ("ndcg", {}),
+    "ndcg@3": ("ndcg", {"k": 3}),
+    "ndcg_cut_3": ("ndcg", {"k": 3}),
+    "ndcg_cut.3": ("ndcg", {"k": 3}),
+    "ndcg(gains='exponential')@3": ("ndcg", {"k": 3, "gains": "exponential"}),
+    "ndcg(gains={1: 1, 2: 5, 3: 6}, cutoff=4)": ("ndcg", {"k": 4, "gains": {1: 1, 2: 5, 3: 6}}),
+    "ap": ("average_precision", {}),
+    "map": ("average_precision", {}),
+    "map_cut_4": ("average_precision", {"k": 4}),
+    "AP(rel=3)": ("average_precision", {"relevance_level": 3}),
+    "bpref": ("bpref", {}),
+    "err@20": ("expected_reciprocal_rank", {"k": 20}),
+    "RBP(p=0.6)": ("rank_biased_precision", {"p": 0.6}),
+    "rbp(p=.9)@2": ("rank_biased_precision", {"p": 0.9, "k": 2}),
+    "infAP": ("inferred_average_precision", {}),
+    "iprec@0.5": ("interpolated_precision", {"recall": 0.5}),
+    "iprec_at_recall_0.50": ("interpolated_precision", {"recall": 0.5}),
+    "iprec_at_recall.0.5": ("interpolated_precision", {"recall": 0.5}),
+    "Judged@3": ("judged_at_k", {"k": 3}),
+    "rr(ties='pessimistic')": ("reciprocal_rank", {"ties": "pessimistic"}),
+}
+
+
+@st.composite
+def rankings(draw):
+    queries, documents = draw(st.integers(1, 4)), draw(st.integers(1, 9))
+    levels = draw(st.sampled_from([2, 1000]))
+    shape = (queries, documents)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kind = draw(st.sampled_from([int, float]))
+    return rng.integers(0, levels, shape) / 7, rng.integers(0, 4, shape).astype(kind)
+
+
+@given(rankings(), st.sampled_from(["expected", "optimistic", "pessimistic", "order"]))
+@settings(max_examples=40)
+def test_together_as_alone(ranking, ties):
+    scores, relevance = ranking
+    found = evaluate_rankings(scores, relevance, list(NAMES), ties=ties)
+    assert list(found) == list(NAMES)
+    for name, (function, options) in NAMES.items():
+        own = getattr(functional, function)(scores, relevance, **{"ties": ties} | options)
+        np.testing.assert_allclose(found[name], own, rtol=0, atol=1e-14, err_msg=name)
+
+
+def test_many_queries_in_blocks_with_and_without_ties():
+    rng = np.random.default_rng(0)
+    scores, relevance = rng.random((3000, 60)), rng.integers(0, 3, (3000, 60))
+    scores[::7] = scores[::7].round(1)
+    left = rng.integers(0, 2, (3000, 2))
+    chosen = ["rr", "p@10", "ndcg", "rprec", "ap", "recall@5", "rbp"]
+    options = {"unretrieved": left, "relevance_level": 2}
+    found = evaluate_rankings(scores, relevance, chosen, **options)
+    alone = {name: evaluate_rankings(scores, relevance, name, **options)[name] for name in chosen}
+    for name in chosen:
+        np.testing.assert_allclose(found[name], alone[name], rtol=0, atol=1e-14, err_msg=name)
+
+
+def test_unjudged_documents_are_told_apart_by_those_who_know():
+    scores, relevance = [[4, 3, 2, 1], [4, 3]], [[np.nan, 0, 2, -1], [1, 0]]
+    found = evaluate_rankings(scores, relevance, "rr,bpref,judged@2")
+    assert found["rr"].tolist() == [1 / 3, 1]
+    assert found["bpref"].tolist() == [0, 1]
+    assert found["judged@2"].tolist() == [0.5, 1]
+    judged = evaluate_rankings(scores, relevance, "rr", judged_only=True)
+    assert judged["rr"].tolist() == [1 / 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("measures", "words"),
+    [
+        ("ndgc@10", "'ndgc@10' is unknown; did you mean 'ndcg'"),
+        ("recip_ran", "did you mean 'recip_rank'"),
+        ("f1", "choose among rr, p, recall"),
+        ("", "names none"),
+        ([], "names none"),
+        (["rr", 3], "holds 3"),
+        (7, "must be a list"),
+        ("p", "needs a cut-off; write p@10"),
+        ("iprec", "needs a recall; write iprec@0.1"),
+        ("bpref@5", "has no cut-off"),
+        ("p@0", "the cut-off 0"),
+        ("p@2.5", "the cut-off 2.5"),
+        ("rbp(0.8)", "no NAME=VALUE"),
+        ("rbp(p=__import__('os'))", "no NAME=VALUE"),
+        ("rbp(q=0.8)", "no option 'q'; it has p, k"),
+        ("rbp(p=2)", "`p` is 2"),
+        ("P(document_ids=1)@3", "no option 'document_ids'"),
+        ("ndcg@@10", "unknown"),
+    ],
+)
+def test_bad_names_of_measures(measures, words):
+    with pytest.raises(MetricInputError, match=words.replace("(", r"\(")) as caught:
+        evaluate_rankings([[2, 1]], [[1, 0]], measures)
+    assert "\n" not in str(caught.value)
+
+
+TREC = [
+    *("map", "recip_rank", "Rprec", "bpref", "infAP", "P_3", "recall_3", "success_1"),
+    *("ndcg", "ndcg_cut_3", "map_cut_3", "iprec_at_recall_0.50"),
+]
+
+
+@st.composite
+def collections(draw):
+    """A run with ties and judgments, some below 0, of the same queries."""
+    run, qrels = {}, {}
+    for query in draw(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)):
+        names = st.lists(st.integers(0, 15), min_size=1, max_size=9, unique=True)
+        run[query] = {f"d{one}": float(draw(st.integers(0, 3))) for one in draw(names)}
+        qrels[query] = {f"d{one}": draw(st.integers(-1, 3)) for one in draw(names)}
+        qrels[query]["d99"] = 0
+    return run, qrels
+
+
+@given(collections(), st.sampled_from([1, 2]), st.booleans())
+@settings(max_examples=80)
+def test_runs_as_trec_eval_evaluates_them(tmp_path_factory, collection, level, judged_only):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    run, qrels = collection
+    names = {"iprec_at_recall.0.50" if "iprec" in name else name for name in TREC}
+    theirs = pytrec_eval.RelevanceEvaluator(
+        qrels, names, relevance_level=level, judged_docs_only_flag=judged_only
+    ).evaluate(run)
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "r.run").write_text(
+        "".join(f"{q} Q0 {d} 0 {s} t\n" for q, own in run.items() for d, s in own.items())
+    )
+    (folder / "q.qrels").write_text(
+        "".join(f"{q} 0 {d} {g}\n" for q, own in qrels.items() for d, g in own.items())
+    )
+    triples = [(q, d, s) for q, own in run.items() for d, s in own.items()]
+    options = {"ties": "docno", "relevance_level": level, "judged_only": judged_only}
+    for one, judgments in (
+        (run, qrels),
+        (triples, qrels),
+        (folder / "r.run", str(folder / "q.qrels")),
+    ):
+        found = runs.evaluate_run(one, judgments, TREC, resamples=50, **options)
+        for number, query in enumerate(found["query_ids"]):
+            for name in TREC:
+                if judged_only and name == "infAP":
+                    continue  # trec_eval's takes ranks that its own -J has emptied
+                ours = found["values"][name][number]
+                # Of no judged document at all trec_eval's precision is 0 / 0.
+                expected = np.nan_to_num(theirs[query][name])
+                assert ours == pytest.approx(expected, abs=1e-12), name
+        for name, table in found["means"].items():
+            assert table["mean"] == pytest.approx(found["values"][name].mean(), abs=1e-12)
+
+
+def test_judged_share_of_short_runs():
+    found = runs.evaluate_run(
+        {"a": {"x": 2, "y": 1}, "b": {"x": 1}}, {"a": {"x": 1}, "b": {"x": 0}}, "judged@5,judged"
+    )
+    assert found["values"]["judged@5"].tolist() == [0.5, 1]
+    assert found["values"]["judged"].tolist() == [0.5, 1]
+
+
+@pytest.mark.parametrize(
+    ("run", "qrels", "words"),
+    [
+        ([1, 2], {"a": {"x": 1}}, "`run` is"),
+        ({"a": {"x": "high"}}, {"a": {"x": 1}}, "no numbers"),
+        ({"a": {"x": np.nan}}, {"a": {"x": 1}}, "holds nan for query a, document x"),
+        ([("a", "x", 1), ("a", "x", 2)], {"a": {"x": 1}}, "document x twice in query a"),
+        ({"a": {"x": 1}}, {"b": {"x": 1}}, "not in the run"),
+        ("none.run", {"b": {"x": 1}}, "none.run"),
+    ],
+)
+def test_bad_runs(run, qrels, words):
+    with pytest.raises(MetricInputError, match=words):
+        runs.evaluate_run(run, qrels, "rr")
+
+
+def test_intervals_beside_scipy():
+    rng = np.random.default_rng(3)
+    values = {"rr": 1 / rng.integers(1, 9, 80), "p": rng.integers(0, 11, 80) / 10}
+    ours = mean_intervals(values, confidence=0.9, resamples=20_000)
+    for name, column in values.items():
+        theirs = scipy.stats.bootstrap(
+            (column,), np.mean, confidence_level=0.9, n_resamples=20_000, rng=1
+        ).confidence_interval
+        near = {"abs": 0.05 * (theirs.high - theirs.low)}
+        assert ours[name]["ci_low"] == pytest.approx(theirs.low, **near)
+        assert ours[name]["ci_high"] == pytest.approx(theirs.high, **near)
+    shuffled = {name: rng.permutation(column) for name, column in values.items()}
+    again = mean_intervals(shuffled, confidence=0.9, resamples=20_000)
+    assert again["p"]["ci_low"] == pytest.approx(ours["p"]["ci_low"], abs=1e-12)
+    constant = mean_intervals({"p": [0.3] * 5})["p"]
+    assert constant["ci_low"] == constant["ci_high"] == pytest.approx(0.3)
+    assert np.isnan(mean_intervals({"p": [0.3]})["p"]["ci_low"])
+
+
+def test_comparisons_by_every_swap():
+    rng = np.random.default_rng(8)
+    values = {name: {"rr": rng.random(9), "p": rng.integers(0, 3, 9) / 2} for name in "abc"}
+    rows = compare_means(values, permutations=40_000)
+    assert [(row["run"], row["other_run"]) for row in rows[::2]] == [
+        *itertools.combinations("abc", 2)
+    ]
+    signs = np.array(list(itertools.product([-1, 1], repeat=9)))
+    for row in rows:
+        one, other = (values[row[side]][row["measure"]] for side in ("run", "other_run"))
+        every = np.abs(signs @ (one - other))
+        exact = (every >= abs((one - other).sum()) - 1e-12).mean()
+        assert row["difference"] == pytest.approx(np.mean(one) - np.mean(other), abs=1e-12)
+        assert row["p_value"] == pytest.approx(exact, abs=0.015)
+    from statsmodels.stats.multitest import multipletests
+
+    adjusted = multipletests([row["p_value"] for row in rows], method="holm")[1]
+    np.testing.assert_allclose([row["adjusted"] for row in rows], adjusted, rtol=1e-12)
+
+
+def test_equal_runs_and_any_scale():
+    values = np.random.default_rng(0).random(30)
+    rows = compare_means({"a": {"x": values}, "b": {"x": values}})
+    assert rows[0]["p_value"] == 1 and not rows[0]["rejected"]
+    other = np.random.default_rng(1).random(30)
+    p_values = [
+        compare_means({"a": {"x": values * scale}, "b": {"x": other * scale}})[0]["p_value"]
+        for scale in (1, 1e200, 1e-200)
+    ]
+    assert p_values[0] == pytest.approx(p_values[1]) == pytest.approx(p_values[2])
+
+
+def test_runs_are_compared_on_the_queries_that_all_have():
+    qrels = {query: {"x": 1} for query in "abcd"}
+    one = {query: {"x": 2, "y": 1} for query in "abc"}
+    other = {query: {"x": 1, "y": 2} for query in "bcd"}
+    found = runs.compare_runs({"one": one, "other": other}, qrels, "rr", missing="drop")
+    assert found["runs"]["one"]["query_ids"] == ["b", "c"]
+    assert found["comparisons"][0]["difference"] == 0.5 and found["comparisons"][0]["n"] == 2
+    with pytest.raises(MetricInputError, match="not in the run"):
+        runs.compare_runs({"one": one, "other": other}, qrels, "rr")
+    with pytest.raises(MetricInputError, match="no query in common"):
+        runs.compare_runs({"a": {"a": {"x": 1}}, "b": {"b": {"x": 1}}}, qrels, "rr", missing="drop")
+    with pytest.raises(MetricInputError, match="two runs or more"):
+        runs.compare_runs({"one": one}, qrels, "rr")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: mean_intervals([1, 2]), "values of each measure"),
+        (lambda: mean_intervals({"a": [1, 2], "b": [1]}), "different numbers"),
+        (lambda: mean_intervals({"a": [1, np.nan]}), "NaN"),
+        (lambda: compare_means({"a": {"x": [1]}}), "two runs or more"),
+        (lambda: compare_means({"a": {"x": [1]}, "b": {"y": [1]}}), "differ in measures"),
+        (lambda: compare_means({"a": {"x": [1]}, "b": {"x": [1, 2]}}), "differ in measures"),
+    ],
+)
+def test_bad_values(call, words):
+    with pytest.raises(MetricInputError, match=words):
+        call()
