@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import itertools
 import os
 import re
 import secrets
@@ -24,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.check_output import behind_links, check_output_folder
+from pqpp_files.errors import FileError
 from pqpp_files.full_disk import naming
 
 _MARK = "pqpp"
@@ -81,8 +83,10 @@ def whole_folder(
 ) -> Iterator[Path]:
     """Give a new folder beside, and put it in the place of `folder` when all went well.
 
-    The old folder comes back if the new one cannot take its place. Another process may do the same
-    at the same time: the last one wins. A link stays, and what it points to is replaced.
+    The old folder comes back if the new one cannot take its place. Where several runs write one
+    folder at the same time, the first to be ready wins: no other replaces what it has not seen when
+    it began. What the others wrote is not lost: it stays beside, as `NAME-2` and so on, and each
+    says so. A link stays, and what it points to is replaced.
 
     Args:
         folder: The folder to write.
@@ -91,7 +95,8 @@ def whole_folder(
             come meanwhile; it raises what it likes.
 
     Raises:
-        FileError: It holds something else, or is a file.
+        FileError: It holds something else, or is a file; or another run has written it since this
+            one began, and the message tells where this one's is.
     """
     place = behind_links(Path(folder).expanduser().absolute())
 
@@ -101,18 +106,25 @@ def whole_folder(
             check_output_folder(held, patterns)
 
     remove_litter(place.parent)
-    ask(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
     beside = _name_beside(place)
     new = beside / "new"
     try:
-        with naming(folder):
-            new.mkdir(parents=True)
-            yield new
-            for path in new.rglob("*"):
-                if path.is_file():
-                    _flush(path)
-        _swap(new, place, ask)
+        with _noticed(place) as is_anothers:
+            ask(place)
+            with naming(folder):
+                new.mkdir(parents=True)
+                yield new
+                for path in new.rglob("*"):
+                    if path.is_file():
+                        _flush(path)
+            with _alone_in(place.parent):
+                if is_anothers():
+                    kept = _kept(new, place)
+                    raise FileError(
+                        f"another run has written {folder} meanwhile, which stays as it is; what "
+                        f"this one wrote is in {kept}"
+                    )
+                _swap(new, place, ask)
     except BaseException:
         with contextlib.suppress(OSError):
             _restore(beside, place)
@@ -143,6 +155,54 @@ def tidied_when_terminated() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def _noticed(place: Path) -> Iterator[Callable[[], bool]]:
+    """Give a function that tells whether another folder has come to a place since."""
+    handle = before = None
+    with contextlib.suppress(OSError):  # none is there
+        before = place.stat()
+        # While it is open, its number is given to no other.
+        handle = os.open(place, os.O_RDONLY)
+
+    def is_anothers() -> bool:
+        try:
+            found, is_empty = place.stat(), not any(place.iterdir())
+        except OSError:
+            return False
+        is_new = before is None or not os.path.samestat(before, found)
+        return is_new and not is_empty  # of an empty one nothing can be lost
+
+    try:
+        yield is_anothers
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Let one process at a time be in a block, where the system can lock a folder."""
+    handle = None
+    with contextlib.suppress(OSError, ImportError):
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)  # which unlocks it
+
+
+def _kept(new: Path, place: Path) -> Path:
+    """Move a folder that came too late to a name that is free."""
+    numbered = (place.with_name(f"{place.name}-{number}") for number in itertools.count(2))
+    kept = next(one for one in numbered if not os.path.lexists(one))
+    new.rename(kept)
+    return kept
 
 
 def _swap(new: Path, place: Path, ask: Callable[[Path], None]) -> None:

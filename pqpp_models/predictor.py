@@ -394,6 +394,8 @@ class Predictor(ABC):
 
         Raises:
             CheckpointError: the folder holds other things than a checkpoint.
+            FileError: another run has written the folder meanwhile; the message names the folder
+                beside it that holds this predictor.
         """
         config, tensors = self._state()
         full = {**config, "predictor_type": self.name, "targets": list(self.targets)}

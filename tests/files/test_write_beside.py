@@ -177,24 +177,31 @@ def test_an_interruption_between_the_renames_brings_the_old_folder_back(tmp_path
     assert held(tmp_path / "model") == {"config.json": "old"} and len(names(tmp_path)) == 1
 
 
-def test_two_at_once_do_not_meet(tmp_path):
-    with whole_folder(tmp_path / "model", FILES) as one:
+def test_of_two_at_once_the_first_wins_and_the_other_says_where_its_own_is(tmp_path):
+    late = r"another run has written .*model meanwhile, .* what this one wrote is in .*model-2$"
+    with pytest.raises(FileError, match=late), whole_folder(tmp_path / "model", FILES) as one:
         (one / "config.json").write_text("one")
         write(tmp_path / "model", "two")
         assert held(tmp_path / "model") == {"config.json": "two"}
-    assert held(tmp_path / "model") == {"config.json": "one"}
+    assert held(tmp_path / "model") == {"config.json": "two"}
+    assert held(tmp_path / "model-2") == {"config.json": "one"}
+    assert len(names(tmp_path)) == 2
+    write(tmp_path / "model", "three")  # what it sees when it begins, it replaces
+    assert held(tmp_path / "model") == {"config.json": "three"}
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])
-def test_many_at_once_leave_one(tmp_path, can_exchange, monkeypatch):
+def test_many_at_once_leave_one_and_lose_nothing(tmp_path, can_exchange, monkeypatch):
     if not can_exchange:
         monkeypatch.setattr(module, "_exchange", lambda *_: False)
-    faults = []
+    faults, late, place = [], [], tmp_path / "model"
 
     def work(number):
         for turn in range(20):
             try:
-                write(tmp_path / "model", f"{number} {turn}")
+                write(place, f"{number} {turn}")
+            except FileError as error:
+                late.append((str(error).rpartition("is in ")[2], f"{number} {turn}"))
             except BaseException as error:
                 faults.append(error)
 
@@ -203,8 +210,14 @@ def test_many_at_once_leave_one(tmp_path, can_exchange, monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == [] and names(tmp_path) == ["model"]
-    assert held(tmp_path / "model")["config.json"].endswith(" 19")
+    assert faults == []
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "model",
+        *(pathlib.Path(one).name for one, _ in late),
+    }
+    for kept, text in late:
+        assert held(pathlib.Path(kept)) == {"config.json": text}
+    assert len(held(place)) == 1 and held(place)["config.json"] not in [text for _, text in late]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others have no such call")
