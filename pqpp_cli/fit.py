@@ -110,8 +110,10 @@ def format_figures(fitted) -> str:
 
 def _read(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]], str]:
     """Return the prompts, the targets' columns, and what the data is called."""
+    from pqpp_files.open_input import names_input
+
     place = Path(options.dataset)
-    if place.is_file() or (place.suffix.lower() in _TABLES and not place.is_dir()):
+    if names_input(options.dataset) or (place.suffix.lower() in _TABLES and not place.is_dir()):
         return _read_table(options)
     from pqpp_cli.prompt_datasets import dataset_rows
     from pqpp_datasets.benchmarks import BENCHMARKS

@@ -104,6 +104,12 @@ class Parser(argparse.ArgumentParser):
 
     _INVALID = r"argument ([^:]+): invalid choice: '([^']*)' \(choose from (.*)\)"
 
+    def _parse_optional(self, arg_string):
+        """Take `-.csv` and `-:column`, which are standard input, for values as `-` is."""
+        if arg_string.startswith(("-.", "-:")):
+            return None
+        return super()._parse_optional(arg_string)
+
     def parse_known_args(self, args=None, namespace=None):
         """Refuse what is left over, at the command whose options are known here."""
         found, left = super().parse_known_args(args, namespace)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from pathlib import Path
 from typing import Any
 
 from pqpp_cli.errors import CommandError
@@ -166,7 +165,7 @@ def _columns_of(name: str, text: str, table: Table, ids: Sequence[str]) -> str |
     plain = [one for one in table.columns if one not in known] or list(table.columns)
     if len(plain) == 1:
         return plain[0]
-    if _is_separated(path) and len({_is_numeric(_values(table, one)) for one in plain}) == 1:
+    if table.is_text and len({_is_numeric(_values(table, one)) for one in plain}) == 1:
         return plain
     raise CommandError(
         f"{path}: no column {name!r} among {', '.join(table.columns)[:200]}; name one by "
@@ -181,13 +180,9 @@ def _is_numeric(values: Sequence) -> bool:
 def _values(table: Table, column: str) -> list:
     """Return a column with its numbers as such, and the truth values of a CSV file."""
     values = table.values(column)
-    if _is_separated(table.path) and set(values) <= _TRUTH.keys():
+    if table.is_text and set(values) <= _TRUTH.keys():
         return [_TRUTH[one] for one in values]
     return values
-
-
-def _is_separated(path: str) -> bool:
-    return Path(path.lower().removesuffix(".gz")).suffix in (".csv", ".tsv")
 
 
 def _rows(name: str, table: Table, columns: str | list[str]) -> list:

@@ -104,6 +104,7 @@ def _loaded(options: argparse.Namespace) -> Any:
 
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_files.names import did_you_mean
+    from pqpp_files.open_input import names_input
     from pqpp_hub import is_repository_id
     from pqpp_hub.pull import cached_if_unreachable
 
@@ -118,7 +119,7 @@ def _loaded(options: argparse.Namespace) -> Any:
                     "none; leave it out"
                 )
         return _split_of(datasets.load_from_disk(name), options)
-    if place.is_file():
+    if names_input(name):
         return _table(options)
     if not place.is_dir() and (name.startswith(".") or not is_repository_id(name)):
         raise CommandError(

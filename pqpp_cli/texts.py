@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def read_texts(path: str, column: str = "prompt") -> list[str]:
-    r"""Read the texts of a file, in order; `-` is standard input, a text a line.
+    r"""Read the texts of a file, in order; `-` is standard input, a text a line, `-.csv` it as CSV.
 
     Raises:
         FileError: The file cannot be read, or has no such column of texts.
@@ -24,8 +23,6 @@ def read_texts(path: str, column: str = "prompt") -> list[str]:
     """
     from pqpp_files.read_table import read_table
 
-    if path == "-":
-        return [text for part in standard_input().parts(False) for text in part["prompt"]]
     remedy = "name it with --column"
     return read_table(path, [column], plain=column, remedy=remedy).texts(column)
 
@@ -38,5 +35,4 @@ def standard_input() -> TableParts:
     """
     from pqpp_files.read_table import TableParts
 
-    # The bytes themselves: the terminal's encoding says nothing of a file that is piped in.
-    return TableParts("standard input", "prompt", "prompt", stream=sys.stdin.buffer)
+    return TableParts("-", "prompt", "prompt")

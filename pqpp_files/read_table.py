@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import itertools
 import re
-import shutil
-import tempfile
-import weakref
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pqpp_files.errors import FileError
-from pqpp_files.full_disk import naming
+from pqpp_files.open_input import Input
 from pqpp_files.table_formats import UNNAMED, Block, Format, Json, Parquet, Separated, source_of
 
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
@@ -117,7 +114,7 @@ def read_table(
 
     The name tells the format: `.csv` (cells separated by `,`, `;`, a tab or `|`, as the header
     says), `.tsv`, `.json` (a list), `.jsonl`, `.parquet`, and `.txt` or no suffix (a text a line);
-    all but Parquet may be packed (`.gz`).
+    all may be packed (`.gz`). `-` is standard input, a text a line, and `-.csv` is it as CSV.
 
     Args:
         path: The file, UTF-8 with or without a byte order mark.
@@ -144,7 +141,7 @@ def read_table(
         >>> table.values("id"), table.values("score"), table.place_of(0)[-6:]
         (['007'], [0.5], 'line 2')
     """
-    source = source_of(Path(path), columns, plain, kinds)
+    source = source_of(path, columns, plain, kinds)
     if isinstance(source, Separated):
         source.has_header = header
     if isinstance(source, Parquet):
@@ -155,7 +152,7 @@ def read_table(
         if missing:
             raise _no_column(source, missing, source.names, remedy)
     index = _index_of(source, found) if columns is None else None
-    table = Table(str(path), found, source, remedy)
+    table = Table(source.path, found, source, remedy)
     table.index = index
     return table
 
@@ -184,7 +181,6 @@ class TableParts:
         column: The column that must be a text in every row.
         plain: As for `read_table`.
         remedy: As for `read_table`.
-        stream: Bytes to read instead; the path only names them.
 
     Attributes:
         names: The columns.
@@ -198,23 +194,11 @@ class TableParts:
 
     _AT_ONCE = 16_384
 
-    def __init__(
-        self,
-        path: str,
-        column: str,
-        plain: str = "value",
-        remedy: str = "",
-        stream: BinaryIO | None = None,
-    ) -> None:
-        self._path, self._plain, self._remedy = Path(path), plain, remedy
+    def __init__(self, path: str, column: str, plain: str = "value", remedy: str = "") -> None:
+        self._input, self._plain, self._remedy = Input(path, check=False), plain, remedy
         self._column = column
         self.rows = self.blank = 0
         self._kinds: dict[str, Kind] = {}
-        self._copy: Path | None = None
-        if stream is None and self._source() and not self._path.is_file():
-            stream = self._path.open("rb")  # a pipe
-        if stream is not None:
-            self._copy = self._copied(stream)
         source = self._source()
         self.is_whole = isinstance(source, Json)
         self._kept = _gathered(source, list) if self.is_whole else {}
@@ -242,18 +226,7 @@ class TableParts:
             yield found
 
     def _source(self) -> Format:
-        source = source_of(self._copy or self._path, None, self._plain)
-        source.path = self._path
-        return source
-
-    def _copied(self, stream: BinaryIO) -> Path:
-        """Return a temporary file with what a stream holds; it goes away with this object."""
-        folder = tempfile.mkdtemp(prefix="pqpp-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        copy = Path(folder, self._path.name)
-        with naming(tempfile.gettempdir()), copy.open("wb") as file:
-            shutil.copyfileobj(stream, file)
-        return copy
+        return source_of(self._input, None, self._plain)
 
     def _blocks(self, source: Format) -> Iterator[Block]:
         if not self.is_whole:
@@ -273,7 +246,7 @@ class TableParts:
                 some.append(block)
                 rows += block[0]
             columns = _gathered(source, list, blocks=some)
-            yield Table(str(self._path), columns, source, self._remedy, first)
+            yield Table(self._input.name, columns, source, self._remedy, first)
             first += rows
 
 
@@ -324,7 +297,7 @@ def read_codes(
     Raises:
         FileError: As of `read_table`, or a cell is a list or an object.
     """
-    source = source_of(Path(path), columns, None, kinds)
+    source = source_of(path, columns, None, kinds)
     found = _gathered(source, Codes, as_written=True)
     return {name: found[name] for name in columns if name in found}, source.names
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pqpp_files.open_input import input_name
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import require_choice
 from pqpp_metrics.functional._ranked import below
@@ -110,7 +109,7 @@ def _with_negative_apart(judged):
 
 def _read(path, names, value, kind):
     """Read the columns query, document and `value` of a file."""
-    queries, documents, values, lines = read_columns(path, names, value, kind)
+    queries, documents, values, lines, name = read_columns(path, names, value, kind)
     judged = Judged(
         [one.decode("utf-8", "replace") for one in queries.dictionary.to_pylist()],
         np.from_dlpack(queries.indices),
@@ -119,7 +118,7 @@ def _read(path, names, value, kind):
         values,
         lines,
     )
-    _refuse_repeated(input_name(path), judged)
+    _refuse_repeated(name, judged)
     return judged
 
 

@@ -6,7 +6,7 @@ import io
 import numpy as np
 
 from pqpp_files.errors import FileError
-from pqpp_files.open_input import input_name, whole_input
+from pqpp_files.open_input import Input
 from pqpp_metrics.errors import MetricInputError
 
 RUN = "query Q0 document rank score tag"
@@ -27,17 +27,19 @@ def read_columns(path, names, value, kind):
         kind: float or int.
 
     Returns:
-        Queries and documents, dictionary arrays of pyarrow, values as numpy array, and the number
-        of each line in the file where it is not the place of the line plus one, else None.
+        Queries and documents, dictionary arrays of pyarrow, values as numpy array, the number of
+        each line in the file where it is not the place of the line plus one, else None, and what
+        messages call the file.
 
     Raises:
         MetricInputError: in one line, with file and line.
     """
     try:
-        text = whole_input(path).removeprefix(codecs.BOM_UTF8)
+        source = Input(path)
+        text = source.read().removeprefix(codecs.BOM_UTF8)
     except FileError as error:
         raise MetricInputError(str(error)) from None
-    path, lines = input_name(path), None
+    path, lines = source.name, None
     if any(blank in text for blank in _BLANKS):
         text = text.replace(b"\r\n", b"\n").translate(_TO_BLANKS)
     if text[-2:].isspace() or text.endswith(b" "):
@@ -52,7 +54,7 @@ def read_columns(path, names, value, kind):
         found = _parsed(text, names, value, kind)
     if found is None:
         found = _line_by_line(path, text, lines, names, value, kind)
-    return *found, lines
+    return *found, lines, path
 
 
 def _is_uneven(text):

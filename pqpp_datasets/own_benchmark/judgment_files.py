@@ -8,6 +8,7 @@ import numpy as np
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_files.errors import FileError
+from pqpp_files.open_input import names_input
 from pqpp_files.read_table import Codes, read_codes
 
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
@@ -54,7 +55,7 @@ def read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()
         ([0, 0], ['2'])
     """
     path = Path(path)
-    if not path.is_file():
+    if not names_input(path):
         raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
     try:
         found, names = read_codes(path, (*needed, *optional), _SUFFIXES)

@@ -1,7 +1,9 @@
 """Runs and judgments as tables with a row for each document, and rows with NaN."""
 
 import gzip
+import io
 import json
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -168,3 +170,45 @@ def test_packed_files(compute, kind):
     Path("a.qrels.gz").write_bytes(gzip.compress(Path("a.qrels").read_bytes()))
     found = compute("ndcg", "--predictions", f"b.{kind}.gz", "--references", "a.qrels.gz")
     assert found == compute("ndcg", "--predictions", "a.run", "--references", "a.qrels")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("called", ["-", "-.csv"])
+def test_a_table_from_standard_input(compute, monkeypatch, called, packed):
+    text = b"id,p,r\n1,1,1\n2,2,2\n3,3,5\n"
+    stream = io.BytesIO(gzip.compress(text) if packed else text)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+    files = ("--predictions", f"{called}:p", "--references", f"{called}:r")
+    said, found = compute("rmse_qpp", *files)
+    assert found["rmse_qpp"] == pytest.approx((4 / 3) ** 0.5) and said == ""
+
+
+@pytest.mark.parametrize("called", ["-", "-.run", "-.jsonl"])
+def test_a_run_from_standard_input(compute, monkeypatch, called):
+    frames()[0].to_json("a.jsonl", orient="records", lines=True)
+    content = Path("a.jsonl" if "json" in called else "a.run").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    found = compute("ndcg", "--predictions", called, "--references", "a.qrels")
+    assert found == compute("ndcg", "--predictions", "a.run", "--references", "a.qrels")
+
+
+def test_prompts_from_standard_input_in_any_format(tmp_path, monkeypatch, capsys):
+    for called, text in (
+        ("-.csv", 'caption,id\n"a red cat, asleep",7\na dog,8\n'),
+        ("-.jsonl", '{"caption": "a red cat, asleep", "id": 7}\n{"caption": "a dog", "id": 8}\n'),
+        ("-.json.gz", '[{"caption": "a red cat, asleep"}, {"caption": "a dog"}]'),
+    ):
+        content = gzip.compress(text.encode()) if called.endswith(".gz") else text.encode()
+        for option in ("--file", "--dataset"):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+            words = ("predict", option, called, "--column", "caption", "--format", "jsonl")
+            assert main([*words, "--predictor", "mean_word_length"]) == 0
+            rows = list(map(json.loads, capsys.readouterr().out.splitlines()))
+            assert [row["score"] for row in rows] == pytest.approx([3.5, 2.0], abs=0.8)
+            assert len(rows) == 2
+
+
+def test_a_closed_standard_input_is_one_line(compute, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    said, _ = compute("rmse_qpp", "--predictions", "-:p", "--references", "-:r", status=2)
+    assert said.endswith("standard input: it is closed; pipe a file in, or name one")

@@ -157,7 +157,7 @@ def test_hub_options_are_refused(tmp_path):
     "path",
     [
         "pqpp_datasets/conqa.py",
-        "pqpp_files/table_formats.py",
+        "pqpp_files/table_formats/separated.py",
         "pqpp_metrics/functional/conqa_relevance.py",
     ],
 )

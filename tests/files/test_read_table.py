@@ -4,6 +4,9 @@ import csv
 import gzip
 import io
 import json
+import os
+import sys
+import threading
 
 import pandas as pd
 import pyarrow as pa
@@ -49,7 +52,7 @@ FILES = {
     "lines.jsonl": b"\xef\xbb\xbf\n" + LINES + b"\n\n",
     "table.parquet": parquet(),
 }
-FILES |= {f"{name}.gz": gzip.compress(FILES[name]) for name in ("comma.csv", "lines.jsonl")}
+FILES |= {f"{name}.gz": gzip.compress(content) for name, content in FILES.items()}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -64,6 +67,27 @@ def test_every_format_gives_the_same_table(tmp_path, name):
     codes, names = read_codes(tmp_path / name, ["score", "id", "absent"])
     assert [codes["id"].values[code] for code in codes["id"].codes] == IDS
     assert list(codes) == ["score", "id"] and names == list(ROWS[0])
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("called", ["-", "-{}", "-{}.gz"])
+def test_standard_input_is_read_as_a_file_is(monkeypatch, name, called):
+    suffix = "." + name.removesuffix(".gz").rpartition(".")[2].lower()
+    if called == "-{}.gz" and not name.endswith(".gz"):
+        return
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FILES[name])))
+    table = read_table(called.format(suffix), kinds=[".csv", ".tsv", ".json", ".jsonl", ".parquet"])
+    assert table.columns == {key: [row[key] for row in ROWS] for key in ROWS[0]}
+    assert table.place_of(0).startswith("standard input, ")
+
+
+def test_a_pipe_of_any_format(tmp_path):
+    for name in ("semicolon.csv", "list.json.gz", "table.parquet"):
+        os.mkfifo(tmp_path / name)
+        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=[FILES[name]])
+        writer.start()
+        assert read_table(tmp_path / name)["prompt"] == PROMPTS
+        writer.join(timeout=30)
 
 
 def test_numbers_of_json_stay_what_they_are(tmp_path):

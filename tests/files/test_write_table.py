@@ -5,6 +5,7 @@ import gc
 import io
 import json
 import os
+import sys
 import tempfile
 import threading
 
@@ -105,12 +106,14 @@ def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
     writer.start()
     piped = TableParts(str(tmp_path / "p.csv"), "prompt")
     writer.join(timeout=30)
-    given = TableParts("standard input", "prompt", "prompt", stream=io.BytesIO(b"a cat\n\na dog"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\na dog")))
+    given = TableParts("-", "prompt", "prompt")
     for _ in range(2):
         assert list(piped.parts(True)) == [{"id": ["007", "08"], "prompt": ["a cat", "a dog"]}]
         assert list(given.parts(True)) == [{"prompt": ["a cat", "a dog"]}]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\xff")))
     with pytest.raises(FileError, match="standard input, line 2: not UTF-8"):
-        TableParts("standard input", "prompt", "prompt", stream=io.BytesIO(b"a cat\n\xff"))
+        TableParts("-", "prompt", "prompt")
     del piped, given
     gc.collect()
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]

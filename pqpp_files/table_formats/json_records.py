@@ -1,0 +1,97 @@
+"""JSON, and JSON Lines."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pqpp_files.errors import FileError
+from pqpp_files.json_values import value_parser
+from pqpp_files.table_formats.table_format import Block, Format, batches
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class JsonLines(Format):
+    """A JSON value a line; blank lines are no rows."""
+
+    row_is = "line"
+    _rows = 0
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        parse = value_parser(as_written)
+        with self._explained():
+            for lines in batches(line for _, line in self._numbered()):
+                # All at once is quick; a line that is no value of its own changes their number.
+                try:
+                    records = parse(b"[" + b",".join(lines) + b"]", "", 0)
+                except FileError:
+                    records = []
+                if len(records) != len(lines):
+                    raise self._first_fault(parse)
+                yield self._columns(records)
+                self._rows += len(records)
+        if not self._rows:
+            raise FileError(f"{self.path}: the file is empty; write one record on each line")
+
+    def _numbered(self) -> Iterator[tuple[int, bytes]]:
+        """Give the lines that are not blank, each with its number."""
+        with self.source.open() as file:
+            for number, line in enumerate(file, 1):
+                text = line.removeprefix(_BOM if number == 1 else b"").strip()
+                if text:
+                    yield number, text
+
+    def _first_fault(self, parse: Callable) -> FileError:
+        for number, line in self._numbered():
+            try:
+                parse(line, str(self.path), number)
+            except FileError as error:
+                return error
+        return FileError(f"{self.path}: not JSON with one value on each line; correct it")
+
+    def _columns(self, records: list[Any]) -> Block:
+        """Turn records into columns; a key that a record lacks is None there."""
+        if not all(record.__class__ is dict for record in records):
+            records = self._with_plain_ones(records)
+        names: dict[str, None] = dict.fromkeys(self.names)
+        for record in records:
+            if not record.keys() <= names.keys():
+                names.update(dict.fromkeys(record))
+        taken = self._take(list(names))
+        return len(records), {name: [record.get(name) for record in records] for name in taken}
+
+    def _with_plain_ones(self, records: list[Any]) -> list[dict]:
+        """Put records that are no objects into the column that is for them, if there is one."""
+        if self.plain is None:
+            place = next(n for n, record in enumerate(records) if not isinstance(record, dict))
+            raise FileError(
+                f"{self.place_of(self._rows + place)}: no JSON object, an object with a key a "
+                "column is needed"
+            )
+        return [r if isinstance(r, dict) else {self.plain: r} for r in records]
+
+    def place_of(self, row: int) -> str:
+        """See `Format.place_of`."""
+        number, _ = next(itertools.islice(self._numbered(), row, None))
+        return f"{self.path}, line {number}"
+
+
+class Json(JsonLines):
+    """A JSON list of records."""
+
+    row_is = "record"
+    place_of = Format.place_of
+
+    def blocks(self, as_written: bool = False) -> Iterator[Block]:
+        """See `Format.blocks`."""
+        with self._explained(), self.source.open() as file:
+            content = file.read()
+        if not content.removeprefix(_BOM).strip():
+            raise FileError(f"{self.path}: the file is empty; give a JSON list")
+        records = value_parser(as_written)(content, str(self.path), 1)
+        if not isinstance(records, list) or not records:
+            raise FileError(f"{self.path}: a list of values or of objects is needed")
+        yield self._columns(records)
