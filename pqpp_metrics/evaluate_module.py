@@ -8,24 +8,30 @@ import datasets
 import evaluate
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import fitting_form
+from pqpp_metrics.forms import as_json, columns_of, from_json, kinds_of
 from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import card_section
-
-_DTYPES = {"number": "float64", "text": "string", "whole number": "int64"}
 
 
 def _features(form):
     features = {}
     for name, entry in form.items():
-        features[name] = datasets.Value(_DTYPES[entry.kind])
+        features[name] = datasets.Value("float64" if entry.kind == "number" else "string")
         for _ in range(entry.depth):
             features[name] = datasets.Sequence(features[name])
     return datasets.Features(features)
 
 
 class EvaluateMetric(Metric, evaluate.Metric):
-    """An evaluate metric that refuses bad input and leaves nothing locked when it does."""
+    """An evaluate metric that refuses bad input, and works on after it as if nothing had come.
+
+    What one process gives in one call of `compute` is computed as it is. Only what comes in
+    batches or from several processes goes through evaluate's cache files; labels stand there as
+    JSON, so that none changes its type.
+    """
+
+    # What the labels of the batches so far are, by input.
+    _kinds = None
 
     def _info(self):
         text = inspect.getdoc(self.function)
@@ -38,49 +44,85 @@ class EvaluateMetric(Metric, evaluate.Metric):
         )
 
     def _compute(self, **given):
-        inputs = [given.pop(name) for name in self.input_names()]
+        inputs = []
+        for name, entry in self.forms[0].items():
+            column = given.pop(name)
+            inputs.append(from_json(column) if entry.is_label else column)
         return self.computed(inputs, given)
 
     def add(self, *, prediction=None, reference=None, **others):
         """Add one item; as `evaluate.Metric.add`."""
         item = {"predictions": prediction, "references": reference, **others}
-        self._check_batch({name: [value] for name, value in item.items()})
-        super().add(prediction=prediction, reference=reference, **others)
+        batch = self._batch({name: None if one is None else [one] for name, one in item.items()})
+        item = {name: column[0] for name, column in batch.items()}
+        singular = {"predictions": "prediction", "references": "reference"}
+        super().add(**{singular.get(name, name): value for name, value in item.items()})
 
     def add_batch(self, *, predictions=None, references=None, **others):
         """Add a batch of items; as `evaluate.Metric.add_batch`."""
         batch = {"predictions": predictions, "references": references, **others}
-        self._check_batch(batch)
-        super().add_batch(**batch)
+        super().add_batch(**self._batch(batch))
 
     def compute(self, **inputs_and_options):
-        """Compute the metric; as `evaluate.Metric.compute`."""
+        """Compute the metric; as `evaluate.Metric.compute`.
+
+        A call whose inputs are refused changes nothing, so that what was added before stays.
+        Where values turn out to be wrong in computing, all that was added is forgotten.
+        """
         names = self.input_names()
         # `evaluate.combine` passes these two to every module, as None where they were not given.
         for unused in ("predictions", "references"):
             if unused not in names and inputs_and_options.get(unused) is None:
                 inputs_and_options.pop(unused, None)
         self.check_options(inputs_and_options)
-        if self.writer is None and all(inputs_and_options.get(name) is None for name in names):
+        inputs = {name: inputs_and_options.get(name) for name in names}
+        is_given = any(column is not None for column in inputs.values())
+        if self.writer is None and not is_given:
             raise MetricInputError(f"nothing was given to score; give {' and '.join(names)}")
+        options = {k: v for k, v in inputs_and_options.items() if k not in names}
+        if self.writer is None and self.num_process == 1:
+            return self.score(inputs, options)
+        if is_given:
+            self.add_batch(**inputs)
         try:
-            return super().compute(**inputs_and_options)
+            return super().compute(**options)
         except MetricInputError as error:
             self._discard()
             raise type(error)(self.in_own_words(str(error))) from None
         except Exception:
             self._discard()
             raise
+        finally:
+            self._kinds = None
 
-    def _check_batch(self, batch):
-        """Raise for what is not of a form of the metric, or not of that of the batches before."""
-        chosen = self.selected_feature_format
-        fits = [form for form in self.forms if not chosen or _features(form) == chosen]
-        fitting_form(batch, fits, self.each or "item")
+    def _batch(self, batch):
+        """A batch as evaluate's cache takes it.
+
+        Raises:
+            MetricInputError: it is not of a form of the metric, or not of that of the batches
+                before.
+        """
+        names = self.input_names()
+        others = [name for name in batch if name not in names and batch[name] is not None]
+        if others:
+            raise MetricInputError(f"`{others[0]}` is no input; give {' and '.join(names)}")
+        chosen = self.selected_feature_format if self.writer is not None else None
+        fits = [form for form in self.forms if chosen is None or _features(form) == chosen]
+        columns, form = columns_of(batch, fits, self.each or "item")
+        labels = [name for name, entry in form.items() if entry.is_label]
+        kinds = {name: kinds_of(columns[name]) for name in labels}
+        before = self._kinds if self.writer is not None else None
+        for name in labels:
+            if before is not None and kinds[name] != before[name]:
+                now, then = (" and ".join(found[name]) for found in (kinds, before))
+                raise MetricInputError(f"`{name}` holds {now}; before it was {then}: give one kind")
+            columns[name] = as_json(columns[name].tolist())
+        self._kinds = kinds
+        return columns
 
     def _discard(self):
         """Forget what was added and release the cache files, so that the next try starts clean."""
-        self.writer = self.data = self.buf_writer = None
+        self.writer = self.data = self.buf_writer = self.selected_feature_format = None
         paths = self.file_paths or [self.cache_file_name]
         locks = self.filelocks or [self.filelock]
         self.file_paths = self.filelocks = self.cache_file_name = self.filelock = None

@@ -1,39 +1,55 @@
-"""The forms that inputs of metrics have, and the check that an input has one of them.
+"""The forms that inputs of metrics have, and what is given brought into one of them.
 
-A form says of each input what one entry of it is: a number, a text, a list of numbers. Checked
-here is what evaluate would say little about, or turn into something else ("0.5" into 0.5).
+A form says of each input what one entry of it is: a number, a text, a list of numbers, a label.
+Whatever container holds the values (see `functional._containers`), numbers become float64 arrays,
+or lists of them where lengths differ, and labels stay what they are.
 """
 
-import itertools
-import numbers
+import json
 import reprlib
+import uuid
 from typing import NamedTuple
 
 import numpy as np
 
 from pqpp_metrics.errors import InputFormError, MetricInputError
+from pqpp_metrics.functional._categories import as_labels, kind_of, label_array
+from pqpp_metrics.functional._containers import to_numpy, unwrapped
+from pqpp_metrics.functional._groups import group_codes
+from pqpp_metrics.functional._inputs import as_floats
 
-# What stands for "no misfit", and what each kind of value may be given as.
-_NONE = object()
-_ALLOWED = {"text": {"text"}, "whole number": {"whole"}, "number": {"whole", "fraction"}}
-_AS = {"text": str, "whole number": int, "number": float}
-_ARRAYS = {"text": "", "whole number": "iu", "number": "iuf"}
+# What labels are called to a person, whether they group rows or are what raters said.
+_IN_WORDS = {"id": "label", "group": "label"}
 
 
 class Entry(NamedTuple):
-    """One entry of an input: a kind of value, and how many lists stand around it."""
+    """One entry of an input: a kind of value, and how many lists stand around it.
+
+    Kinds are "number", "text", "label", "id" (text, integers or UUIDs) and "group" (a label, where
+    each column of a list may have its own kind).
+    """
 
     kind: str
     depth: int = 0
 
     def __str__(self):
         """In words: "text", "list of numbers"."""
-        plural = self.kind if self.kind == "text" or not self.depth else self.kind + "s"
+        kind = _IN_WORDS.get(self.kind, self.kind)
+        plural = kind if kind == "text" or not self.depth else kind + "s"
         return "list of " * bool(self.depth) + "lists of " * (self.depth - 1) + plural
+
+    @property
+    def is_label(self):
+        """Whether values must keep their type."""
+        return self.kind not in ("number", "text")
+
+
+class _Misfit(Exception):
+    """Values are nested otherwise; it carries the first part that shows it."""
 
 
 _NUMBER, _TEXT = Entry("number"), Entry("text")
-_NUMBERS, _TABLE, _TEXTS = Entry("number", 1), Entry("number", 2), Entry("text", 1)
+_NUMBERS, _TABLE, _LABEL = Entry("number", 1), Entry("number", 2), Entry("label")
 
 # Each a tuple of alternatives. The first that fits is taken: text before numbers.
 PAIRS = ({"predictions": _NUMBER, "references": _NUMBER},)
@@ -60,23 +76,18 @@ QUESTIONNAIRES = (
 SCENES = ({"coverage": _NUMBER, "consistency": _NUMBER},)
 OVERLAPS = ({"overlap_depths": _TABLE, "outside_depths": _TABLE, "confidences": _TABLE},)
 SUB_SCORES = ({"scores": _NUMBERS},)
-LABELS_BY_PROMPT = (
-    {"labels": _NUMBERS, "prompt_ids": _TEXT},
-    {"labels": _NUMBERS, "prompt_ids": Entry("whole number")},
-)
-MATCHES = tuple(
-    {"matches": _NUMBER, "groups": groups} for groups in (_TEXTS, _NUMBERS, _TEXT, _NUMBER)
-)
+LABELS_BY_PROMPT = ({"labels": _NUMBERS, "prompt_ids": Entry("id")},)
+MATCHES = tuple({"matches": _NUMBER, "groups": Entry("group", depth)} for depth in (1, 0))
 KEYWORDS = (*TEXTS, *RANKINGS)
-RATINGS = ({"ratings": _TEXTS}, *NUMERIC_RATINGS)
-CATEGORIES = (*TEXTS, *PAIRS)
+RATINGS = ({"ratings": Entry("label", 1)},)
+CATEGORIES = ({"predictions": _LABEL, "references": _LABEL},)
 
 
-def fitting_form(batch, alternatives, item="item"):
-    """Return the first form that inputs have.
+def columns_of(batch, alternatives, item="item"):
+    """Return inputs in the first form that they have, input to column, and that form.
 
     Args:
-        batch: Input to a sequence of entries; None for one that was not given.
+        batch: Input to what holds its entries; None for one that was not given.
         alternatives: Forms, all with the same inputs.
         item: What an entry stands for, for the messages.
 
@@ -84,24 +95,21 @@ def fitting_form(batch, alternatives, item="item"):
         MetricInputError: an input is missing or empty, lengths differ, text stands for numbers.
         InputFormError: entries are nested otherwise, or the inputs do not go together.
     """
-    lengths, depths, kinds = {}, {}, {}
+    found = {}
     for name in alternatives[0]:
-        column = batch.get(name)
-        if column is None:
+        if batch.get(name) is None:
             raise MetricInputError(f"`{name}` is missing; give {' and '.join(alternatives[0])}")
         entries = list(dict.fromkeys(form[name] for form in alternatives))
-        depths[name] = _fitting_depths(name, column, entries, item)
-        lengths[name], kinds[name] = len(column), _kinds(column)
-        _check_kinds(name, kinds[name], {entry.kind for entry in entries})
-    if not all(lengths.values()):
-        empty = next(name for name, length in lengths.items() if not length)
-        raise MetricInputError(f"`{empty}` is empty; nothing to score")
+        found[name] = _readings(name, unwrapped(name, batch[name]), entries, item)
+    lengths = {name: len(next(iter(readings.values()))) for name, readings in found.items()}
     if len(set(lengths.values())) > 1:
         came = " and ".join(f"{n} `{name}`" for name, n in lengths.items())
         raise MetricInputError(f"{came} were given; give as many of each")
     for form in alternatives:
-        if all(e.depth in depths[n] and kinds[n] <= _ALLOWED[e.kind] for n, e in form.items()):
-            return form
+        if all(entry in found[name] for name, entry in form.items()):
+            columns = {name: found[name][entry] for name, entry in form.items()}
+            _require_one_kind({n: c for n, c in columns.items() if form[n].kind == "label"})
+            return columns, form
     described = ", or ".join(
         " and ".join(f"a {entry} for `{name}`" for name, entry in form.items())
         for form in alternatives
@@ -109,97 +117,119 @@ def fitting_form(batch, alternatives, item="item"):
     raise InputFormError(f"the inputs are of different forms; give {described}")
 
 
-def converted(values, kind):
-    """Return nested values as lists of one kind, None staying None, as evaluate hands them on.
-
-    Arrays of numbers stay what they are: to take a million of them apart takes a second.
-    """
-    if isinstance(values, np.ndarray) and values.dtype.kind in _ARRAYS[kind]:
-        return values
-    if hasattr(values, "tolist"):
-        values = values.tolist()
-    if isinstance(values, (list, tuple)):
-        return [converted(value, kind) for value in values]
-    return None if values is None else _AS[kind](values)
+def _require_one_kind(labels):
+    """Raise where labels that are compared with each other are of different kinds."""
+    kinds = {name: kind_of(column) for name, column in labels.items()}
+    if len(set(kinds.values())) > 1:
+        came = " and ".join(f"`{name}` holds {kind}" for name, kind in kinds.items())
+        raise InputFormError(f"{came}; give both the same way")
 
 
-def _fitting_depths(name, column, entries, item):
-    """Return the depths of lists that an input may and does have; raise where there is none."""
-    misfits = {e.depth: next(_misfits(column, e.depth + 1), _NONE) for e in entries}
-    fitting = {depth for depth, misfit in misfits.items() if misfit is _NONE}
-    if fitting:
-        return fitting
-    came = next(iter(misfits.values()))
-    came = reprlib.repr(came.tolist() if hasattr(came, "tolist") else came)
-    examples = " or ".join(f"{name}=[{'[' * d}...{']' * d}, ...]" for d in misfits)
+def _readings(name, values, entries, item):
+    """Read values as each entry that they may be; raise where they are none."""
+    read, misfits, faults = {}, [], []
+    for entry in entries:
+        try:
+            _require_entries(name, values)
+            read[entry] = _READ[entry.kind](name, values, entry.depth + 1)
+        except _Misfit as misfit:
+            misfits.append(misfit.args[0])
+        except MetricInputError as fault:
+            faults.append(fault)
+    if read:
+        return read
+    if not misfits:
+        raise faults[0]
+    came = misfits[0].tolist() if hasattr(misfits[0], "tolist") else misfits[0]
+    examples = " or ".join(f"{name}=[{'[' * e.depth}...{']' * e.depth}, ...]" for e in entries)
     raise InputFormError(
-        f"`{name}` holds {' '.join(came.split())}; give a {' or a '.join(map(str, entries))} for "
-        f"each {item}: {examples}"
+        f"`{name}` holds {' '.join(reprlib.repr(came).split())}; give a "
+        f"{' or a '.join(map(str, entries))} for each {item}: {examples}"
     )
 
 
-def _check_kinds(name, kinds, allowed):
-    """Raise for text where numbers belong, fractions where whole numbers do, and a mixture."""
-    if "text" in kinds and "text" not in allowed:
-        raise MetricInputError(f"`{name}` holds text; it must hold numbers: convert it")
-    if kinds - {"text"} and allowed == {"text"}:
-        raise MetricInputError(f"`{name}` holds numbers; it must hold text")
-    if "text" in kinds and len(kinds) > 1:
-        raise MetricInputError(f"`{name}` mixes text and numbers; give one kind")
-    if "fraction" in kinds and "number" not in allowed:
-        raise MetricInputError(f"`{name}` holds fractions; give whole numbers or text")
+def _require_entries(name, values):
+    """Raise for what holds nothing, and for what is empty."""
+    if not (isinstance(values, (list, tuple)) or getattr(values, "ndim", 0)):
+        raise _Misfit(values)
+    if not len(values):
+        raise MetricInputError(f"`{name}` is empty; nothing to score")
 
 
-def _misfits(values, depth):
-    """The parts of nested sequences that do not stand `depth` lists deep; None fits anywhere."""
-    level = [values]
-    for left in range(depth, -1, -1):
-        one_of = {type(part): part for part in level}
-        if left == 0:
-            level = list(one_of.values())  # of plain values one of a type is enough
-        if left == 0 or not one_of.keys() <= {list, tuple}:
-            wrong, level = _sorted_out(level, left)
-            yield from wrong
-        if left:
-            level = list(itertools.chain.from_iterable(level))
+def _numbers(name, values, ndim):
+    """A float64 array, or a list of those of one dimension less where lengths differ."""
+    try:
+        array = np.asarray(to_numpy(values))
+    except ValueError:
+        if ndim == 1:
+            raise _Misfit(next(one for one in values if hasattr(one, "__len__"))) from None
+        return [_numbers(name, unwrapped(name, one), ndim - 1) for one in values]
+    if array.size == 0 and array.ndim <= ndim:
+        return np.empty(array.shape + (0,) * (ndim - array.ndim))
+    _require_depth(array, ndim)
+    return as_floats(name, array, ndim).astype(np.float64, copy=False)
 
 
-def _sorted_out(parts, depth):
-    """Which parts are not nested so deep, and which must be looked into to know."""
-    wrong, unknown = [], []
-    for part in parts:
-        dimensions = getattr(part, "ndim", None)
-        if part is None:
-            continue
-        if dimensions is not None and getattr(part.dtype, "kind", "") != "O":
-            if dimensions != depth:
-                wrong.append(part)
-            continue
-        is_list = hasattr(part, "__len__") and not isinstance(part, (str, bytes))
-        (unknown if is_list == (depth > 0) else wrong).append(part)
-    return wrong, unknown
+def _require_depth(array, ndim):
+    if array.ndim != ndim:
+        raise _Misfit(array[0] if array.ndim else array[()])
 
 
-def _kinds(values):
-    """What nested sequences hold: of "text", "whole" and "fraction" numbers; None is neither."""
-    if isinstance(values, (str, bytes)):
-        return {"text"}
-    if isinstance(values, numbers.Number):
-        return {"whole" if isinstance(values, numbers.Integral) else "fraction"}
-    if values is None:
-        return set()
-    kind = getattr(getattr(values, "dtype", None), "kind", "O")
-    if kind in "biuf":
-        return {"fraction" if kind == "f" else "whole"}
-    if type(values).__module__ == "torch":
-        return {"fraction" if values.is_floating_point() else "whole"}
-    found = set()
-    for one_of in {type(value): value for value in values}.values():
-        # Sequences may hold anything: look into each; of plain values one of a type is enough.
-        nested = not isinstance(one_of, (str, bytes, numbers.Number, type(None)))
-        for value in values if nested else [one_of]:
-            found |= _kinds(value)
-    return found
+def _texts(name, values, ndim):
+    """A list of strings."""
+    texts = values.tolist() if hasattr(values, "tolist") else list(values)
+    if all(isinstance(text, str) for text in texts):
+        return texts
+    for text in texts:
+        if isinstance(text, (list, tuple, np.ndarray)):
+            raise _Misfit(text)
+    found = ", ".join(sorted({type(text).__name__ for text in texts}))
+    raise MetricInputError(f"`{name}` holds {found}; it must hold text")
+
+
+def _labels(name, values, ndim):
+    """An array of labels, all of one kind."""
+    array = label_array(name, values)
+    _require_depth(array, ndim)
+    return as_labels(name, array)
+
+
+def _ids(name, values, ndim):
+    """An array of text, integers or UUIDs."""
+    group_codes(name, values)
+    return as_labels(name, values)
+
+
+def _groups(name, values, ndim):
+    """An array of labels, each column of one kind."""
+    array = label_array(name, values)
+    _require_depth(array, ndim)
+    for column in array.T if ndim == 2 else [array]:
+        as_labels(name, column)
+    return array
+
+
+_READ = {"number": _numbers, "text": _texts, "label": _labels, "id": _ids, "group": _groups}
+
+
+def kinds_of(column):
+    """What a column of labels holds, for each list's place its own kind."""
+    table = column[:, None] if column.ndim == 1 else column
+    return [kind_of(as_labels("labels", part)) for part in table.T]
+
+
+def as_json(values):
+    """Nested labels as text that tells their types, in which Arrow keeps all of them alike."""
+    if isinstance(values, list):
+        return [as_json(value) for value in values]
+    return json.dumps(values, default=lambda one: {"uuid": one.hex})
+
+
+def from_json(values):
+    """The labels that `as_json` made text of."""
+    if isinstance(values, list):
+        return [from_json(value) for value in values]
+    return json.loads(values, object_hook=lambda one: uuid.UUID(one["uuid"]))
 
 
 def plain(value):

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import converted, fitting_form, plain
+from pqpp_metrics.forms import columns_of, plain
 
 _NEEDED = inspect.Parameter.empty
 
@@ -49,15 +49,14 @@ class Metric:
         """Check the inputs and compute the metric; the result is that of `evaluate.compute`.
 
         Args:
-            inputs: Input to a sequence of entries.
+            inputs: Input to what holds its entries: lists, arrays, tensors, columns of tables.
             options: Option to value.
 
         Raises:
             MetricInputError: what the metric cannot use, in one line.
         """
         cls.check_options(inputs | (options or {}))
-        form = fitting_form(inputs, cls.forms, cls.each or "item")
-        columns = {name: converted(inputs[name], entry.kind) for name, entry in form.items()}
+        columns, _ = columns_of(inputs, cls.forms, cls.each or "item")
         try:
             return cls.computed(list(columns.values()), options or {})
         except MetricInputError as error:

@@ -8,7 +8,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._categories import as_labels, category_codes, label_array
 from pqpp_metrics.functional._containers import to_numpy
 from pqpp_metrics.functional._groups import number_integers
-from pqpp_metrics.functional._inputs import as_numbers, require_between, require_values
+from pqpp_metrics.functional._inputs import as_list, as_numbers, require_between, require_values
 
 _FIGURES = ("match_rate", "ci_low", "ci_high", "n")
 
@@ -80,7 +80,7 @@ def _columns(groups, images):
 def _names(names, number):
     if names is None:
         return [f"group_{column}" for column in range(number)]
-    names = list(names)
+    names = as_list("group_names", names)
     if len(names) != number or len(set(names)) != number:
         raise MetricInputError(
             f"`group_names` is {names}; give {number} different names, one for each column"

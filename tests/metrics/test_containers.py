@@ -1,4 +1,4 @@
-"""What holds values, of whatever library, gives what lists give, in every function."""
+"""What holds values, of whatever library, gives what lists give, in every function and module."""
 
 import datasets
 import numpy as np
@@ -8,10 +8,11 @@ import pytest
 import torch
 from metrics.module_cases import CASES
 
-from pqpp_metrics import functional
+from pqpp_metrics import functional, registration
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.modules import load_metric
 
+MODULES = registration.list_metrics()
 rng = np.random.default_rng(11)
 VOTES = rng.choice([2.0, 1.0, 0.0, -1.0], (6, 3)).tolist()
 MAPS = rng.random((2, 3, 4, 5)).round(1).tolist()
@@ -20,6 +21,7 @@ OTHERS = {
     "admit_annotators": ([VOTES], {"control_labels": [[row[0]] for row in VOTES]}),
     "fixation_map": ([[[0, 1], [2, 3], [0, 1]]], {"height": 4, "width": 5}),
     "image_relevance": ([VOTES], {}),
+    "judged_at_k": ([[[0.5, 0.2], [0.1, 0.3]], [[1, None], [0, 1]]], {"k": 2}),
     "keep_best_annotators": ([VOTES, list("aabbba"), [0.5, 0.25, 0.75]], {"best": 2}),
     "majority_labels": ([[[0, 1], [1, 1], [0, 0]]], {}),
     "points_heatmap": ([[[[0.0, 1.0]], [[2.0, 3.0], [0.0, 0.0]]]], {"height": 4, "width": 5}),
@@ -83,14 +85,8 @@ def table(values):
 
 
 def tensor(values, **kwargs):
-    if holds_text(values) or None in np.array(values, dtype=object):
-        return values
+    values = np.array(values, dtype=float).tolist()  # NaN for None
     return torch.tensor(values, **({"dtype": torch.float64, "requires_grad": True} | kwargs))
-
-
-def whole_tensor(values):
-    holds_fractions = any(float(v) != int(v) for v in np.array(values).flat)
-    return tensor(values) if holds_fractions else tensor(values, dtype=None, requires_grad=False)
 
 
 def rounded(values):
@@ -174,6 +170,17 @@ def test_functions(name, container):
     assert agree(found, expected), (found, expected)
     if container != "bfloat16":
         assert not isinstance(expected, str)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("name", MODULES)
+def test_modules(name, container):
+    inputs, options = CASES[name].inputs, CASES[name].options
+    inputs = {k: rounded(v) for k, v in inputs.items()} if container == "bfloat16" else inputs
+    score = load_metric(name).score
+    expected = outcome(score, inputs, options)
+    found = outcome(score, {k: CONTAINERS[container](v) for k, v in inputs.items()}, options)
+    assert agree(found, expected), (found, expected)
 
 
 @pytest.mark.parametrize("name", functional.__all__)
