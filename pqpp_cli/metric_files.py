@@ -25,6 +25,7 @@ class Inputs:
         ids: What names each row, a text; None where nothing does.
         told: How the rows of the files were brought together, in words.
         unretrieved: From a run and qrels: the grades of relevant documents that the run lacks.
+        document_ids: From a run and qrels: gives numbers in the order of the documents' names.
         blank: Where the first empty cell or NaN is, and how many rows have one, in words.
     """
 
@@ -32,6 +33,7 @@ class Inputs:
     ids: list[str] | None = None
     told: str = ""
     unretrieved: Any = None
+    document_ids: Callable | None = None
     blank: str = ""
 
 
@@ -140,7 +142,7 @@ def _rankings(run: str, qrels: str, how: Reading, tables: Mapping[str, Table]) -
     found, left = read_rankings(run, qrels, how, tables)
     columns = {"predictions": found.scores, "references": found.relevance}
     told = _with_left_out("", left)
-    return Inputs(columns, found.query_ids, told, found.unretrieved)
+    return Inputs(columns, found.query_ids, told, found.unretrieved, lambda: found.document_ids)
 
 
 def spelled(name: str) -> str:

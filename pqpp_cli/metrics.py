@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from pqpp_cli.errors import CommandError
+from pqpp_cli.metric_runs import add_run_options
 from pqpp_cli.options import add_output
 from pqpp_cli.push import add_push, push_with
 
@@ -14,6 +15,8 @@ _EPILOG = """examples:
   pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
   pqpp metrics compute kendall_qpp --predictions t.csv:predicted --references t.csv:true
   pqpp metrics compute precision_at_k --predictions run.trec --references qrels.trec --option k=5
+  pqpp metrics compute ndcg@10,p@10,rr --run run.trec --qrels qrels.trec --option ties=docno
+  pqpp metrics compute ap,bpref --run a.run --run b.run --qrels q.qrels --by-query queries.csv
   pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
   pqpp metrics push ndcg OWNER --dry-run        # to the Space OWNER/ndcg
   pqpp metrics push hbpp ndcg OWNER --private
@@ -34,7 +37,13 @@ without a score was not retrieved, one without rel not judged. A column of mann_
 Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that all of
 them have and that is no input, by the pandas index of Parquet files, or by the columns of --id, in
 the order of the first file; without ids, by their place. Which it was is said on standard error. An
-id twice is refused, unless all files have the same ids in the same order. Ids in CSV are text."""
+id twice is refused, unless all files have the same ids in the same order. Ids in CSV are text.
+
+With --run and --qrels NAME is a list of ranking measures as ir_measures and trec_eval call them:
+ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec bpref err@20 rbp(p=0.8) infap
+iprec@0.1 judged@10. Means come with bootstrap intervals; several runs are compared by a paired
+permutation test with Holm's correction. --option takes ties, relevance_level, judged_only and the
+like."""
 
 
 def add_parser(subparsers) -> None:
@@ -69,6 +78,7 @@ def add_parser(subparsers) -> None:
         metavar="NAME=FILE[:COLUMNS]",
         help="the file of another input; may be repeated",
     )
+    add_run_options(compute)
     compute.add_argument(
         "--option",
         action="append",
@@ -164,28 +174,51 @@ def _compute(options: argparse.Namespace) -> None:
     from pqpp_cli.output import emit
     from pqpp_metrics.modules import load_metric
 
+    chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
+    if options.runs or options.qrels or options.by_query:
+        _compute_runs(options, chosen)
+        return
     name = _known(options.name)
     metric = load_metric(name)
-    inputs = _inputs(options, name, metric)
-    chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
+    inputs = _inputs(options, name, metric, chosen)
     result = _scored(name, metric, inputs, chosen)
     if inputs.told:
         print(inputs.told, file=sys.stderr)
     emit(_formatted(options.format, result), options.output)
 
 
-def _inputs(options: argparse.Namespace, name: str, metric: Any) -> Any:
-    """Read the inputs of a metric from the files that the options name."""
-    from pqpp_cli.metric_files import read_inputs
+def _compute_runs(options: argparse.Namespace, chosen: dict) -> None:
+    """Compute several measures of runs."""
+    from pqpp_cli.metric_runs import compute_runs, shown_runs
+    from pqpp_cli.output import emit
+
+    result = compute_runs(options.name, options, chosen, _reading(options))
+    as_json = options.format == "json"
+    emit(_formatted("json", result) if as_json else shown_runs(result), options.output)
+
+
+def _reading(options: argparse.Namespace) -> Any:
+    """Return how the files are read."""
     from pqpp_cli.named_files import Reading
     from pqpp_files.names import comma_separated
+
+    ids = comma_separated(options.id or "")
+    return Reading(options.missing, options.nan, ids, not options.no_header)
+
+
+def _inputs(options: argparse.Namespace, name: str, metric: Any, chosen: dict) -> Any:
+    """Read the inputs of a metric from the files that the options name."""
+    from pqpp_cli.metric_files import read_inputs
     from pqpp_metrics.forms import RANKINGS
 
     files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
     files |= dict(_pair(text, "--input") for text in options.input)
-    ids = comma_separated(options.id or "")
-    how = Reading(options.missing, options.nan, ids, not options.no_header)
+    how = _reading(options)
     ranked = metric.forms is RANKINGS
+    if ranked:
+        from pqpp_metrics.functional._measures import tells_unjudged
+
+        how.keep_unjudged = tells_unjudged(metric.function) or bool(chosen.get("judged_only"))
     return read_inputs(name, metric.input_names(), files, how, metric.takes_groups, ranked)
 
 
@@ -196,6 +229,8 @@ def _scored(name: str, metric: Any, inputs: Any, chosen: dict) -> dict:
     # What the run misses does not matter to every metric.
     if inputs.unretrieved is not None and "unretrieved" in metric.options():
         chosen = {"unretrieved": inputs.unretrieved} | chosen
+    if inputs.document_ids is not None and chosen.get("ties") == "docno":
+        chosen = {"document_ids": inputs.document_ids()} | chosen
     try:
         result = metric.score(inputs.columns, chosen)
     except InputFormError as error:

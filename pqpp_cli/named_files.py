@@ -23,12 +23,14 @@ class Reading:
             leaves it out.
         ids: The columns that together name a row; found where empty.
         header: Whether the first line of CSV names the columns.
+        keep_unjudged: Whether documents of a run without a judgment are told from irrelevant ones.
     """
 
     missing: str = "error"
     nan: str = "error"
     ids: Sequence[str] = ()
     header: bool = True
+    keep_unjudged: bool = False
 
 
 def table_of(path: str, how: Reading) -> Table:

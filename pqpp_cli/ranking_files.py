@@ -1,6 +1,7 @@
 """Runs and relevance judgments: TREC files, or tables with a row for each document of a query."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,23 +44,49 @@ def read_rankings(run: str, qrels: str, how: Reading, tables: Mapping[str, Table
         FileError: A file can't be read.
     """
     from pqpp_metrics.errors import MetricInputError
-    from pqpp_metrics.trec import rankings, read_qrels, read_run
+    from pqpp_metrics.trec import rankings
 
-    found, left_out = {}, 0
     is_one = split_columns(run)[0] == split_columns(qrels)[0]
-    for side, text, read in (("run", run, read_run), ("qrels", qrels, read_qrels)):
-        path = split_columns(text)[0]
-        if path not in tables and (is_trec(path) or path == "-"):
-            found[side] = read(path)
-            continue
-        table = tables[path] if path in tables else table_of(path, how)
-        found[side], left = _judged(table, text, side, how, is_one)
-        left_out += left
+    found, left = read_side("run", run, how, is_one, tables)
+    judgments, left_there = read_side("qrels", qrels, how, is_one, tables)
     try:
-        return rankings(found["run"], found["qrels"], missing=how.missing), left_out
-    except MetricInputError as error:  # in the words of the command line
-        options = ("missing='zero' or missing='drop'", "--missing zero or --missing drop")
-        raise CommandError(str(error).replace(*options)) from None
+        return rankings(found, judgments, how.missing, how.keep_unjudged), left + left_there
+    except MetricInputError as error:
+        raise CommandError(in_options(str(error))) from None
+
+
+def read_side(
+    side: str, text: str, how: Reading, is_one: bool, tables: Mapping[str, Table] = {}
+) -> Any:
+    """Read a run or relevance judgments, as `read_rankings` does.
+
+    Args:
+        side: `run` or `qrels`.
+        text: `FILE` or `FILE:COLUMN`.
+        how: See there.
+        is_one: Whether the other side stands in the same file.
+        tables: Files that were read already.
+
+    Returns:
+        `pqpp_metrics.trec.Judged`, and how many rows were left out because of NaN.
+    """
+    from pqpp_metrics.trec import read_qrels, read_run
+
+    path = split_columns(text)[0]
+    if path not in tables and (is_trec(path) or path == "-"):
+        return (read_run if side == "run" else read_qrels)(path), 0
+    table = tables[path] if path in tables else table_of(path, how)
+    return _judged(table, text, side, how, is_one)
+
+
+def in_options(message: str) -> str:
+    """Say what functions advise in the words of the command line.
+
+    Example:
+        >>> in_options("choose missing='zero' or missing='drop'")
+        'choose --missing zero or --missing drop'
+    """
+    return re.sub(r"missing='(\w+)'", r"--missing \1", message)
 
 
 def _names(table: Table, how: Reading) -> list[str | None]:

@@ -67,11 +67,16 @@ class RankingMeasure:
     @property
     def tells_unjudged(self):
         """Whether it takes documents without a judgment apart from irrelevant ones."""
-        return self.function in (bpref, inferred_average_precision, judged_at_k)
+        return tells_unjudged(self.function)
 
     def of(self, given):
         """Its values for `RankingInputs`, which follow the rules already."""
         return self.function(given, None, **self.options)
+
+
+def tells_unjudged(function):
+    """Whether a metric takes documents without a judgment apart from irrelevant ones."""
+    return function in (bpref, inferred_average_precision, judged_at_k)
 
 
 def parsed_measures(measures):

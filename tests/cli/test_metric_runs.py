@@ -1,0 +1,140 @@
+"""`pqpp metrics compute` of several measures and several runs, and trec_eval's rules by files."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_files.read_table import read_table
+
+RUN = {"q1": {"d1": 2.0, "d2": 2.0, "d3": 1.0}, "q2": {"d1": 5.0, "d4": 4.0}, "q3": {"d5": 1.0}}
+OTHER = {"q1": {"d3": 3.0, "d1": 1.0}, "q2": {"d4": 9.0, "d1": 1.0}, "q3": {"d6": 1.0, "d5": 0.5}}
+QRELS = {"q1": {"d1": 1, "d3": 2, "d9": 0}, "q2": {"d4": 1, "d1": 0}, "q3": {"d5": 1, "d6": -1}}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, run in (("a.run", RUN), ("b.run", OTHER)):
+        lines = [f"{q} Q0 {d} 0 {s} t\n" for q, own in run.items() for d, s in own.items()]
+        (tmp_path / name).write_text("".join(lines))
+    lines = [f"{q} 0 {d} {g}\n" for q, own in QRELS.items() for d, g in own.items()]
+    (tmp_path / "q.qrels").write_text("".join(lines))
+    return tmp_path
+
+
+@pytest.fixture
+def compute(folder, capsys):
+    def run(*words, status=0):
+        assert main(["metrics", "compute", *words]) == status
+        done = capsys.readouterr()
+        return done.out if status == 0 else done.err
+
+    return run
+
+
+NAMES = "P_2,recip_rank,ndcg,map,Rprec,bpref,infAP,ndcg_cut_1"
+
+
+def by_trec_eval(run, **options):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    return pytrec_eval.RelevanceEvaluator(QRELS, set(NAMES.split(",")), **options).evaluate(run)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("judged_only", [False, True])
+def test_one_run_as_trec_eval(compute, level, judged_only):
+    theirs = by_trec_eval(RUN, relevance_level=level, judged_docs_only_flag=judged_only)
+    options = [f"relevance_level={level}", f"judged_only={json.dumps(judged_only)}", "ties=docno"]
+    words = [word for one in options for word in ("--option", one)]
+    files = ("--run", "a.run", "--qrels", "q.qrels", "--format", "json")
+    found = json.loads(compute(NAMES, *files, *words))
+    assert found["query_ids"] == list(QRELS)
+    for name, values in found["values"].items():
+        expected = [theirs[query][name] for query in QRELS]
+        np.testing.assert_allclose(values, expected, atol=1e-12, err_msg=name)
+        assert found["means"][name]["mean"] == pytest.approx(np.mean(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["bpref", "inferred_average_precision", "reciprocal_rank"])
+def test_a_metric_alone_as_trec_eval(compute, name):
+    known = {"inferred_average_precision": "infAP", "reciprocal_rank": "recip_rank"}
+    theirs = by_trec_eval(RUN)
+    files = ("--predictions", "a.run", "--references", "q.qrels", "--option", "ties=docno")
+    found = json.loads(compute(name, *files, "--format", "json"))
+    expected = [theirs[query][known.get(name, name)] for query in found["ids"]]
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-12)
+
+
+def test_a_metric_alone_of_judged_documents(compute):
+    theirs = by_trec_eval(RUN, judged_docs_only_flag=True)
+    files = ("--predictions", "a.run", "--references", "q.qrels", "--option", "judged_only=true")
+    found = json.loads(compute("reciprocal_rank", *files, "--format", "json"))
+    expected = [theirs[query]["recip_rank"] for query in found["ids"]]
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-12)
+
+
+def test_tables(compute, folder):
+    shown = compute("rr,p@1", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "by.csv")
+    assert shown.split()[:5] == ["measure", "mean", "ci_low", "ci_high", "n"]
+    rows = list(csv.DictReader((folder / "by.csv").open()))
+    assert [row["query_id"] for row in rows] == ["q1", "q2", "q3"]
+    # The first of two equals is relevant: 1 or 1/2.
+    assert [float(row["rr"]) for row in rows] == [0.75, 0.5, 1.0]
+    compute("rr", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "by.parquet")
+    assert read_table(str(folder / "by.parquet")).values("rr") == [0.75, 0.5, 1.0]
+
+
+def test_runs_are_compared(compute, folder):
+    files = ("--run", "first=a.run", "--run", "b.run", "--qrels", "q.qrels")
+    found = json.loads(compute("rr,ndcg@2", *files, "--format", "json", "--by-query", "by.jsonl"))
+    assert list(found["runs"]) == ["first", "b"]
+    assert [row["measure"] for row in found["comparisons"]] == ["rr", "ndcg@2"]
+    one, other = (np.array(found["runs"][name]["values"]["rr"]) for name in ("first", "b"))
+    row = found["comparisons"][0]
+    assert row["difference"] == pytest.approx((one - other).mean())
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1)
+    every = np.abs((one - other) @ signs)
+    exact = (every >= abs((one - other).sum()) - 1e-12).mean()
+    assert row["p_value"] == pytest.approx(exact, abs=0.02)
+    assert row["adjusted"] >= row["p_value"]
+    rows = [json.loads(line) for line in (folder / "by.jsonl").read_text().splitlines()]
+    assert [(row["run"], row["query_id"]) for row in rows][2:4] == [("first", "q3"), ("b", "q1")]
+    shown = compute("rr,ndcg@2", *files)
+    assert "p by Holm" in shown and "other_run" in shown
+
+
+def test_a_table_of_documents(compute, folder):
+    rows = [(q, d, s, QRELS[q].get(d, "")) for q, own in RUN.items() for d, s in own.items()]
+    with (folder / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("query_id", "doc_id", "score", "rel"), *rows])
+    found = json.loads(
+        compute("judged@2", "--run", "t.csv", "--qrels", "t.csv", "--format", "json")
+    )
+    assert found["values"]["judged@2"] == [0.5, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ndgc@10", "--run", "a.run", "--qrels", "q.qrels"], "did you mean 'ndcg'"),
+        (["rr", "--run", "a.run"], "--run and --qrels go together"),
+        (["rr", "--by-query", "x.csv"], "--run and --qrels go together"),
+        (["rr", "--run", "a.run", "--qrels", "q.qrels", "--predictions", "p.csv"], "leave the"),
+        (["rr", "--run", "a.run", "--run", "x/../a.run", "--qrels", "q.qrels"], "two runs are"),
+        (
+            ["rr", "--run", "a.run", "--qrels", "q.qrels", "--option", "tie=x"],
+            "did you mean 'ties'",
+        ),
+        (["rr", "--run", "a.run", "--qrels", "q.qrels", "--option", "alpha=.1"], "is unknown"),
+        (["rr", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "x.xlsx"], "name a .csv"),
+        (["rr", "--run", "none.run", "--qrels", "q.qrels"], "none.run"),
+        (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing zero or --missing drop"),
+    ],
+)
+def test_one_line_and_2(compute, folder, words, said):
+    (folder / "c.run").write_text("q1 Q0 d1 0 1 t\n")
+    error = compute(*words, status=2)
+    assert said in error and error.count("\n") == 1 and "Traceback" not in error
