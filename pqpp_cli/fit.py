@@ -9,6 +9,7 @@ from pqpp_cli.output import OutputFolder
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_TRAINED_ON = ("pqpp", "pqpp-v1.0")
 _TOO_GOOD = (
     "static's network was trained on these prompts with their scores, so the figures are too good; "
     "see pqpp bench --split validation"
@@ -83,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
     fitted = fit(prompts, scores, list(columns), data, folds=options.folds, progress=shown)
     folder = fitted.save_pretrained(options.output)
     print(format_figures(fitted))
-    if data.startswith("pqpp") and data.endswith("train"):
+    if (options.subset or options.dataset) in _TRAINED_ON and options.split == "train":
         print(_TOO_GOOD)
     print(f"saved in {folder}; use it by pqpp predict --predictor {folder}")
 

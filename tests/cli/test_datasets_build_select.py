@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_conqa
+from support.rated_folders import WRITERS
 
 from pqpp_cli.main import main
 
@@ -19,7 +20,7 @@ def test_list_and_show(capsys):
     assert main(["datasets", "list"]) == 0
     listed = capsys.readouterr().out
     assert "pqpp (default)" in listed and "conceptual descriptive" in listed
-    for name in ("pqpp", "conqa", "richhf", "gimbrr-annotations", "vistar", "sample"):
+    for name in ("pqpp", "conqa", "richhf", "gimbrr-annotations", "vistar", "sample", *WRITERS):
         assert main(["datasets", "show", name]) == 0
         shown = capsys.readouterr().out
         assert shown.startswith(name) and "splits:" in shown and "column" in shown

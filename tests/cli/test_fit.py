@@ -190,6 +190,13 @@ def test_a_fit_to_pqpp_says_that_its_figures_are_too_good(real_data, tmp_path, c
     assert pearson_qpp(predicted, true)["pearson_qpp"] > 0.57
 
 
+@pytest.mark.realdata
+def test_a_fit_to_what_static_never_saw_says_nothing_of_it(real_data, capsys):
+    fitted("pqpp", "--subset", "genai", "--data-dir", str(real_data), "--targets", "mean_rating")
+    said = capsys.readouterr().out
+    assert "527" in said and "too good" not in said
+
+
 def test_a_target_that_is_not_learned_is_told(capsys):
     noise = np.random.default_rng(5).normal(size=60)
     rows = [f"{one},{value}" for one, value in zip(PROMPTS, noise, strict=True)]

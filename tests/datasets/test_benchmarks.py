@@ -6,6 +6,7 @@ import pytest
 from datasets import load_dataset, load_dataset_builder
 from support.benchmark_folders import write_conqa, write_gimbrr, write_richhf, write_vistar
 from support.pqpp_folders import write_v1_0, write_v1_1
+from support.rated_folders import WRITERS
 from support.relevance import write_relevance
 
 from pqpp_datasets.benchmark import LICENCES, Benchmark
@@ -24,6 +25,7 @@ FOLDERS = {
     "gimbrr-annotations": ("gimbrr", write_gimbrr),
     "richhf": ("richhf", write_richhf),
     "vistar": ("vistar", write_vistar),
+    **{name: (name, write) for name, write in WRITERS.items()},
 }
 
 

@@ -10,6 +10,7 @@ from datasets import Features, Image, load_dataset
 from support.benchmark_folders import write_conqa, write_gimbrr, write_richhf, write_vistar
 from support.pqpp_folders import write_v1_0
 from support.processes import run
+from support.rated_folders import WRITERS
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, OptionError
@@ -29,6 +30,7 @@ EXPORTS = {
     "gimbrr": (["gimbrr", "gimbrr-annotations"], write_gimbrr),
     "richhf": (["richhf"], write_richhf),
     "vistar": (["vistar"], write_vistar),
+    **{name: ([name], write) for name, write in WRITERS.items()},
 }
 
 

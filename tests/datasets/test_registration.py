@@ -41,15 +41,8 @@ def test_names_of_configurations_and_splits(tmp_path):
         "print(get_dataset_split_names('pqpp', 'sample'))"
     )
     configs, splits = said(code, tmp_path)
-    others = [
-        "conqa",
-        "conqa-candidates",
-        "gimbrr",
-        "gimbrr-annotations",
-        "richhf",
-        "sample",
-        "vistar",
-    ]
+    others = ["agiqa", "conqa", "conqa-candidates", "genai", "gimbrr", "gimbrr-annotations"]
+    others += ["richhf", "sample", "t2v", "tia2", "vistar"]
     assert configs == str(["pqpp", "pqpp-v1.0", "pqpp-relevance", *others])
     assert splits == "['train', 'validation', 'test']"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from support.benchmark_folders import write_conqa, write_gimbrr, write_richhf, write_vistar
 from support.pqpp_folders import write_v1_0, write_v1_1
+from support.rated_folders import WRITERS
 from support.relevance import write_relevance
 
 from pqpp_datasets.benchmarks import BENCHMARKS
@@ -22,6 +23,7 @@ MADE = {
     "gimbrr-annotations": write_gimbrr,
     "vistar": write_vistar,
     "sample": lambda folder: None,
+    **WRITERS,
 }
 REAL = {
     "pqpp": "pqpp/v1.1",
@@ -31,6 +33,7 @@ REAL = {
     "conqa-candidates": "conqa",
     "gimbrr": "gimbrr",
     "gimbrr-annotations": "gimbrr",
+    **{name: name for name in WRITERS},
 }
 DIGEST = """
 import hashlib, json

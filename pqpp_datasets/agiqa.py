@@ -1,0 +1,94 @@
+"""AGIQA-3K: generated images with mean opinion scores of quality and of alignment to the prompt.
+
+Source: Li et al., "AGIQA-3K: An Open Database for AI-Generated Image Quality Assessment"; file at
+github.com/lcysyzxdxc/AGIQA-3k-Database, MIT.
+
+Kept as published, and to be known when scores are computed: ten prompts have no image of DALL-E 2
+and four none of Midjourney; Stable Diffusion 1.5 has four settings and Midjourney two, so that a
+mean over a prompt's images weighs generators by their settings. Scores are in 0 to 5.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.tables import REMEDY, Column, read_csv
+
+CITATION = """@article{li2023agiqa3k,
+  title={{AGIQA-3K}: An Open Database for {AI}-Generated Image Quality Assessment},
+  author={Li, Chunyi and Zhang, Zicheng and Wu, Haoning and Sun, Wei and Min, Xiongkuo and
+          Liu, Xiaohong and Zhai, Guangtao and Lin, Weisi},
+  journal={IEEE Transactions on Circuits and Systems for Video Technology},
+  year={2023}
+}"""
+
+_FILE = "data.csv"
+_NAME = re.compile(r"(?P<model>[A-Za-z0-9.]+)_(?P<setting>[a-z]+)_(?P<prompt_id>[0-9]{3})\.jpg")
+_TEXT, _ANY_TEXT = Column("string"), Column("string", optional=True)
+_SCORE = Column("float64", 0, 5)
+_SCORES = ("mos_align", "std_align", "mos_quality", "std_quality")
+_COLUMNS = {
+    "name": _TEXT,
+    "prompt": _TEXT,
+    **dict.fromkeys(("adj1", "adj2", "style"), _ANY_TEXT),
+    **dict.fromkeys(_SCORES, _SCORE),
+}
+_SCHEMA = pa.schema(
+    {
+        "prompt_id": pa.int64(),
+        "prompt": pa.string(),
+        "adj1": pa.string(),
+        "adj2": pa.string(),
+        "style": pa.string(),
+        "file_name": pa.string(),
+        "model": pa.string(),
+        "setting": pa.string(),
+        **dict.fromkeys(_SCORES, pa.float64()),
+    }
+)
+
+
+def files(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the file of all images."""
+    return (_FILE,)
+
+
+def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read the judged images, in the order of the published file."""
+    path = folder / _FILE
+    rows = read_csv(path, _COLUMNS).to_pylist()
+    for row in rows:
+        row["file_name"] = row.pop("name")
+        parts = _NAME.fullmatch(row["file_name"])
+        if not parts:
+            raise DataFileError(
+                f"{path}: name is {row['file_name'][:60]!r}, <model>_<setting>_<prompt>.jpg is "
+                f"allowed; {REMEDY}"
+            )
+        row |= {**parts.groupdict(), "prompt_id": int(parts["prompt_id"])}
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="agiqa",
+        version="1.0.0",
+        description=(
+            "One row is a generated image with its prompt, its generator, and mean opinion scores "
+            "of its quality and of its alignment to the prompt."
+        ),
+        splits=("train",),
+        features=features_of(_SCHEMA),
+        read=read,
+        files=files,
+        folders=("agiqa",),
+        licence="MIT",
+        year=2023,
+        citation=CITATION,
+        homepage="https://github.com/lcysyzxdxc/AGIQA-3k-Database",
+    ),
+)

@@ -1,0 +1,119 @@
+"""GenAI-Bench: prompts of designers with three raters' ratings of six generators' images.
+
+Source: Li et al., "GenAI-Bench: Evaluating and Improving Compositional Text-to-Visual Generation";
+file at github.com/linzhiqiu/t2v_metrics, Apache-2.0: the 527 prompts whose ratings of images are
+public.
+
+Kept as published: two ratings are slips of the keyboard, 41 (prompt 00232, DALL-E 3) and 33 (prompt
+00253, DeepFloyd); only the means leave them out. 258 prompts have no Chinese text. The generators
+are called as in the file; its `SDXL_2_1` is what the paper calls SD v2.1.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.json_files import read_entries
+from pqpp_datasets.means import exact_mean
+from pqpp_datasets.tables import REMEDY
+
+# Our name of a generator -> the file's.
+MODELS = {
+    "dalle_3": "DALLE_3",
+    "midjourney_6": "Midjourney_6",
+    "sdxl_turbo": "SDXL_Turbo",
+    "sdxl_base": "SDXL_Base",
+    "deepfloyd": "DeepFloyd_I_XL_v1",
+    "sd_2_1": "SDXL_2_1",
+}
+CITATION = """@misc{li2024genaibench,
+  title={{GenAI-Bench}: Evaluating and Improving Compositional Text-to-Visual Generation},
+  author={Li, Baiqi and Lin, Zhiqiu and Pathak, Deepak and Li, Jiayao and Fei, Yixin and
+          Wu, Kewen and Ling, Tiffany and Xia, Xide and Zhang, Pengchuan and Neubig, Graham and
+          Ramanan, Deva},
+  howpublished={arXiv:2406.13743},
+  year={2024}
+}"""
+
+_FILE, _CHINESE, _LEAST, _MOST, _RATERS = "genai_image.json", "prompt in Chinese", 1, 5, 3
+_SCHEMA = pa.schema(
+    {
+        "prompt_id": pa.string(),
+        "prompt": pa.string(),
+        "chinese_prompt": pa.string(),
+        "ratings": pa.struct(dict.fromkeys(MODELS, pa.list_(pa.int64())).items()),
+        **{f"{name}_rating": pa.float64() for name in MODELS},
+        "mean_rating": pa.float64(),
+    }
+)
+
+
+def files(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the file of all prompts."""
+    return (_FILE,)
+
+
+def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read the prompts, in the order of the published file."""
+    path = folder / _FILE
+    rows = []
+    for key, entry in read_entries(path, {"prompt": str, "models": dict}).items():
+        chinese = entry.get(_CHINESE)
+        if not isinstance(chinese, str | None):
+            raise DataFileError(
+                f"{path}, entry {key[:40]}: {_CHINESE} is {chinese!r:.60}, a text is allowed; "
+                f"{REMEDY}"
+            )
+        ratings = {ours: entry["models"].get(theirs) for ours, theirs in MODELS.items()}
+        if len(entry["models"]) != len(MODELS) or not all(map(_is_rated, ratings.values())):
+            raise DataFileError(
+                f"{path}, entry {key[:40]}: models is {entry['models']!r:.80}, three whole numbers "
+                f"for each of {', '.join(MODELS.values())} are allowed; {REMEDY}"
+            )
+        means = {f"{name}_rating": _mean(some) for name, some in ratings.items()}
+        rows.append(
+            {
+                "prompt_id": key,
+                "prompt": entry["prompt"],
+                "chinese_prompt": chinese,
+                "ratings": ratings,
+                **means,
+                "mean_rating": _mean([one for some in ratings.values() for one in some]),
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def _is_rated(ratings: object) -> bool:
+    whole = isinstance(ratings, list) and all(type(one) is int and one > 0 for one in ratings)
+    return whole and len(ratings) == _RATERS
+
+
+def _mean(ratings: list[int]) -> float | None:
+    """Return the mean of the ratings that the scale has."""
+    known = [one for one in ratings if _LEAST <= one <= _MOST]
+    return float(exact_mean(known)) if known else None
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="genai",
+        version="1.0.0",
+        description=(
+            "One row is a prompt with three raters' ratings of how well an image of each of six "
+            "generators matches it, 1 to 5, and their means."
+        ),
+        splits=("train",),
+        features=features_of(_SCHEMA),
+        read=read,
+        files=files,
+        folders=("genai",),
+        licence="Apache-2.0",
+        year=2024,
+        citation=CITATION,
+        homepage="https://github.com/linzhiqiu/t2v_metrics",
+    ),
+)

@@ -1,0 +1,95 @@
+"""T2V: prompts of real users with mean ratings of how well five generators' videos match them.
+
+Source: Wu et al., "Towards A Better Metric for Text-to-Video Generation" (T2VScore, data set TVGE);
+file at github.com/linzhiqiu/t2v_metrics, Apache-2.0. A neighbouring task: the prompts are for
+videos, up to motion and camera.
+
+Kept as published: 17 prompts have no video of Gen-2, four texts stand twice with ratings of their
+own, and "Five dogs on the street.", "A fish eating a pelican." and "A panda making latte art." are
+prompts of DrawBench, too.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.json_files import read_entries
+from pqpp_datasets.means import exact_mean
+from pqpp_datasets.tables import REMEDY
+
+MODELS = ("floor33", "gen2", "modelscope", "pika", "zeroscope")
+CITATION = """@misc{wu2024t2vscore,
+  title={Towards A Better Metric for Text-to-Video Generation},
+  author={Wu, Jay Zhangjie and Fang, Guian and Wu, Haoning and Wang, Xintao and Ge, Yixiao and
+          Cun, Xiaodong and Zhang, David Junhao and Liu, Jia-Wei and Gu, Yuchao and Zhao, Rui and
+          Lin, Weisi and Hsu, Wynne and Shan, Ying and Shou, Mike Zheng},
+  howpublished={arXiv:2401.07781},
+  year={2024}
+}"""
+
+_FILE, _LEAST, _MOST = "datasets/t2vscore_alignment_score.json", 1, 5
+_SCHEMA = pa.schema(
+    {
+        "prompt_id": pa.string(),
+        "prompt": pa.string(),
+        **{f"{name}_rating": pa.float64() for name in MODELS},
+        "mean_rating": pa.float64(),
+    }
+)
+
+
+def files(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the file of all prompts."""
+    return (_FILE,)
+
+
+def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read the prompts, in the order of the published file."""
+    path = folder / _FILE
+    rows = []
+    for key, entry in read_entries(path, {"prompt": str, "models": dict}).items():
+        models = entry["models"]
+        if not models or set(models) - set(MODELS) or not all(map(_is_rating, models.values())):
+            raise DataFileError(
+                f"{path}, entry {key[:40]}: models is {models!r:.80}, a list of one number from "
+                f"{_LEAST} to {_MOST} for some of {', '.join(MODELS)} is allowed; {REMEDY}"
+            )
+        ratings = {name: float(value) for name, (value,) in models.items()}
+        rows.append(
+            {
+                "prompt_id": key,
+                "prompt": entry["prompt"],
+                **{f"{name}_rating": rating for name, rating in ratings.items()},
+                "mean_rating": float(exact_mean(list(ratings.values()))),
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def _is_rating(value: object) -> bool:
+    one = isinstance(value, list) and len(value) == 1 and type(value[0]) in (int, float)
+    return one and _LEAST <= value[0] <= _MOST
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="t2v",
+        version="1.0.0",
+        description=(
+            "One row is a prompt for a video with mean ratings of how well the videos of five "
+            "generators match it, 1 to 5."
+        ),
+        splits=("train",),
+        features=features_of(_SCHEMA),
+        read=read,
+        files=files,
+        folders=("t2v",),
+        licence="Apache-2.0",
+        year=2024,
+        citation=CITATION,
+        homepage="https://github.com/linzhiqiu/t2v_metrics",
+    ),
+)

@@ -1,0 +1,89 @@
+"""TIA2: images of Stable Diffusion 2.1 with three raters' answers whether they match the prompt.
+
+Source: Kim et al., "Confidence-aware Reward Optimization for Fine-tuning Text-to-Image Models";
+files at github.com/kykim0/TextNorm, Apache-2.0. Two sets: pairs of objects, and numbers of objects.
+
+Kept as published: an answer is 1 for aligned, 0 for not, -1 where the rater gave none (1,917 times,
+in the compositions alone). Every image has at least one answer. Only `mean_rate` is computed.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from pqpp_datasets.benchmark import Benchmark, features_of
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.json_files import read_entries
+from pqpp_datasets.means import exact_mean
+from pqpp_datasets.tables import REMEDY
+
+CITATION = """@inproceedings{kim2024confidence,
+  title={Confidence-aware Reward Optimization for Fine-tuning Text-to-Image Models},
+  author={Kim, Kyuyoung and Jeong, Jongheon and An, Minyong and Ghavamzadeh, Mohammad and
+          Dvijotham, Krishnamurthy and Shin, Jinwoo and Lee, Kimin},
+  booktitle={International Conference on Learning Representations (ICLR)},
+  year={2024}
+}"""
+
+_ANSWERS = (-1, 0, 1)
+_RATERS = 3
+_SCHEMA = pa.schema(
+    {
+        "prompt": pa.string(),
+        "file_name": pa.string(),
+        "labels": pa.list_(pa.int8()),
+        "mean_rate": pa.float64(),
+    }
+)
+
+
+def files(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the file of a set."""
+    return (f"human_annotations/human_labels_{split}.json",)
+
+
+def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read the judged images of one set, in the order of the published file."""
+    path = folder / files(folder, split)[0]
+    entries = read_entries(path, {"caption": str, "image": str, "human_labels": list})
+    rows = []
+    for key, entry in entries.items():
+        labels = entry["human_labels"]
+        answers = [one for one in labels if one != -1]
+        known = all(type(one) is int and one in _ANSWERS for one in labels)
+        if not known or len(labels) != _RATERS or entry["image"] != key:
+            raise DataFileError(
+                f"{path}, entry {key[:40]}: {entry['image']!r:.40} with {labels!r:.60} came, its "
+                f"own name with three of -1, 0 and 1 is allowed; {REMEDY}"
+            )
+        rows.append(
+            {
+                "prompt": entry["caption"],
+                "file_name": key,
+                "labels": labels,
+                "mean_rate": float(exact_mean(answers)) if answers else None,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="tia2",
+        version="1.0.0",
+        description=(
+            "One row is a generated image with its prompt, three raters' answers whether it "
+            "matches, and the share of them that say so."
+        ),
+        splits=("composition", "counting"),
+        features=features_of(_SCHEMA),
+        read=read,
+        files=files,
+        folders=("tia2",),
+        licence="Apache-2.0",
+        year=2024,
+        citation=CITATION,
+        homepage="https://github.com/kykim0/TextNorm",
+    ),
+)

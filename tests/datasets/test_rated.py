@@ -1,0 +1,209 @@
+"""AGIQA-3K, TIA2, GenAI-Bench and T2V: rows as they stand in the files, damage refused."""
+
+import math
+
+import pytest
+from datasets import load_dataset
+from support.rated_folders import WRITERS
+
+from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.sources import release
+from pqpp_files.hashes import sha256_of
+
+MEANS = ("dalle_3", "midjourney_6", "sdxl_turbo", "sdxl_base", "deepfloyd", "sd_2_1")
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def load(folder, name, **options):
+    return load_dataset("pqpp", name, data_dir=str(folder), **options)
+
+
+def test_agiqa(tmp_path):
+    rows = load(WRITERS["agiqa"](tmp_path), "agiqa", split="train")
+    assert rows[1] == {
+        "prompt_id": 1,
+        "prompt": "a cat, sharp, baroque",
+        "adj1": "sharp",
+        "adj2": None,
+        "style": "baroque",
+        "file_name": "sd1.5_lowstep_001.jpg",
+        "model": "sd1.5",
+        "setting": "lowstep",
+        "mos_align": 4.0,
+        "std_align": 0.5,
+        "mos_quality": 3.5,
+        "std_quality": 0.25,
+    }
+
+
+def test_an_answer_that_was_not_given_counts_nowhere(tmp_path):
+    splits = load(WRITERS["tia2"](tmp_path), "tia2")
+    assert list(splits) == ["composition", "counting"]
+    assert splits["composition"][0] == {
+        "prompt": "a bed and a cup",
+        "file_name": "image_0_0_0.jpg",
+        "labels": [0, -1, 1],
+        "mean_rate": 0.5,
+    }
+    assert splits["counting"]["mean_rate"][:] == [pytest.approx(2 / 3), None]
+
+
+def test_a_rating_beyond_the_scale_stays_and_counts_in_no_mean(tmp_path):
+    first, second = load(WRITERS["genai"](tmp_path), "genai", split="train")
+    assert first["ratings"]["midjourney_6"] == [4, 4, 5]
+    assert first["midjourney_6_rating"] == pytest.approx(13 / 3)
+    assert (
+        first["chinese_prompt"] == "\u4e00\u8f86\u7ea2\u8f66" and second["chinese_prompt"] is None
+    )
+    assert (second["prompt_id"], second["ratings"]["sdxl_base"]) == ("00002", [41, 3, 4])
+    assert (second["sdxl_base_rating"], second["dalle_3_rating"]) == (3.5, 2.0)
+    assert second["mean_rating"] == pytest.approx((5 * 6 + 7) / 17)
+
+
+def test_a_generator_without_a_video_has_no_rating(tmp_path):
+    first, second = load(WRITERS["t2v"](tmp_path), "t2v", split="train")
+    assert (first["gen2_rating"], first["mean_rating"]) == (2.2, 1.82)
+    assert second == {
+        "prompt_id": "1",
+        "prompt": "Rain.",
+        "floor33_rating": 4.5,
+        "gen2_rating": None,
+        "modelscope_rating": None,
+        "pika_rating": 3.0,
+        "zeroscope_rating": None,
+        "mean_rating": 3.75,
+    }
+
+
+DAMAGES = {
+    "score beyond 5": ("agiqa", "1.25", "12.5", r"data\.csv, line 2: column mos_quality is '12.5'"),
+    "no such name": ("agiqa", "AttnGAN_normal", "AttnGAN-normal", "name is 'AttnGAN-normal_000"),
+    "no prompt": ("agiqa", "a red car", "", "line 2: column prompt"),
+    "two answers": ("tia2", "[0, -1, 1]", "[0, 1]", "composition.json, entry image_0_0_0.jpg"),
+    "no such answer": ("tia2", "[0, -1, 1]", "[0, 2, 1]", "three of -1, 0 and 1"),
+    "truth for an answer": ("tia2", "[0, -1, 1]", "[0, true, 1]", "three of -1, 0 and 1"),
+    "another image's": ("tia2", '"image": "image_0_0_1', '"image": "image_9', "its own name"),
+    "no caption": ("tia2", "a bed and a cup", " ", "caption is ' ', a str with content"),
+    "a generator less": ("genai", '"SDXL_2_1": [5, 4, 5], ', "", "entry 00001: models is"),
+    "two ratings": ("genai", "[2, 4, 5]", "[4, 5]", "entry 00001: models is"),
+    "half a rating": ("genai", "[2, 4, 5]", "[2, 4.5, 5]", "three whole numbers"),
+    "a number for Chinese": ("genai", '"\\u4e00\\u8f86\\u7ea2\\u8f66"', "7", "Chinese is 7"),
+    "an unknown generator": ("t2v", "pika", "sora", "entry 0: models is"),
+    "a rating beyond 5": ("t2v", "[4.5]", "[45]", "entry 1: models is"),
+    "a list for a prompt": ("t2v", '"Rain."', "[1]", r"entry 1: prompt is \[1\], a str"),
+    "a list for the whole": ("t2v", "", None, "no object with an entry"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_gives_file_and_place(tmp_path, name):
+    config, before, after, expected = DAMAGES[name]
+    changed = 0
+    for path in WRITERS[config](tmp_path).rglob("*.*"):
+        text = path.read_text()
+        changed += before in text
+        path.write_text("[]" if after is None else text.replace(before, after, 1))
+    assert changed
+    with pytest.raises(DataFileError, match=expected) as caught:
+        load(tmp_path, config)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("config", WRITERS)
+def test_missing_file(tmp_path, config):
+    paths = [path for path in WRITERS[config](tmp_path).rglob("*.*") if path.is_file()]
+    for path in paths:
+        path.unlink()
+    with pytest.raises(MissingFileError, match=paths[0].name.split("_")[0]):
+        load(tmp_path, config)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("config", WRITERS)
+def test_published_files_are_those_that_are_pinned(real_data, config):
+    for source in release(config).files:
+        path = real_data / config / source.path
+        assert (path.stat().st_size, sha256_of(path)) == (source.bytes, source.sha256)
+
+
+@pytest.mark.realdata
+def test_real_agiqa(real_data):
+    rows = load(real_data / "agiqa", "agiqa", split="train")
+    assert len(rows) == 2982 and len(set(rows["prompt"])) == len(set(rows["prompt_id"])) == 300
+    first, tenth, last = rows[0], rows[9], rows[-1]
+    assert (first["prompt"], first["model"], first["style"]) == ("statue of a man", "AttnGAN", None)
+    assert (first["mos_align"], first["mos_quality"]) == (0.40889324, 0.965602553)
+    assert (tenth["prompt"], tenth["mos_align"]) == ("girl from fight club", 0.420831212)
+    assert (last["file_name"], last["style"]) == ("xl2.2_normal_299.jpg", "baroque style")
+    assert (last["adj1"], last["adj2"]) == ("hyper detail", "HDR lighting")
+    assert (last["mos_align"], last["std_quality"]) == (3.467108847, 0.486499893)
+    counts = {name: rows["model"][:].count(name) for name in set(rows["model"])}
+    others = {"midjourney": 592, "DALLE2": 290, "sd1.5": 1200}
+    assert counts == {"AttnGAN": 300, "glide": 300, "xl2.2": 300, **others}
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("split", "prompts", "tenth", "last", "unanswered"),
+    [
+        (
+            "composition",
+            300,
+            ("a realistic photo of an airplane and an apple", [-1, 0, 0]),
+            ("a realistic photo of an umbrella and a vase", "image_299_4_9.jpg", 1.0),
+            1917,
+        ),
+        (
+            "counting",
+            150,
+            ("a realistic photo of an airplane", [1, 1, 1]),
+            ("a realistic photo of six vases", "image_149_4_9.jpg", 0.0),
+            0,
+        ),
+    ],
+)
+def test_real_tia2(real_data, split, prompts, tenth, last, unanswered):
+    rows = load(real_data / "tia2", "tia2", split=split)
+    assert len(rows) == 50 * prompts and len(set(rows["prompt"])) == prompts
+    assert rows[0]["file_name"] == "image_0_0_0.jpg"
+    assert rows[0]["mean_rate"] == pytest.approx({"composition": 0, "counting": 2 / 3}[split])
+    assert (rows[9]["prompt"], rows[9]["labels"]) == tenth
+    assert (rows[-1]["prompt"], rows[-1]["file_name"], rows[-1]["mean_rate"]) == last
+    assert sum(labels.count(-1) for labels in rows["labels"]) == unanswered
+    assert None not in rows["mean_rate"][:]
+
+
+@pytest.mark.realdata
+def test_real_genai(real_data):
+    rows = load(real_data / "genai", "genai", split="train")
+    assert len(rows) == len(set(rows["prompt"])) == 527
+    first, tenth, last = rows[0], rows[9], rows[-1]
+    assert first["prompt"] == "A baker pulling freshly baked bread out of an oven in a bakery."
+    assert (first["ratings"]["sdxl_turbo"], first["sdxl_turbo_rating"]) == ([2, 4, 3], 3.0)
+    assert first["mean_rating"] == pytest.approx(58 / 18)
+    assert tenth["prompt"].startswith("A sorcerer's hat casting shadows over a cluttered")
+    assert (tenth["prompt_id"], tenth["ratings"]["deepfloyd"]) == ("00010", [1, 2, 1])
+    assert (last["prompt_id"], last["prompt"]) == ("00527", "Five stones by the river.")
+    assert all(last[f"{name}_rating"] == pytest.approx(8 / 3) for name in MEANS)
+    assert sum(one is None for one in rows["chinese_prompt"]) == 258
+    odd = [(row["prompt_id"], max(map(max, row["ratings"].values()))) for row in rows]
+    assert [one for one in odd if one[1] > 5] == [("00232", 41), ("00253", 33)]
+    assert max(rows["mean_rating"]) <= 5
+
+
+@pytest.mark.realdata
+def test_real_t2v(real_data):
+    rows = load(real_data / "t2v", "t2v", split="train")
+    assert len(rows) == 512 and len(set(rows["prompt"])) == 508
+    first, tenth, last = rows[0], rows[9], rows[-1]
+    assert (first["prompt"], first["gen2_rating"]) == ("2 Dog and a whale, ocean adventure", 2.2)
+    assert tenth["prompt"] == "A curious cat peers from the window, watching the world outside."
+    assert (tenth["floor33_rating"], tenth["mean_rating"]) == (4.5, 3.22)
+    assert last["prompt"] == "camera rotate clockwise, several lily pads without frogs"
+    assert (last["prompt_id"], last["zeroscope_rating"]) == ("511", 2.3)
+    assert sum(one is None for one in rows["gen2_rating"]) == 17
+    assert math.isclose(sum(rows["mean_rating"]) / 512, 2.59298828125, rel_tol=1e-9)
