@@ -89,9 +89,11 @@ def of_spearman(x_ranks, y_ranks):
     return influence / (1 - rho * rho) if abs(rho) < 1 else influence
 
 
-def of_kendall(x_ranks, y_ranks):
-    """Influence of each pair on Fisher's z of Kendall's tau-b, of average ranks (n,)."""
-    agree = _order_agreements(x_ranks, y_ranks)
+def of_kendall(agree, x_ranks, y_ranks):
+    """Influence of each pair on Fisher's z of Kendall's tau-b, of average ranks (n,).
+
+    `agree` are the `order_agreements`.
+    """
     x_differ, y_differ = (len(ranks) - _sizes(ranks) for ranks in (x_ranks, y_ranks))
     scale = math.sqrt(float(x_differ.sum()) * float(y_differ.sum()))
     tau = float(agree.sum()) / scale
@@ -122,7 +124,7 @@ def _sizes(values):
     return counts[group]
 
 
-def _order_agreements(x_ranks, y_ranks):
+def order_agreements(x_ranks, y_ranks):
     """For each i the sum over all j of sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
     n = len(x_ranks)
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)

@@ -17,6 +17,7 @@ from pqpp_metrics.functional._influence import (
     of_kendall,
     of_pearson,
     of_spearman,
+    order_agreements,
 )
 from pqpp_metrics.functional._inputs import (
     brief,
@@ -25,6 +26,7 @@ from pqpp_metrics.functional._inputs import (
     require_int,
     require_tolerance,
 )
+from pqpp_metrics.functional._kendall import tau_and_p_value
 from pqpp_metrics.functional._pairs import is_constant, paired_values, pearson_correlation
 from pqpp_metrics.functional._statistics import (
     INTERVALS,
@@ -174,21 +176,18 @@ def kendall_qpp(
         >>> round(result["kendall_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.8, 0.083, 5)
     """
-    from scipy.stats import kendalltau
-
     confidence = require_between("confidence", confidence, 0, 1)
     x, y = paired_values(predictions, references)
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance)
     x, y, n = merge_ties(x, tie_tolerance), merge_ties(y, tie_tolerance), len(x)
     require_choice("interval", interval, INTERVALS)
-    if is_constant(x) or is_constant(y):
-        tau, p = math.nan, math.nan
-    else:
-        result = kendalltau(x, y)
-        tau, p = float(result.statistic), float(result.pvalue)
+    x, y = average_ranks(x), average_ranks(y)
+    tau = p = math.nan
+    if not is_constant(x) and not is_constant(y):
+        agree = order_agreements(x, y)
+        tau, p = tau_and_p_value(agree, x, y)
     if interval == "classic" or math.isnan(tau):
         low, high = fisher_interval(tau, n, variance=0.437, lost=4, confidence=confidence)
     else:
-        influences = of_kendall(average_ranks(x), average_ranks(y))
-        low, high = correlation_interval(tau, influences, confidence)
+        low, high = correlation_interval(tau, of_kendall(agree, x, y), confidence)
     return {"kendall_qpp": tau, "p_value": p, "ci_low": low, "ci_high": high, "n": n}

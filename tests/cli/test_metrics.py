@@ -339,15 +339,19 @@ def test_a_wrong_seed_is_one_line(tmp_path, pqpp):
 
 def test_without_evaluate_or_pandas(tmp_path):
     """What a metric of a tiny file costs is the start of Python, numpy and the function itself."""
-    (tmp_path / "p.csv").write_text("p,r\n1,1\n2,3\n3,2\n")
+    (tmp_path / "p.csv").write_text("p,r,o\n1,1,2\n2,3,5\n3,2,1\n5,4,7\n")
     files = ["--predictions", "p.csv:p", "--references", "p.csv:r"]
     code = """
 import resource, sys
 from pqpp_cli.main import main
-for words in (["list"], ["compute", "pearson_qpp", *sys.argv[1:]]):
+files, other = sys.argv[1:], ["--input", "other_predictions=p.csv:o"]
+calls = [[name, *files] for name in ("pearson_qpp", "spearman_qpp", "kendall_qpp", "qpp_report")]
+calls += [[name, *files] for name in ("rmse_qpp", "smare", "cohen_kappa")]
+calls += [[name, *files, *other] for name in ("dependent_correlations", "paired_permutation")]
+for words in (["list"], *(["compute", *call] for call in calls)):
     assert main(["metrics", *words]) == 0
     heavy = {"evaluate", "datasets", "pandas", "pyarrow", "torch", "scipy.stats"} & {*sys.modules}
-    assert not heavy, heavy
+    assert not heavy, (words, heavy)
 used = resource.getrusage(resource.RUSAGE_SELF)
 print("seconds", used.ru_utime + used.ru_stime)
 """

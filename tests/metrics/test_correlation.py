@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqpp_metrics.errors import MetricInputError
@@ -40,6 +40,22 @@ def test_scipy(n, ties):
     assert spearman["spearman_qpp"] == pytest.approx(outside.statistic, abs=1e-12)
     assert spearman["p_value"] == pytest.approx(outside.pvalue, rel=1e-8, abs=1e-300)
     assert pearson["n"] == kendall["n"] == spearman["n"] == n
+
+
+@given(st.integers(2, 45), st.integers(1, 60), st.integers(0, 3), st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_kendall_s_test_is_scipy_s(n, values, swaps, rng):
+    """With and without ties, around the 33 up to which orders are counted, and near perfect."""
+    x, y = (np.array([rng.randrange(values) for _ in range(n)]) for _ in range(2))
+    if values > 30:
+        x, y = np.arange(n), np.arange(n)[:: rng.choice([1, -1])].copy()
+        for _ in range(swaps):
+            at = rng.randrange(n - 1)
+            y[[at, at + 1]] = y[[at + 1, at]]
+    found, expected = kendall_qpp(x, y), scipy.stats.kendalltau(x, y)
+    nan = {"nan_ok": True}
+    assert found["kendall_qpp"] == pytest.approx(expected.statistic, abs=1e-12, **nan)
+    assert found["p_value"] == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-300, **nan)
 
 
 def test_tau_b_by_hand():
