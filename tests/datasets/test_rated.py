@@ -1,5 +1,6 @@
 """AGIQA-3K, TIA2, GenAI-Bench and T2V: rows as they stand in the files, damage refused."""
 
+import csv
 import math
 
 import pytest
@@ -7,10 +8,9 @@ from datasets import load_dataset
 from support.rated_folders import WRITERS
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_datasets.genai import MODELS
 from pqpp_datasets.sources import release
 from pqpp_files.hashes import sha256_of
-
-MEANS = ("dalle_3", "midjourney_6", "sdxl_turbo", "sdxl_base", "deepfloyd", "sd_2_1")
 
 
 @pytest.fixture(autouse=True)
@@ -130,6 +130,41 @@ def test_published_files_are_those_that_are_pinned(real_data, config):
         assert (path.stat().st_size, sha256_of(path)) == (source.bytes, source.sha256)
 
 
+def table(real_data, name):
+    with (real_data / "ratings" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.realdata
+def test_every_value_is_that_of_the_tables_made_from_the_same_files(real_data):
+    images = load(real_data / "agiqa", "agiqa", split="train")
+    for mine, row in zip(images, table(real_data, "agiqa3k"), strict=True):
+        texts = [mine[name] or "" for name in ("file_name", "model", "prompt", "adj1", "style")]
+        assert texts == [row[name] for name in ("name", "model", "prompt", "adj1", "style")]
+        for name in ("mos_align", "std_align", "mos_quality", "std_quality"):
+            assert mine[name] == float(row[name])
+    for split, images in load(real_data / "tia2", "tia2").items():
+        for mine, row in zip(images, table(real_data, f"tia2_{split}"), strict=True):
+            assert (mine["file_name"], mine["prompt"]) == (row["image"], row["caption"])
+            assert mine["labels"] == [int(row[f"label_{rater}"]) for rater in (1, 2, 3)]
+    rated = {row["prompt_id"]: row for row in load(real_data / "genai", "genai", split="train")}
+    for row in table(real_data, "genai_bench_527"):
+        ratings = [int(row[f"rating_{rater}"]) for rater in (1, 2, 3)]
+        mine = rated[row["prompt_id"]]
+        assert (mine["prompt"], mine["ratings"][ours(row["model"])]) == (row["prompt"], ratings)
+    rated = {row["prompt_id"]: row for row in load(real_data / "t2v", "t2v", split="train")}
+    rows = table(real_data, "t2v_alignment")
+    for row in rows:
+        mine = rated[row["prompt_id"]]
+        assert mine["prompt"] == row["prompt"]
+        assert mine[f"{row['model']}_rating"] == float(row["alignment"])
+    assert set(rated) - {row["prompt_id"] for row in rows} == {"47", "195", "197", "225"}
+
+
+def ours(model):
+    return {theirs: name for name, theirs in MODELS.items()}[model]
+
+
 @pytest.mark.realdata
 def test_real_agiqa(real_data):
     rows = load(real_data / "agiqa", "agiqa", split="train")
@@ -188,7 +223,7 @@ def test_real_genai(real_data):
     assert tenth["prompt"].startswith("A sorcerer's hat casting shadows over a cluttered")
     assert (tenth["prompt_id"], tenth["ratings"]["deepfloyd"]) == ("00010", [1, 2, 1])
     assert (last["prompt_id"], last["prompt"]) == ("00527", "Five stones by the river.")
-    assert all(last[f"{name}_rating"] == pytest.approx(8 / 3) for name in MEANS)
+    assert all(last[f"{name}_rating"] == pytest.approx(8 / 3) for name in MODELS)
     assert sum(one is None for one in rows["chinese_prompt"]) == 258
     odd = [(row["prompt_id"], max(map(max, row["ratings"].values()))) for row in rows]
     assert [one for one in odd if one[1] > 5] == [("00232", 41), ("00253", 33)]
