@@ -43,9 +43,10 @@ def bootstrap_intervals(table, confidence, resamples, seed):
         acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
         below = (means[:, column] < mean - 1e-12 * spread).mean()
         above = (means[:, column] > mean + 1e-12 * spread).mean()
-        bias = ndtri((below + 1 - above) / 2)
+        # All draws on one side of the mean tell no more than that there were so many draws.
+        bias = ndtri(np.clip((below + 1 - above) / 2, 0.5 / resamples, 1 - 0.5 / resamples))
         shifted = bias + ends
-        shares = ndtr(bias + shifted / (1 - acceleration * shifted))
+        shares = ndtr(bias + shifted / np.maximum(1 - acceleration * shifted, 1e-9))
         found[column] = np.quantile(means[:, column], shares)
     return found
 

@@ -50,6 +50,7 @@ _FUNCTIONS = {
 _NEED_A_CUT = (precision_at_k, recall_at_k, hit_rate_at_k)
 _RULES = ("ties", "tie_tolerance", "relevance_level", "judged_only")
 _AS_OURS = {"rel": "relevance_level", "cutoff": "k"}
+_GAINS = {"log2": "linear", "exp-log2": "exponential"}
 # ndcg@10, P_10, iprec_at_recall.0.1, RBP(p=0.8)@20, P(rel=2)@5
 _WRITTEN = re.compile(
     r"(?P<name>[a-z][a-z_]*?)(?:\((?P<options>.*)\))?(?:[@_.](?P<at>\d+(?:\.\d+)?))?", re.IGNORECASE
@@ -150,6 +151,8 @@ def _options(label, function, text):
             f"the measure {label[:60]!r} has brackets that are no NAME=VALUE; write like rbp(p=0.8)"
         ) from None
     options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
+    if options.get("dcg") in _GAINS:
+        options = {"gains": _GAINS[options.pop("dcg")]} | options
     for name in options:
         if name not in known or name in ("scores", "relevance", "unretrieved", "document_ids"):
             own = [one for one in known if one in ("k", "p", "recall", "gains", "max_grade")]

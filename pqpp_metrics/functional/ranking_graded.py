@@ -45,8 +45,9 @@ def ndcg(
         relevance: Grades, same shape, 0 or above.
         k: Only the first k ranks count, of the ideal ranking too. None (default) counts all.
         gains: A document's gain from its grade: "linear" (default, as in trec_eval) the grade
-            itself, "exponential" 2 ** grade - 1 (Burges et al., ICML 2005); or a mapping of each
-            grade to its gain, 0 or above, such as {1: 1, 2: 3} (0 gains nothing).
+            itself, "exponential" 2 ** grade - 1 (Burges et al., ICML 2005); or a mapping of
+            grades to gains, 0 or above, such as {1: 1, 2: 3}: as in trec_eval a grade that is not
+            named gains itself, and 0 gains nothing.
         ties: How equal scores are ordered, see `ranking`.
         tie_tolerance: Which scores are equal, see `ranking`.
         unretrieved: Relevance of documents that were not retrieved, see `ranking`; here they
@@ -108,14 +109,10 @@ def _checked_gains(gains):
 
 
 def _mapped(xp, of_grade, grades):
-    """The gains of grades, in their library."""
+    """The gains of grades, in their library; a grade without one gains itself."""
     distinct, places = np.unique(to_numpy(grades), return_inverse=True)
-    unknown = [grade for grade in distinct.tolist() if grade not in of_grade]
-    if unknown:
-        raise MetricInputError(f"`gains` has none for grade {unknown[0]:g}; give one for each")
-    values = np.array([of_grade[grade] for grade in distinct.tolist()])[
-        places.reshape(grades.shape)
-    ]
+    gained = np.array([of_grade.get(grade, float(grade)) for grade in distinct.tolist()])
+    values = gained[places.reshape(grades.shape)]
     return xp.asarray(values, device=array_api_compat.device(grades))
 
 

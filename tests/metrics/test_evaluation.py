@@ -220,6 +220,13 @@ def test_intervals_beside_scipy():
     assert np.isnan(mean_intervals({"p": [0.3]})["p"]["ci_low"])
 
 
+@pytest.mark.parametrize("resamples", [1, 2, 100])
+@pytest.mark.parametrize("values", [[0, 1], [0, 0, 0, 0, 1], [1] * 50 + [0], [0, 1e300]])
+def test_intervals_of_few_draws_or_one_odd_query(values, resamples):
+    found = mean_intervals({"p": values}, resamples=resamples, confidence=0.999)["p"]
+    assert min(values) <= found["ci_low"] <= found["ci_high"] <= max(values)
+
+
 def test_comparisons_by_every_swap():
     rng = np.random.default_rng(8)
     values = {name: {"rr": rng.random(9), "p": rng.integers(0, 3, 9) / 2} for name in "abc"}

@@ -1,0 +1,73 @@
+"""The provider for ir_measures that the docs show, beside ir_measures' own."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+PAGE = Path(__file__).parents[2] / "docs" / "ir_measures.md"
+NAMES = [
+    *("nDCG", "nDCG@5", "nDCG(judged_only=True)@5", "AP", "AP(rel=2)", "AP@3", "RR"),
+    *("RR(judged_only=True)", "P@5", "P(rel=2)@3", "R@5", "R(rel=2)@5", "Rprec", "Success@1"),
+    *("IPrec@0.1", "IPrec@0.5", "Bpref", "Bpref(rel=2)", "infAP"),
+]
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """What the page's code defines."""
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    names = {}
+    exec(code, names)
+    return names
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    run, qrels = [], []
+    for query in range(30):
+        documents = rng.permutation(25)
+        run += [
+            ir_measures.ScoredDoc(f"q{query}", f"d{d}", rng.integers(0, 9) / 3)
+            for d in documents[:15]
+        ]
+        grades = rng.integers(0, 4, 12).tolist()
+        qrels += [
+            ir_measures.Qrel(f"q{query}", f"d{d}", grade)
+            for d, grade in zip(documents[8:20], grades, strict=True)
+        ]
+    return qrels, [one for one in run if one.query_id != "q3"]
+
+
+def test_values_of_pytrec_eval(shown, data):
+    theirs = ir_measures.providers.registry["pytrec_eval"]
+    measures = [ir_measures.parse_measure(name) for name in NAMES]
+    assert all(map(shown["provider"].supports, measures))
+    values = [
+        {(str(one.measure), one.query_id): one.value for one in provider.iter_calc(measures, *data)}
+        for provider in (shown["provider"], theirs)
+    ]
+    assert values[0].keys() == values[1].keys() and len(values[0]) == 30 * len(NAMES)
+    for key, value in values[1].items():
+        assert values[0][key] == pytest.approx(value, abs=1e-12), key
+    aggregates = [one.calc_aggregate(measures, *data) for one in (shown["provider"], theirs)]
+    for measure in measures:
+        assert aggregates[0][measure] == pytest.approx(aggregates[1][measure], abs=1e-12)
+
+
+def test_judged_and_exponential_gains(shown, data):
+    judged = [ir_measures.Judged @ 5]
+    # Its rule for equal scores is another: without them both must agree.
+    qrels, run = data
+    distinct = [one._replace(score=one.score + int(one.doc_id[1:]) * 1e-6) for one in run]
+    own = ir_measures.providers.registry["judged"].calc_aggregate(judged, qrels, distinct)
+    ours = shown["provider"].calc_aggregate(judged, qrels, distinct)
+    assert ours[judged[0]] == pytest.approx(own[judged[0]], abs=1e-12)
+    gains = [ir_measures.nDCG(gains={0: 0, 1: 1, 2: 3, 3: 7}), ir_measures.nDCG(dcg="exp-log2")]
+    found = shown["provider"].calc_aggregate(gains, qrels, run)
+    assert found[gains[0]] == pytest.approx(found[gains[1]], abs=1e-12)
+    theirs = ir_measures.providers.registry["pytrec_eval"].calc_aggregate(gains[:1], qrels, run)
+    assert found[gains[0]] == pytest.approx(theirs[gains[0]], abs=1e-12)
