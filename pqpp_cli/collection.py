@@ -81,14 +81,17 @@ def _add_attach(actions) -> None:
 def run_build(options: argparse.Namespace) -> None:
     """Encode the captions and save them."""
     from pqpp_cli.texts import read_texts
+    from pqpp_files.full_disk import require_room
     from pqpp_models.checkpoint import check_place
-    from pqpp_models.text.collection.encoded import KIND, EncodedCaptions
+    from pqpp_models.text.collection.encoded import KIND, EncodedCaptions, distinct
 
     check_place(options.output, KIND)  # before the encoding
     captions = read_texts(options.captions, options.column)
     encoder, tokenizer, layers = _encoder(options)
+    texts = distinct(captions)
+    require_room(options.output, len(texts) * len(layers) * encoder.config.hidden_size * 2)
     collection = EncodedCaptions.build(
-        captions, encoder, tokenizer, layers, progress=sys.stderr.isatty()
+        texts, encoder, tokenizer, layers, progress=sys.stderr.isatty()
     )
     folder = collection.save_pretrained(options.output)
     print(f"{len(collection):,} distinct captions of {len(captions):,}, saved in {folder}")

@@ -102,6 +102,7 @@ class _Asked:
     Attributes:
         count: How many there are.
         blank: How many of them are blank.
+        characters: How many they have together.
         parts: Gives some thousand rows at a time: their columns, and what a predictor takes;
             whether numbers of a CSV file become numbers is its argument.
         dataset: All rows of a dataset.
@@ -109,6 +110,7 @@ class _Asked:
 
     count: int
     blank: int
+    characters: int
     parts: Callable[[bool], Iterable[tuple[dict, Any]]]
     dataset: Any = None
 
@@ -119,18 +121,25 @@ def _asked(options: argparse.Namespace) -> _Asked:
         from pqpp_cli.prompt_datasets import dataset_rows, parts_of
 
         rows = dataset_rows(options)
-        blank = sum(not p.strip() for _, part in parts_of(rows, ["prompt"]) for p in part["prompt"])
-        return _Asked(len(rows), blank, lambda typed: parts_of(rows), rows)
+        texts = (part["prompt"] for part, _ in parts_of(rows, ["prompt"]))
+        return _Asked(*_counted(texts), lambda typed: parts_of(rows), rows)
     if options.prompts:
         prompts = _words(options.prompts)
-        blank = sum(not prompt.strip() for prompt in prompts)
-        return _Asked(len(prompts), blank, lambda typed: [({"prompt": prompts}, prompts)])
+        return _Asked(*_counted([prompts]), lambda typed: [({"prompt": prompts}, prompts)])
     table, column = _table_of(options)
     return _Asked(
         table.rows,
         table.blank,
+        table.characters,
         lambda typed: ((part, part[column]) for part in table.parts(typed)),
     )
+
+
+def _counted(parts: Iterable[list[str]]) -> tuple[int, int, int]:
+    """Return how many prompts there are, how many blank ones, and how many characters."""
+    counts = [(len(p), sum(not one.strip() for one in p), sum(map(len, p))) for p in parts]
+    count, blank, characters = map(sum, zip(*counts, strict=True))
+    return count, blank, characters
 
 
 def _table_of(options: argparse.Namespace) -> tuple[Any, str]:
@@ -189,6 +198,7 @@ def _answers(
 def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: Any) -> None:
     """Read, predict and write part by part, so that no number of prompts fills the memory."""
     from pqpp_cli.output import show
+    from pqpp_files.full_disk import require_room
     from pqpp_files.write_beside import write_beside
     from pqpp_files.write_table import table_text, write_parquet
 
@@ -203,6 +213,8 @@ def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: An
         for text in table_text(style, answers()):
             show(text)
         return
+    if style != "parquet":  # which packs the texts
+        require_room(options.output, asked.characters)
     with write_beside(options.output) as beside:
         if style == "parquet":
             write_parquet(beside, answers(), (given for given, _ in asked.parts(typed)))

@@ -1,4 +1,4 @@
-"""Saying that a disk is full: which file, how much was wanted and how much is free."""
+"""Saying that a disk is or would be full: which file, how much is wanted and how much is free."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 _NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Torch, safetensors and pyarrow have errors of their own for it.
 _WORDS = ("No space left", "failed writing file", "StorageFull", "Disk quota exceeded")
+_WORDS += ("] . unexpected pos ", "basic_ios::clear: iostream error")  # torch, at a file's end
 
 
 @contextlib.contextmanager
@@ -41,6 +43,28 @@ def naming(path: str | os.PathLike[str], wanted: int | None = None) -> Iterator[
         raise _said(path, wanted) from error
 
 
+def require_room(path: str | os.PathLike[str], wanted: int) -> None:
+    """Refuse what the disk has no room for, before work begins.
+
+    Args:
+        path: What is to be written, a file or folder; it need not be there.
+        wanted: How many bytes it takes at least.
+
+    Raises:
+        OSError: Fewer are free; as of `naming`.
+
+    Example:
+        >>> require_room("a.csv", 12)
+        >>> require_room("a.csv", 10**18)
+        Traceback (most recent call last):
+        ...
+        OSError: [Errno 28] no space is left for its 1,000,000,000,000,000,000 bytes (...): 'a.csv'
+    """
+    disk = _disk_of(path)
+    if disk.total and wanted > disk.free:  # some file systems do not tell, and give zeros
+        raise _said(path, wanted)
+
+
 def is_full(error: BaseException | None) -> bool:
     """Tell whether an error, or one that it came of, says that a disk is full.
 
@@ -59,9 +83,12 @@ def is_full(error: BaseException | None) -> bool:
 
 
 def _said(path: str | os.PathLike[str], wanted: int | None) -> OSError:
-    place = Path(path).expanduser().absolute()
-    nearest = next(one for one in (place, *place.parents) if one.exists())
-    free = f"{shutil.disk_usage(nearest).free:,} are free"
+    free = f"{_disk_of(path).free:,} are free"
     size = f" for its {wanted:,} bytes" if wanted is not None else ""
     remedy = "make room, or name another place"
     return OSError(errno.ENOSPC, f"no space is left{size} ({free}); {remedy}", str(path))
+
+
+def _disk_of(path: str | os.PathLike[str]) -> Any:
+    place = Path(path).expanduser().absolute()
+    return shutil.disk_usage(next(one for one in (place, *place.parents) if one.exists()))

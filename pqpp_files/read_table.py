@@ -186,6 +186,7 @@ class TableParts:
         names: The columns.
         rows: How many there are.
         blank: In how many the text is blank.
+        characters: How many the texts have together.
         is_whole: Whether all of it is in memory, as of `.json`.
 
     Raises:
@@ -197,7 +198,7 @@ class TableParts:
     def __init__(self, path: str, column: str, plain: str = "value", remedy: str = "") -> None:
         self._input, self._plain, self._remedy = Input(path, check=False), plain, remedy
         self._column = column
-        self.rows = self.blank = 0
+        self.rows = self.blank = self.characters = 0
         self._kinds: dict[str, Kind] = {}
         source = self._source()
         self.is_whole = isinstance(source, Json)
@@ -205,6 +206,7 @@ class TableParts:
         for part in self._tables():
             cells = part.texts(column)
             self.rows, self.blank = self.rows + len(part), self.blank + sum(map(_is_blank, cells))
+            self.characters += sum(map(len, cells))
             for name in part.columns:
                 kind = self._kinds.setdefault(name, Kind())
                 if part.is_text and name != column:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.errors import PqppError
-from pqpp_files.full_disk import is_full, naming
+from pqpp_files.full_disk import is_full, naming, require_room
 from pqpp_files.hashes import content_id
 from pqpp_hub.reasons import NOT_CACHED, reason_of
 
@@ -243,6 +243,7 @@ def _copy(response, path: Path, start: int, total: int | None) -> None:
     from datasets.utils import tqdm  # honours the library's own switch for progress bars
 
     name = path.name.removesuffix(".partial")
+    require_room(path.with_name(name), (total or start) - start)
     with (
         naming(path.with_name(name), total),
         path.open("ab" if start else "wb") as file,

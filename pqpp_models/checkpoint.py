@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.full_disk import require_room
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import whole_folder
 from pqpp_models.errors import CheckpointError
@@ -174,6 +175,7 @@ def write_checkpoint(
         The folder.
 
     Raises:
+        OSError: the disk has no room for it.
         CheckpointError: a further file is not allowed, a weight is no finite number, or the folder
             holds something else, see `check_place`.
     """
@@ -187,6 +189,7 @@ def write_checkpoint(
             f"{place}: the weights {broken[0]!r} to be saved hold what is no finite number; fit or "
             "train again, with a lower learning rate where there is one"
         )
+    require_room(place, sum(array.nbytes for array in tensors.values()))
     kind = config["predictor_type"]
     with whole_folder(place, check=lambda held: check_place(held, kind)) as beside:
         _write_files(beside, config, tensors, card)

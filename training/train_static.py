@@ -17,6 +17,7 @@ from pqpp_models.training.script import or_exit, script_imports
 with script_imports("train_static"):
     import torch
 
+    from pqpp_files.full_disk import require_room
     from pqpp_models.bench.calibrated import drawbench_and_gimbrr, evaluate_calibrated
     from pqpp_models.encoder.pretrained import check_layers, load_encoder
     from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
@@ -176,6 +177,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     encoder, tokenizer = load_encoder(recipe.model)
     check_layers(encoder, recipe.layers)
     numbers = tokenizer.get_vocab()
+    require_room(recipe.output_dir, len(numbers) * recipe.student.piece_size)
     names = sorted(piece for piece in numbers if piece.isalpha() and len(piece) > 3)
     texts.others += made_up_prompts(captions, names, recipe.made_up, recipe.seed)
     encoded = cached_layer_means(encoder, tokenizer, texts.all, recipe.layers, recipe.cache)

@@ -17,6 +17,7 @@ from pqpp_models.training.script import or_exit, script_imports
 with script_imports("train_text_ensemble"):
     import torch
 
+    from pqpp_files.full_disk import require_room
     from pqpp_models.bench.calibrated import (
         drawbench_and_gimbrr,
         evaluate_calibrated,
@@ -255,6 +256,8 @@ def main(arguments: list[str] | None = None) -> None:
     encoder, tokenizer = load_encoder(recipe.model)
     check_layers(encoder, recipe.layers)
     allowed_length(encoder, recipe.tuned.max_length)  # before what takes long
+    if not recipe.folds:  # the encoder is saved as it is and fine-tuned, a weight in two bytes
+        require_room(recipe.output_dir, 4 * encoder.num_parameters())
     texts = [*train.prompts, *captions]
     encoded = cached_layer_means(encoder, tokenizer, texts, recipe.layers, recipe.cache)
     read = Read(train, captions, encoder, tokenizer, encoded)

@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
+from pqpp_files.full_disk import require_room
 from pqpp_files.write_beside import write_whole
 from pqpp_models.training.batches import LengthSortedBatches
 from pqpp_models.training.divergence import Divergence
 from pqpp_models.training.options import OptimisationOptions
 from pqpp_models.training.publish import check_push
-from pqpp_models.training.state import Checkpoints, Progress
+from pqpp_models.training.state import BEST, Checkpoints, Progress, bytes_to_write
 from pqpp_models.training.trackers import check_trackers
 
-BEST = "best.safetensors"
 _SHARDED = (DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM)
 
 
@@ -111,13 +111,15 @@ def train(task: Task, recipe: OptimisationOptions, accelerator: Accelerator) -> 
 
     Raises:
         HubError: The predictor is to be pushed, and the Hub would refuse it.
+        OSError: There is no room for the checkpoints.
         RecipeError: A loss or a weight is no finite number any more; nothing of that is kept.
     """
     run = _Run(task, recipe, accelerator)
     run.start()
-    while run.progress.epoch < recipe.epochs and not run.is_stalled():
-        run.train_epoch()
-        run.end_epoch()
+    with run.bar:  # what ends the training stands on a line of its own
+        while run.progress.epoch < recipe.epochs and not run.is_stalled():
+            run.train_epoch()
+            run.end_epoch()
     run.finish()
     return run.progress
 
@@ -159,6 +161,8 @@ class _Run:
         """Ask the Hub, open the trackers and go on from a checkpoint, if that is wanted."""
         if self.accelerator.is_main_process:
             check_push(self.recipe)
+            saves = 1 if self.recipe.epochs == 1 and not self.recipe.checkpoint_steps else 2
+            require_room(self.folder, bytes_to_write(self.whole, self.folder, saves))
         if self.recipe.resume:
             self.progress = self.checkpoints.load(self.accelerator)
         if self.recipe.report_to:
@@ -271,7 +275,6 @@ class _Run:
         """Put the best epoch's weights into the model and close the trackers."""
         from safetensors.torch import load_file
 
-        self.bar.close()
         for tracker in self.accelerator.trackers:
             tracker.finish()  # not `end_training`: the processes still have to meet
         self.accelerator.wait_for_everyone()

@@ -13,7 +13,7 @@ from typing import Any
 from pqpp_files.write_beside import remove_litter, whole_folder
 from pqpp_models.training.options import RecipeError
 
-PROGRESS = "progress.json"
+PROGRESS, BEST = "progress.json", "best.safetensors"
 
 
 @dataclass
@@ -112,3 +112,27 @@ class Checkpoints:
         for path in [*self.folder.glob("step-*"), *self.folder.glob(".step-*")]:
             if path != place:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def bytes_to_write(model: Any, folder: Path, saves: int) -> int:
+    """Return how many bytes a training writes at least, beyond what an older run left to replace.
+
+    Args:
+        model: What is trained, by AdamW.
+        folder: The training's folder, with the best weights and the folder of checkpoints.
+        saves: How often a checkpoint is written; the older one goes only when the newer is whole.
+
+    Example:
+        >>> import torch
+        >>> bytes_to_write(torch.nn.Linear(9, 1), Path("nowhere-yet"), 1)  # 10 weights of 4 bytes
+        160
+    """
+
+    def size(tensors: Any) -> int:
+        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+    learned = [one for one in model.parameters() if one.requires_grad]
+    checkpoint = size(model.parameters()) + 2 * size(learned)  # AdamW keeps two numbers of each
+    there = [folder / BEST, *(folder / "checkpoints").rglob("*")]
+    old = sum(path.stat().st_size for path in there if path.is_file())
+    return max(0, size(model.state_dict().values()) + min(saves, 2) * checkpoint - old)

@@ -107,6 +107,25 @@ def test_a_server_without_a_length_does_not_fill_the_disk(server, tmp_path):
     assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= SIZE
 
 
+def test_a_file_that_the_disk_has_no_room_for_is_not_begun(server, tmp_path):
+    server.faults = ["endless"]
+    with pytest.raises(DownloadError, match=r"a\.csv: no space is left for its 1,000,000,000,000,"):
+        bring(server, tmp_path, size=10**12 * 1000)
+    assert len(server.requests) == 1 and not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("size", [len(BODY), None])
+@pytest.mark.parametrize("told", ["", "abc", "-5", "1e9", "0x10", "12, 12", "9" * 5000])
+def test_a_length_that_is_none_is_no_length(server, tmp_path, told, size):
+    server.faults = [f"length {told}"] * pull.ATTEMPTS
+    if told.isdecimal():  # more than any file has
+        with pytest.raises(DownloadError, match=r"are announced|no space is left") as caught:
+            bring(server, tmp_path, size=size)
+        assert "\n" not in str(caught.value)
+    else:
+        assert bring(server, tmp_path, size=size).read_bytes() == BODY
+
+
 def test_leftover_longer_than_the_file(server, tmp_path):
     target = tmp_path / "pqpp/test" / ("0" * 40) / "a.csv.partial"
     target.parent.mkdir(parents=True)

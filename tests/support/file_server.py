@@ -13,8 +13,8 @@ class FileServer:
 
     Attributes:
         files: Path to bytes.
-        faults: One fault a request, used up in order: `None`, a status like 503, `cut`, or
-            `endless` for a body without a length that does not end.
+        faults: One fault a request, used up in order: `None`, a status like 503, `cut`, `endless`
+            for a body without a length that does not end, or `length ` with what is said of it.
         requests: The path and the Range header of each request that came.
         ranges: Whether ranges are honoured.
     """
@@ -51,7 +51,11 @@ def serve() -> Iterator[FileServer]:
                 self.send_error(416)
                 return
             self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(body) - start))
+            told = str(len(body) - start)
+            if str(fault).startswith("length "):
+                told = fault.removeprefix("length ")
+            if told:
+                self.send_header("Content-Length", told)
             self.end_headers()
             rest = body[start:]
             self.wfile.write(rest[: len(rest) // 2] if fault == "cut" else rest)

@@ -59,6 +59,8 @@ class OutOfMemoryError(RuntimeError):
             "error: out/it: no space is left",
         ),
         (RuntimeError("PytorchStreamWriter failed writing file data/0"), 2, "no space is left"),
+        (RuntimeError("[enforce] . unexpected pos 52608 vs 52496"), 2, "no space is left"),
+        (RuntimeError("basic_ios::clear: iostream error"), 2, "no space is left"),
         (KeyboardInterrupt(), 130, "--resume"),
     ],
 )

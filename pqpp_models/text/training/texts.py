@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.full_disk import require_room
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_beside
@@ -138,6 +139,7 @@ def cached_layer_means(
     digest = sha256_of_parts(["\n".join([name, *map(str, layers), *texts])])
     path = Path(folder) / f"encoded-{digest[:16]}.npz"
     if not path.exists():
+        require_room(path, len(texts) * len(layers) * model.config.hidden_size * 4)
         encoded = layer_means(model, tokenizer, texts, layers, progress=True)
         with write_beside(path) as beside, beside.open("wb") as file:
             np.savez(file, **{str(layer): array for layer, array in encoded.items()})

@@ -1,0 +1,143 @@
+"""Trainers on a full disk: one line that names the file, and nothing half-written."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="training needs torch")
+pytest.importorskip("accelerate", reason="training needs accelerate")
+
+from models.made_up import made_up
+from models.text.training.test_scripts import ENSEMBLE, STATIC
+from support.small_disk import can_mount, run_on_small_disks
+from support.tiny_models import save_clip, save_text_encoder
+from training.test_publishing import clip, cnn
+
+from pqpp_models import TARGETS
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here"),
+]
+SHORT = {"epochs": 1, "batch_size": 8}
+# From far too small to almost enough; what is too small is told by the first of them.
+SIZES = {
+    "train_bert": (100_000, 280_000, 300_000, 330_000, 400_000),
+    "train_correlation_cnn": (1_000_000, 35_000_000, 45_000_000, 60_000_000),
+    "train_clip": (400_000, 2_600_000, 2_900_000),
+    "train_static": (4096, 200_000),
+    "train_text_ensemble": (4096, 400_000),
+    "train_rahf": (400_000, 800_000, 1_000_000),
+    "train_rahf_baselines": (400_000, 2_600_000, 3_300_000),
+    "finetune_t2i": (400_000, 1_150_000),
+}
+
+
+def words(recipe):
+    values = {k: ",".join(v) if isinstance(v, list) else str(v) for k, v in recipe.items()}
+    return [word for name, value in values.items() for word in (f"--{name}", value)]
+
+
+def text_recipes(folder, encoder):
+    """Write what the trainers of the text predictors read; return their words."""
+    import pandas as pd
+
+    (folder / "data").mkdir()
+    for seed, split in enumerate(("train", "validation")):
+        prompts, scores = made_up(40, seed=seed)
+        table = pd.DataFrame(scores, columns=list(TARGETS))
+        table.insert(0, "prompt", [f"{prompt} {n} {split}" for n, prompt in enumerate(prompts)])
+        table.to_csv(folder / "data" / f"{split}.csv", index=False)
+    captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(30, seed=5)[0])]
+    (folder / "captions.txt").write_text("\n".join(captions))
+    rows = [("counting", "three cats"), ("colors", "a red dog"), ("position", "a dog left")] * 4
+    lines = [json.dumps({"tag": tag, "prompt": prompt}) for tag, prompt in rows]
+    (folder / "geneval.jsonl").write_text("\n".join(lines))
+    common = f"model: {encoder}\ndataset: data\nlayers: [0, 1, 2]\ncaptions: captions.txt\n"
+    found = {}
+    for name, recipe in (("static", STATIC), ("text_ensemble", ENSEMBLE)):
+        (folder / f"{name}.yaml").write_text(f"{common}geneval: geneval.jsonl\n{recipe}")
+        found[f"train_{name}"] = ["--config", f"{name}.yaml"]
+    return found
+
+
+def recipes(folder):
+    """Return the words of each trainer but for the output."""
+    for name in ("clip", "cnn"):
+        (folder / name).mkdir()
+    encoder = save_text_encoder(folder / "encoder")
+    text = {"subset": "sample", "model": str(encoder), "targets": ["mean_hbpp"]}
+    found = {"train_bert": words({**text, "max_train_rows": 40, **SHORT})}
+    found["train_clip"] = words({**clip(folder / "clip")[1], **SHORT})
+    found["train_correlation_cnn"] = words({**cnn(folder / "cnn")[1], **SHORT})
+    return {**found, **text_recipes(folder, encoder), **feedback_recipes(folder)}
+
+
+def feedback_recipes(folder):
+    pytest.importorskip("diffusers", reason="fine-tuning needs diffusers")
+    from PIL import Image
+    from support.richhf_scenes import write_scenes
+    from support.tiny_rahf import diffusion
+
+    scenes = write_scenes(folder / "scenes", {"train": 8, "validation": 4, "test": 2})
+    where = {"data_dir": scenes / "richhf", "pickapic_dir": scenes / "pickapic", **SHORT}
+    diffusion().save_pretrained(folder / "pipe")
+    (folder / "chosen").mkdir()
+    lines = []
+    for number in range(4):
+        Image.fromarray(np.full((32, 32, 3), 9 * number, np.uint8)).save(
+            folder / "chosen" / f"{number}.png"
+        )
+        lines.append(json.dumps({"file_name": f"{number}.png", "text": "a red cat"}))
+    (folder / "chosen" / "metadata.jsonl").write_text("\n".join(lines) + "\n")
+    baseline = {"baseline": "clip", "model": save_clip(folder / "backbone"), **where}
+    tuned = {"image_dir": folder / "chosen", "model": folder / "pipe", "resolution": 32}
+    return {
+        "train_rahf": words({"model": "tiny", **where}),
+        "train_rahf_baselines": words(baseline),
+        "finetune_t2i": words({**tuned, "epochs": 1, "batch_size": 2}),
+    }
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """What each trainer ended with, by its name and the size of the disk."""
+    folder = tmp_path_factory.mktemp("full")
+    disk, said = str(folder / "disk"), recipes(folder)
+    cases = {
+        (name, size): {
+            "disk": disk,
+            "size": size,
+            "script": name,
+            "words": [*said[name], "--output_dir", f"{disk}/run"],
+            "cache": str(folder / "cache"),
+        }
+        for name, sizes in SIZES.items()
+        for size in sizes
+    }
+    return f"{disk}/run", dict(
+        zip(cases, run_on_small_disks([*cases.values()], folder), strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_full_disk_ends_a_training_in_one_line(ended, name):
+    place, found = ended
+    for number, size in enumerate(SIZES[name]):
+        answer = found[name, size]
+        assert (answer["code"], answer["error"]) == (2, None), (size, answer)
+        line = answer["stderr"].split("\n")[-2]  # on a line of its own, below the bars
+        assert re.match(rf"error: {place}(/\S+)?: no space is left", line), line
+        assert re.search(r"\([\d,]+ are free\); make room, or name another place", line), line
+        assert "network" not in line and "Traceback" not in answer["stderr"]
+        if number == 0:
+            assert re.search(r" for its [\d,]+ bytes ", line) and answer["left"] == [], answer
+        left = {Path(path).parts[1] for path in answer["left"]}
+        assert left <= {"best.safetensors", "checkpoints"}, left
+        steps = {Path(path).parts[2] for path in answer["left"] if "/checkpoints/" in path}
+        for step in steps:  # a checkpoint is whole or not there
+            assert step.startswith("step-")
+            assert f"run/checkpoints/{step}/progress.json" in answer["left"]
