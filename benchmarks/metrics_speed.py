@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import metrics_agreement
+import metrics_evaluate
 import metrics_hbpp
 import metrics_ranking
 import metrics_resampling
@@ -21,6 +22,7 @@ PARTS = {
     "saliency": metrics_saliency,
     "agreement": metrics_agreement,
     "resampling": metrics_resampling,
+    "evaluate": metrics_evaluate,
 }
 
 

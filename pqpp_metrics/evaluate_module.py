@@ -110,13 +110,13 @@ class EvaluateMetric(Metric, evaluate.Metric):
         fits = [form for form in self.forms if chosen is None or _features(form) == chosen]
         columns, form = columns_of(batch, fits, self.each or "item")
         labels = [name for name, entry in form.items() if entry.is_label]
-        kinds = {name: kinds_of(columns[name]) for name in labels}
+        kinds = {name: kinds_of(name, columns[name]) for name in labels}
         before = self._kinds if self.writer is not None else None
         for name in labels:
             if before is not None and kinds[name] != before[name]:
                 now, then = (" and ".join(found[name]) for found in (kinds, before))
                 raise MetricInputError(f"`{name}` holds {now}; before it was {then}: give one kind")
-            columns[name] = as_json(columns[name].tolist())
+            columns[name] = as_json(columns[name])
         self._kinds = kinds
         return columns
 

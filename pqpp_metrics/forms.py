@@ -195,9 +195,9 @@ def _labels(name, values, ndim):
 
 
 def _ids(name, values, ndim):
-    """An array of text, integers or UUIDs."""
+    """Text, integers or UUIDs as they came, once they have been checked."""
     group_codes(name, values)
-    return as_labels(name, values)
+    return values
 
 
 def _groups(name, values, ndim):
@@ -212,15 +212,17 @@ def _groups(name, values, ndim):
 _READ = {"number": _numbers, "text": _texts, "label": _labels, "id": _ids, "group": _groups}
 
 
-def kinds_of(column):
+def kinds_of(name, column):
     """What a column of labels holds, for each list's place its own kind."""
-    table = column[:, None] if column.ndim == 1 else column
-    return [kind_of(as_labels("labels", part)) for part in table.T]
+    table = label_array(name, column)
+    table = table[:, None] if table.ndim == 1 else table
+    return [kind_of(as_labels(name, part)) for part in table.T]
 
 
 def as_json(values):
     """Nested labels as text that tells their types, in which Arrow keeps all of them alike."""
-    if isinstance(values, list):
+    values = values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
+    if isinstance(values, (list, tuple)):
         return [as_json(value) for value in values]
     return json.dumps(values, default=lambda one: {"uuid": one.hex})
 

@@ -54,7 +54,9 @@ def richhf_consolidation(scores, keyword_labels, points, height, width, ties="al
     scores = to_numpy(as_floats("scores", scores, ndim=2)).astype(np.float64)
     if np.isinf(scores).any():
         raise MetricInputError("`scores` holds infinities; give NaN for a missing score")
+    keyword_labels = as_array("keyword_labels", keyword_labels)
     labels = majority_labels(keyword_labels, ties)
+    points = as_list("points", points)
     heatmap = points_heatmap(points, height, width)
     numbers = {"scores": len(scores), "keyword_labels": len(keyword_labels), "points": len(points)}
     if len(set(numbers.values())) > 1:
@@ -132,7 +134,7 @@ def points_heatmap(points, height, width):
 
 def _pairs(annotator, points, height, width):
     """The points of one annotator, checked."""
-    if np.size(as_array("points", points)) == 0:
+    if to_numpy(as_array("points", points)).size == 0:
         return np.empty((0, 2))
     pairs = to_numpy(as_floats("points", points, ndim=2)).astype(np.float64)
     if pairs.shape[1] != 2:

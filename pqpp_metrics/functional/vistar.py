@@ -12,6 +12,7 @@ from pqpp_metrics.functional._inputs import (
     finite_numpy,
     require_between,
     require_same_shape,
+    to_numpy,
 )
 
 
@@ -110,7 +111,7 @@ def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6):
         "outside_depths": outside_depths,
         "confidences": confidences,
     }
-    if all(np.size(as_array(name, values)) == 0 for name, values in given.items()):
+    if all(to_numpy(as_array(name, values)).size == 0 for name, values in given.items()):
         nothing = np.empty(0)
         return {"penetration": float("nan"), "chaos": nothing, "weighted": nothing}
     arrays = {name: finite_numpy(name, values, ndim=2) for name, values in given.items()}

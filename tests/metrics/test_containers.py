@@ -16,14 +16,21 @@ MODULES = registration.list_metrics()
 rng = np.random.default_rng(11)
 VOTES = rng.choice([2.0, 1.0, 0.0, -1.0], (6, 3)).tolist()
 MAPS = rng.random((2, 3, 4, 5)).round(1).tolist()
+RATES = [[0.5, 0.25, 1.0, 0.75], [0.5, 1.0, 0.125, 0.25]]
 # Functions without a module: inputs in their order, and options.
 OTHERS = {
     "admit_annotators": ([VOTES], {"control_labels": [[row[0]] for row in VOTES]}),
+    "compare_means": ([{"a": {"rr": RATES[0]}, "b": {"rr": RATES[1]}}], {"permutations": 50}),
+    "evaluate_rankings": (
+        [RATES, [[1, 0, 2, 0], [0, 1, 0, 1]]],
+        {"measures": ["rr", "p@2"]},
+    ),
     "fixation_map": ([[[0, 1], [2, 3], [0, 1]]], {"height": 4, "width": 5}),
     "image_relevance": ([VOTES], {}),
     "judged_at_k": ([[[0.5, 0.2], [0.1, 0.3]], [[1, None], [0, 1]]], {"k": 2}),
     "keep_best_annotators": ([VOTES, list("aabbba"), [0.5, 0.25, 0.75]], {"best": 2}),
     "majority_labels": ([[[0, 1], [1, 1], [0, 0]]], {}),
+    "mean_intervals": ([{"rr": RATES[0]}], {"resamples": 50}),
     "points_heatmap": ([[[[0.0, 1.0]], [[2.0, 3.0], [0.0, 0.0]]]], {"height": 4, "width": 5}),
     "qpp_values": ([[[1, 4], [2, 3], [3, 5]], [[1, 1], [2, 2], [4, 3]]], {}),
     "saliency_report": (MAPS, {}),
@@ -89,8 +96,17 @@ def tensor(values, **kwargs):
     return torch.tensor(values, **({"dtype": torch.float64, "requires_grad": True} | kwargs))
 
 
+def held(container, values):
+    """Values in a container, also those of dicts."""
+    if isinstance(values, dict):
+        return {key: held(container, value) for key, value in values.items()}
+    return CONTAINERS[container](values)
+
+
 def rounded(values):
     """Numbers as bfloat16 has them."""
+    if isinstance(values, dict):
+        return {key: rounded(value) for key, value in values.items()}
     if isinstance(values, list):
         return [rounded(value) for value in values]
     is_number = isinstance(values, (int, float)) and not isinstance(values, bool)
@@ -105,9 +121,6 @@ class Foreign:
 
     def __array__(self, dtype=None, copy=None):
         return self.array
-
-    def __len__(self):
-        return len(self.array)
 
 
 CONTAINERS = {
@@ -166,7 +179,7 @@ def test_functions(name, container):
     inputs = rounded(inputs) if container == "bfloat16" else inputs
     function = getattr(functional, name)
     expected = outcome(function, *inputs, **options)
-    found = outcome(function, *map(CONTAINERS[container], inputs), **options)
+    found = outcome(function, *[held(container, values) for values in inputs], **options)
     assert agree(found, expected), (found, expected)
     if container != "bfloat16":
         assert not isinstance(expected, str)
@@ -179,7 +192,7 @@ def test_modules(name, container):
     inputs = {k: rounded(v) for k, v in inputs.items()} if container == "bfloat16" else inputs
     score = load_metric(name).score
     expected = outcome(score, inputs, options)
-    found = outcome(score, {k: CONTAINERS[container](v) for k, v in inputs.items()}, options)
+    found = outcome(score, held(container, inputs), options)
     assert agree(found, expected), (found, expected)
 
 

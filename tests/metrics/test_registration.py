@@ -36,6 +36,21 @@ def test_import_is_light(tmp_path):
     assert run(code, tmp_path) == "[]\n"
 
 
+def test_a_module_adds_nothing_to_what_evaluate_imports(tmp_path):
+    code = """
+        import sys, pqpp_metrics, evaluate
+        ours = {name for name in sys.modules if name.startswith("pqpp")}
+        print(sorted(ours - {"pqpp_metrics", "pqpp_metrics.registration", "pqpp_autoload"}))
+        before = set(sys.modules)
+        metric = evaluate.load("pqpp/hbpp")
+        metric.compute(labels=[[1]], prompt_ids=["a"])
+        added = {name.partition(".")[0] for name in set(sys.modules) - before}
+        print(sorted(name for name in added if not name.startswith("pqpp_")))
+    """
+    alone = {"PQPP_NO_AUTOLOAD": "1"}  # transformers would call the plugins of models
+    assert run(code, tmp_path, **alone) == "[]\n['array_api_compat', 'evaluate_modules']\n"
+
+
 @pytest.mark.parametrize("first", ["evaluate", "pqpp_metrics"])
 def test_either_may_be_imported_first(tmp_path, first):
     second = {"evaluate": "pqpp_metrics", "pqpp_metrics": "evaluate"}[first]

@@ -1,0 +1,41 @@
+"""Evaluate modules beside the functions that they call: what the module itself costs."""
+
+import os
+import tempfile
+
+import numpy as np
+from metrics_timing import Row, best_of
+
+from pqpp_metrics import functional
+
+QUERIES, DOCUMENTS, PROMPTS, MAPS, SIDE = 10_000, 100, 20_000, 100, 128
+
+
+def rows():
+    """Compare a ranking metric, one of strings, one of pairs and one of maps, all in one call."""
+    rng = np.random.default_rng(0)
+    ids = [f"mscoco-{prompt}" for prompt in np.repeat(np.arange(PROMPTS), 4)]
+    votes = rng.choice([2.0, 1.0, 0.0, -1.0], (len(ids), 3))
+    scores = rng.standard_normal((QUERIES, DOCUMENTS))
+    grades = rng.integers(0, 3, (QUERIES, DOCUMENTS))
+    x, y = rng.standard_normal((2, PROMPTS))
+    maps = rng.random((2, MAPS, SIDE, SIDE))
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("MODULES", "METRICS"):
+            os.environ.setdefault(f"HF_{kind}_CACHE", f"{folder}/{kind}")
+        yield _row("ndcg", f"{QUERIES:,} x {DOCUMENTS}", predictions=scores, references=grades)
+        yield _row("ndcg", "the same as lists", scores.tolist(), grades.tolist())
+        yield _row("hbpp", f"{votes.size:,} judgments, string ids", labels=votes, prompt_ids=ids)
+        yield _row("pearson_qpp", f"{PROMPTS:,} pairs", predictions=x, references=y)
+        yield _row("nss", f"{MAPS} maps {SIDE} x {SIDE}", predictions=maps[0], references=maps[1])
+
+
+def _row(name, size, predictions=None, references=None, **inputs):
+    import evaluate
+
+    if predictions is not None:
+        inputs = {"predictions": predictions, "references": references}
+    function, metric = getattr(functional, name), evaluate.load(f"pqpp/{name}")
+    own = best_of(lambda: function(*inputs.values()))
+    module = best_of(lambda: metric.compute(**inputs))
+    return Row(f"module {name}, {size}", "its function", own, module, 0.33)
