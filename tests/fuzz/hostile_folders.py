@@ -238,7 +238,7 @@ def _yaml(random: np.random.Generator, folder: Path, room: Path) -> str:
     """Write a recipe that is none, or too much of one."""
     path = folder / "recipe.yaml"
     text = path.read_text()
-    lines = text.splitlines()
+    lines = text.splitlines() or [""]
     place = int(random.integers(len(lines)))
     key = lines[place].partition(":")[0]
     odd = [".inf", ".nan", "-1", "0", "9" * 5000, "1e400", "[]", "{}", "[[1]]", "null", "''", "yes"]
@@ -270,7 +270,7 @@ def _yaml(random: np.random.Generator, folder: Path, room: Path) -> str:
         "long": "a: b\n" * 10**6,
         "list": "- a\n- b",
         "nothing": "",
-        "cut": text[: int(random.integers(len(text)))],
+        "cut": text[: int(random.integers(len(text) + 1))],
         "documents": text + "\n---\n" + text,
     }
     way = str(random.choice(list(ways)))

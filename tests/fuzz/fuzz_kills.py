@@ -1,0 +1,327 @@
+"""Commands that write, killed anywhere: the old content or the new one is there, whole.
+
+A case is a whole number: it chooses a command, what is there before, and when its process is killed
+and by which signal; sometimes the rerun is killed, too. Then the command runs to its end.
+"""
+
+import contextlib
+import functools
+import hashlib
+import itertools
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fuzz.forked import print_to, unprinted, waited_for
+
+_OLDER = Path(__file__).parents[1] / "models" / "older_checkpoints"
+# What a process asks of the system, as Python audits it.
+_EVENTS = ("os.", "open", "shutil.", "tempfile.", "ctypes.", "fcntl.")
+_SECONDS = 60
+_COLOURS = ("red", "blue", "green", "black", "white")
+_THINGS = ("cat", "dog", "bus", "bird", "clock", "wave", "tree", "boat")
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A command that writes.
+
+    Attributes:
+        output: The name of what it writes.
+        run: Runs it, in the folder that holds its inputs; its argument is `old` or `new`.
+    """
+
+    output: str
+    run: Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A writer that has run to its end.
+
+    Attributes:
+        whole: What its output holds, of `old` and of `new`.
+        events: How many audited events the new one makes.
+        seconds: How long it takes.
+    """
+
+    whole: dict[str, dict[str, str]]
+    events: int
+    seconds: float
+
+
+def writer_of(case: int) -> str:
+    """Return the name of the command of a case."""
+    return str(np.random.default_rng([case, 1]).choice(list(WRITERS)))
+
+
+def fault_of(case: int) -> str | None:
+    """Kill the command of a case, and say in one line what it left wrong, if anything."""
+    random = np.random.default_rng(case)
+    name = writer_of(case)
+    writer, known = WRITERS[name], _known(name)
+    with tempfile.TemporaryDirectory(prefix="pqpp-kill-") as beside:
+        room = Path(beside)
+        _inputs(room)
+        inputs = _held(room)
+        was_there = random.random() < 0.75
+        if was_there:
+            source = _sound() / name / "old" / writer.output
+            (room / writer.output).parent.mkdir(exist_ok=True)
+            copy = shutil.copytree if source.is_dir() else shutil.copyfile
+            copy(source, room / writer.output)
+        allowed = [known.whole["old"] if was_there else {}, known.whole["new"]]
+        said = [name, "over an old one" if was_there else "anew"]
+        for _ in range(1 + (random.random() < 0.3)):
+            kill = _kill_of(random, known)
+            said.append(kill.said)
+            _in_a_fork(writer, room, kill.begin)
+            if _held(room, writer.output) not in allowed:
+                return f"lost file: neither the old nor the new is there [{', '.join(said)}]"
+            if _held(room, *inputs) != inputs:
+                return f"lost file: an input was changed [{', '.join(said)}]"
+        status = _in_a_fork(writer, room)
+        where = f"[{', '.join(said)}]"
+        printed = (room.parent / f"{room.name}.printed").read_text(errors="replace")
+        (room.parent / f"{room.name}.printed").unlink()
+        if "Traceback" in printed:
+            return f"traceback: {printed.splitlines()[-1][:200]} {where}"
+        if status != 0:
+            return f"untyped error: the rerun ends in {status}: {printed[-200:]!r} {where}"
+        if _held(room, writer.output) != known.whole["new"]:
+            return f"lost file: the rerun did not write the new one {where}"
+        litter = sorted(set(_held(room)) - set(inputs) - set(known.whole["new"]))
+        if litter:
+            return f"lost file: {litter[0]} is left behind {where}"
+    return None
+
+
+@dataclass(frozen=True)
+class _Kill:
+    """When and how a process is killed: begun in it, before its work."""
+
+    said: str
+    begin: Callable[[], None]
+
+
+def _kill_of(random: np.random.Generator, known: Known) -> _Kill:
+    """Choose a signal, and a moment: an event, most often of the last ones, or a time."""
+    weights = [0.6, 0.2, 0.2]
+    which = random.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], p=weights)
+    name = signal.Signals(which).name
+    if random.random() < 0.75:
+        back = random.integers(known.events) if random.random() < 0.4 else random.integers(60)
+        event = max(1, known.events - int(back))
+
+        def at_event() -> None:
+            counter = itertools.count(1)
+
+            def hook(kind: str, _: tuple) -> None:
+                if kind.startswith(_EVENTS) and next(counter) == event:
+                    os.kill(os.getpid(), which)
+
+            sys.addaudithook(hook)
+
+        return _Kill(f"{name} at event {event} of {known.events}", at_event)
+    seconds = float(random.uniform(0, known.seconds * 1.1))
+
+    def at_time() -> None:
+        def wait() -> None:
+            time.sleep(seconds)
+            os.kill(os.getpid(), which)
+
+        threading.Thread(target=wait, daemon=True).start()
+
+    return _Kill(f"{name} after {seconds:.3f} s", at_time)
+
+
+def _in_a_fork(
+    writer: Writer, room: Path, begin: Callable[[], object] = lambda: None, version: str = "new"
+) -> int | None:
+    """Run a command in a fork of this process, in a folder, and return its status."""
+    process = os.fork()
+    if process == 0:
+        status = 3
+        try:
+            print_to(room.parent / f"{room.name}.printed")
+            os.chdir(room)
+            from pqpp_files import write_beside
+
+            write_beside._TIDIED.clear()
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            end = begin()
+            status = int(writer.run(version) or 0)
+            if end is not None:
+                end()
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else 3
+        except KeyboardInterrupt:
+            status = 130
+        except BaseException as error:
+            print(f"Traceback: {type(error).__name__}: {error}", flush=True)
+        finally:
+            os._exit(status)
+    return waited_for(process, _SECONDS)
+
+
+def _held(room: Path, *names: str) -> dict[str, str]:
+    """Return the hash of each file below a folder, or below some names in it."""
+    tops = [room / name for name in names] if names else [room]
+    paths = {path for top in tops for path in (top, *top.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(room)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(paths)
+    }
+
+
+def _command(*arguments: str) -> Callable[[str], object]:
+    """Return what runs the command line, `{}` in it being the version."""
+
+    def run(version: str) -> int:
+        from pqpp_cli.main import main
+
+        return main([one.format(version) for one in arguments])
+
+    return run
+
+
+def _predicted(output: str) -> Writer:
+    return Writer(output, _command("predict", "--file", "prompts_{}.csv", "--output", output))
+
+
+def _saved(name: str) -> Writer:
+    def run(version: str) -> None:
+        from pqpp_models import Predictor
+
+        loaded = Predictor.from_pretrained(_OLDER / name)
+        loaded.details = {**loaded.details, "note": version}
+        loaded.save_pretrained("saved")
+
+    return Writer("saved", run)
+
+
+def _cards(version: str) -> None:
+    """Write what `push` would upload: a card from facts."""
+    from pqpp_files.write_beside import write_whole
+    from pqpp_models import Predictor
+
+    write_whole("cards/README.md", Predictor.from_pretrained("static").card() + version)
+
+
+_FOLDERS = ("--output", "written")
+_FIT = ("fit", "ratings_{}.csv", "--targets", "rating", "--overwrite")
+_BENCH = ("bench", "--dataset", "scores_{}.csv", "--targets", "mean_hbpp", "--predictors", "static")
+WRITERS = {
+    "predict csv": _predicted("predicted.csv"),
+    "predict jsonl": _predicted("predicted.jsonl"),
+    "predict parquet": _predicted("predicted.parquet"),
+    "predict text": _predicted("predicted.txt"),
+    "predict json": _predicted("predicted.json"),
+    "fit": Writer("written", _command(*_FIT, *_FOLDERS)),
+    "build": Writer("written", _command("build", "votes_{}.csv", "--name", "{}", *_FOLDERS)),
+    "export": Writer(
+        "written", _command("datasets", "export", "conqa", "--data-dir", "conqa_{}", *_FOLDERS)
+    ),
+    "select": Writer(
+        "chosen.txt",
+        _command(
+            *("select", "captions_{}.txt", "--count", "3", "--embeddings", "vectors.npy"),
+            *("--output", "chosen.txt"),
+        ),
+    ),
+    "collection build": Writer(
+        "written",
+        _command(
+            *("collection", "build", "captions_{}.txt"),
+            *("--predictor", str(_OLDER / "text_ensemble"), *_FOLDERS),
+        ),
+    ),
+    "save bert": _saved("bert"),
+    "save clip": _saved("clip_generation"),
+    "save text_ensemble": _saved("text_ensemble"),
+    "bench": Writer("table.md", _command(*_BENCH, "--output", "table.md")),
+    "bench report": Writer("page.html", _command(*_BENCH, "--report", "page.html")),
+    "card": Writer("cards/README.md", _cards),
+}
+
+
+def _inputs(room: Path) -> None:
+    """Write the inputs of all commands to a folder."""
+    from support.benchmark_folders import write_conqa
+
+    for seed, version in enumerate(("old", "new")):
+        random = np.random.default_rng(seed)
+        texts = [f"a {a} {b}" for a in _COLOURS for b in _THINGS]
+        random.shuffle(texts)
+        rows = "".join(f"{text},{random.random():.3f}\n" for text in texts)
+        (room / f"prompts_{version}.csv").write_text("prompt,number\n" + rows)
+        (room / f"ratings_{version}.csv").write_text("prompt,rating\n" + rows)
+        (room / f"scores_{version}.csv").write_text("prompt,mean_hbpp\n" + rows)
+        (room / f"captions_{version}.txt").write_text("\n".join(texts) + "\n")
+        votes = "".join(
+            f"{text},{n}.png,sdxl,ann,{n % 4 - 1},mscoco\n" for n, text in enumerate(texts)
+        )
+        (room / f"votes_{version}.csv").write_text(
+            "prompt,image,model,annotator,label,source\n" + votes
+        )
+        write_conqa(room / f"conqa_{version}")
+    np.save(room / "vectors.npy", np.random.default_rng(2).normal(size=(40, 4)))
+
+
+@functools.cache
+def _sound() -> Path:
+    """Return a folder for what whole runs have written; it goes with this process."""
+    kept = tempfile.TemporaryDirectory(prefix="pqpp-kill-")
+    _KEPT.append(kept)
+    return Path(kept.name)
+
+
+_KEPT: list[tempfile.TemporaryDirectory] = []
+
+
+@functools.cache
+def _known(name: str) -> Known:
+    """Run a writer to its end: once here, so that forks import nothing, then in forks.
+
+    Raises:
+        AssertionError: It fails, or does not write the same twice.
+    """
+    writer, whole, place = WRITERS[name], {}, _sound() / name
+    for version in ("warm", "old", "new", "again"):
+        room = place / version
+        room.mkdir(parents=True)
+        _inputs(room)
+        asked = version if version in ("old", "new") else "new"
+        if version == "warm":
+            with unprinted(), contextlib.chdir(room):
+                writer.run(asked)
+            continue
+        began = time.monotonic()
+        status = _in_a_fork(writer, room, functools.partial(_count, place / "events"), asked)
+        seconds = time.monotonic() - began
+        assert status == 0, (name, (place / f"{version}.printed").read_text()[-500:])
+        whole[version] = _held(room, writer.output)
+    assert whole["new"] and whole.pop("again") == whole["new"], name
+    return Known(whole, int((place / "events").read_text()), seconds)
+
+
+def _count(path: Path) -> Callable[[], None]:
+    """Count this process's events, and give a function that writes how many there were."""
+    counter = itertools.count()
+
+    def hook(kind: str, _: tuple) -> None:
+        if kind.startswith(_EVENTS):
+            next(counter)
+
+    sys.addaudithook(hook)
+    return lambda: path.write_text(str(next(counter)))

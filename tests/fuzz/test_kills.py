@@ -1,0 +1,24 @@
+"""A slice of the fuzzer of kills; `make fuzz` runs more of other seeds."""
+
+import sys
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("commands are killed in forks", allow_module_level=True)
+
+from fuzz.fuzz_kills import fault_of, writer_of
+
+# Those that neither load torch nor take long.
+QUICK = ("predict csv", "predict parquet", "build", "select", "card")
+
+
+def test_a_killed_command_leaves_the_old_or_the_new():
+    cases = [case for case in range(200) if writer_of(case) in QUICK][:40]
+    assert not {case: fault for case in cases if (fault := fault_of(case))}
+
+
+@pytest.mark.slow
+def test_of_all_commands():
+    pytest.importorskip("torch", reason="some commands need torch")
+    assert not {case: fault for case in range(200, 300) if (fault := fault_of(case))}
