@@ -321,7 +321,6 @@ def _check_generalisation(options: argparse.Namespace) -> None:
 def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit
-    from pqpp_cli.prompt_datasets import quiet
     from pqpp_models.bench.generalisation import (
         evaluate_generalisation,
         format_generalisation,
@@ -339,7 +338,6 @@ def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
                 f"{name} needs {predictor.inputs}, these sets have prompts only; leave it out"
             )
     own = [read_set(text) for text in options.scores]
-    quiet()
     sets, left_out = load_sets(options.data_dir, options.split, targets[0])
     for line in left_out:
         _note(line)

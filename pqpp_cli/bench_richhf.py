@@ -1,7 +1,6 @@
 """`pqpp bench --dataset richhf`: models of rich feedback as the paper's four tables."""
 
 import argparse
-import sys
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +29,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate the models and print the four tables beside the published figures."""
-    import datasets
-
     from pqpp_cli.errors import CommandError
     from pqpp_cli.options import names_of
     from pqpp_cli.output import emit, format_of
@@ -42,16 +39,13 @@ def run(options: argparse.Namespace) -> None:
 
     with needing("pqpp bench --dataset richhf", "models"):
         import torch  # noqa: F401
-        import transformers.utils.logging
+        import transformers  # noqa: F401
     if options.split not in SPLITS:
         raise CommandError(
             f"--split {options.split}: richhf has {', '.join(SPLITS)}; use one of them"
         )
     # Before hours of work, not behind them.
     style = format_of(options, STYLES)
-    if not sys.stderr.isatty():
-        datasets.disable_progress_bars()
-        transformers.utils.logging.disable_progress_bar()
     found = bench_richhf(
         names_of(options.models) or [],
         options.split,

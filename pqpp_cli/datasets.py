@@ -132,10 +132,6 @@ def _kind(feature) -> str:
 
 
 def _export(options: argparse.Namespace) -> None:
-    import sys
-
-    import datasets
-
     from pqpp_datasets.export.export import export
     from pqpp_files.write_beside import tidied_when_terminated
 
@@ -144,8 +140,6 @@ def _export(options: argparse.Namespace) -> None:
     extra = dict(part.partition("=")[::2] for part in options.option)
     if not all(extra.values()):
         raise CommandError("--option: write NAME=VALUE, such as relevance_rule=majority")
-    if not sys.stderr.isatty():
-        datasets.disable_progress_bars()
     with tidied_when_terminated():
         rows = export(configurations, options.output, options.data_dir, extra)
     for (config, split), count in rows.items():

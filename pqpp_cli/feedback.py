@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from pqpp_cli.output import OutputFile, OutputFolder
@@ -81,11 +80,9 @@ def run(options: argparse.Namespace) -> None:
 
     with needing("pqpp feedback", "models"):
         import torch  # noqa: F401
-        import transformers.utils.logging
+        import transformers  # noqa: F401
     _check_options(options)
     pictures = read_folder(options.folder)
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
     model = FeedbackModel.from_pretrained(options.model, threshold=options.threshold)
     rows: list[dict] = []
 

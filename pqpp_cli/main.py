@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.output import check_outputs
+from pqpp_cli.output import check_outputs, quiet_libraries
 from pqpp_files.names import did_you_mean
 from pqpp_files.visible import visible
 
@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
             stream.reconfigure(errors="replace")
+    quiet_libraries()
     parser = build_parser()
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete

@@ -1,6 +1,7 @@
 """Printing a result, or writing it to a file that is whole or not there."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,26 @@ class OutputPage(OutputFile):
 
 class OutputFolder(str):
     """The name of a folder to write."""
+
+
+_QUIET = {"TRANSFORMERS_VERBOSITY": "error", "DATASETS_VERBOSITY": "critical"}
+_BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+
+
+def quiet_libraries() -> None:
+    """Keep the notes of libraries off the screen, and their bars off what is no terminal.
+
+    They read the environment when they are imported, which is later, or else have functions for it.
+    """
+    is_watched = sys.stderr.isatty()
+    for name, value in (_QUIET if is_watched else {**_QUIET, **_BARLESS}).items():
+        os.environ.setdefault(name, value)
+    if datasets := sys.modules.get("datasets"):
+        datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+        None if is_watched else datasets.disable_progress_bars()
+    if transformers := sys.modules.get("transformers"):
+        transformers.logging.set_verbosity_error()
+        None if is_watched else transformers.logging.disable_progress_bar()
 
 
 def check_outputs(options: argparse.Namespace) -> None:

@@ -1,7 +1,6 @@
 """Reading the rows of a dataset: one of ours, one of the Hub, or a folder."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,14 +53,6 @@ def add_dataset(
         add_image_dir(parser)
 
 
-def quiet() -> None:
-    """Keep the progress bars of `datasets` off what is no terminal."""
-    import datasets
-
-    if not sys.stderr.isatty():
-        datasets.disable_progress_bars()
-
-
 def dataset_rows(options: argparse.Namespace) -> Any:
     """Return the rows that the options name, with the prompts in the column `prompt`.
 
@@ -75,11 +66,11 @@ def dataset_rows(options: argparse.Namespace) -> Any:
     import datasets
     from datasets.exceptions import DatasetGenerationError
 
+    from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_files.errors import PqppError
     from pqpp_files.full_disk import is_full, naming
     from pqpp_hub.reasons import reason_behind
 
-    quiet()
     try:
         rows = _loaded(options)
     except Exception as error:
@@ -92,8 +83,9 @@ def dataset_rows(options: argparse.Namespace) -> Any:
         refused = reason_behind(error)
         if refused is not None:
             raise CommandError(f"--dataset {options.dataset}: it {refused}") from None
-        if not isinstance(error, (ValueError, OSError, DatasetGenerationError)):
-            raise
+        is_ours = (options.subset or options.dataset) in BENCHMARKS
+        if is_ours and not isinstance(error, (ValueError, OSError, DatasetGenerationError)):
+            raise  # of another's folder `datasets` may stumble over anything
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise CommandError(f"--dataset {options.dataset}: {reason}") from None
     return _with_prompts(rows, options)
@@ -167,8 +159,24 @@ def _table(options: argparse.Namespace) -> Any:
     column = options.column
     table = TableParts(options.dataset, column, column, "name it with --column")
     # As arrays a tenth of the memory of lists; a part may hold less of a type than the whole.
-    parts = [pa.table(part) for part in table.parts(typed=True)]
+    parts = [_arrow(options.dataset, part) for part in table.parts(typed=True)]
     return datasets.Dataset(pa.concat_tables(parts, promote_options="permissive"))
+
+
+def _arrow(path: str, part: dict[str, list]) -> Any:
+    """Return a part of a table as one of Arrow, whose columns hold one type each."""
+    import pyarrow as pa
+
+    arrays = {}
+    for name, cells in part.items():
+        try:
+            arrays[name] = pa.array(cells)
+        except (pa.ArrowException, OverflowError) as error:
+            raise CommandError(
+                f"--dataset {path}: the values of {name} are not of one type, or need more than "
+                f"64 bits ({' '.join(str(error).split())[:100]}); write them as text"
+            ) from None
+    return pa.table(arrays)
 
 
 def _split_of(found: Any, options: argparse.Namespace) -> Any:

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_files.arrays import load_array
+from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
@@ -200,14 +202,13 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     if not path.is_file():
         raise MissingFileError(f"{path}: there is no such file; name the .npy of the embeddings")
     try:
-        found = np.load(path, allow_pickle=False, mmap_mode="r")
-    except (ValueError, OSError, EOFError) as error:
-        reason = str(error).splitlines()[0][:150]
-        raise DataFileError(f"{path}: no .npy file of numbers ({reason})") from None
-    if getattr(found, "ndim", 0) != 2 or len(found) != captions:
+        found = load_array(path)
+    except FileError as error:
+        raise DataFileError(str(error)) from None
+    if found.ndim != 2 or len(found) != captions or found.dtype.kind not in "fiu":
         raise DataFileError(
-            f"{path}: shape {getattr(found, 'shape', None)} came, ({captions}, dimensions) is "
-            "needed, one row per caption"
+            f"{path}: {found.dtype} of shape {found.shape} came, numbers of shape ({captions}, "
+            "dimensions) are needed, one row per caption"
         )
     return found
 

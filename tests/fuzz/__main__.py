@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
-PARTS = {"functions": 100_000, "checkpoints": 100, "kills": 200}
+PARTS = {"functions": 100_000, "command_lines": 10_000, "kills": 200, "checkpoints": 100}
 """The module `fuzz_<name>` of each part, and how many cases a long run has."""
 KINDS = ("traceback", "untyped error", "lost file", "execution", "token")
 """What is counted even where there is none; a part may find other kinds too."""

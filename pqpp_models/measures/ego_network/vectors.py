@@ -11,6 +11,7 @@ from typing import BinaryIO, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_files.arrays import load_array
 from pqpp_models.errors import MissingResourceError, PredictorError
 
 VARIABLE = "PQPP_WORD_VECTORS"
@@ -192,7 +193,7 @@ def _exactly(file: BinaryIO, size: int) -> bytes:
 
 
 def _read_array(path: Path, words: Path, limit: int | None) -> WordVectors:
-    array = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _read_tensor(path)
+    array = load_array(path) if path.suffix == ".npy" else _read_tensor(path)
     listed = words.read_text(encoding="utf-8").split("\n")
     # A line feed after the last word begins no further one.
     listed = listed[:-1] if listed[-1] == "" else listed

@@ -1,0 +1,109 @@
+"""Files and values that once ended a command in a traceback: one line now, status 2."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from pqpp_cli.main import main
+
+HUGE = 2**70
+
+
+def refused(capsys, *words) -> str:
+    """Return the one line that a command says when it ends with 2."""
+    assert main(words) == 2
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert said.out == ""
+    return line
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_header_of_any_length_is_read_and_one_without_an_end_is_refused(here, capsys):
+    (here / "long.csv").write_text(f"prompt,{'x' * 140_000}\na cat,1\n")
+    words = ("predict", "--predictor", "n_words", "--target", "mean_hbpp", "--format", "json")
+    assert main([*words, "--file", "long.csv"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["prompt"] == "a cat"
+    (here / "open.csv").write_text('prompt,"x\na cat,1\n' + "y" * 140_000)
+    assert "open.csv, line 1: " in refused(capsys, *words, "--file", "open.csv")
+
+
+def test_an_output_behind_links_in_a_circle(here, capsys):
+    (here / "one.csv").symlink_to("other.csv")
+    (here / "other.csv").symlink_to("one.csv")
+    line = refused(capsys, "predict", "a", "--predictor", "n_words", "--output", "one.csv")
+    assert "--output one.csv: its links lead in a circle" in line
+
+
+def test_a_damaged_npy(here, capsys):
+    pytest.importorskip("faiss", reason="pqpp select needs faiss")
+    (here / "captions.txt").write_text("a cat\na dog\n")
+    np.save(here / "good.npy", np.eye(2, dtype="float32"))
+    good = (here / "good.npy").read_bytes()
+    for content in (
+        b"",
+        good[:20],
+        good[:-3],
+        good.replace(b"(2, 2)", b"(9**9,"),
+        b"\x93NUMPY" * 9,
+    ):
+        (here / "bad.npy").write_bytes(content)
+        line = refused(capsys, "select", "captions.txt", "--count", "1", "--embeddings", "bad.npy")
+        assert "bad.npy" in line
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"predictor_type": 1e400}', "[" * 50_000, "\ud800"]
+)
+def test_a_damaged_configuration_of_a_model(here, content, capsys):
+    (here / "model").mkdir()
+    (here / "model" / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
+    assert "model" in refused(capsys, "models", "show", "./model")
+
+
+def test_whole_numbers_over_64_bits(here, capsys):
+    """They are answered, or refused by name, whatever the command; ids are texts."""
+    rows = [{"prompt": f"p {n}", "id": HUGE + n, "x": n, "y": n * n} for n in range(24)]
+    (here / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ("predict", "--predictor", "n_words", "--target", "mean_hbpp", "--file", "t.jsonl")
+    assert main([*words, "--output", "o.jsonl"]) == 0
+    written = [json.loads(line) for line in (here / "o.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in written] == [HUGE + n for n in range(24)]
+    capsys.readouterr()
+    assert "'id' cannot be written as Parquet" in refused(capsys, *words, "--output", "o.parquet")
+    compute = ("metrics", "compute", "kendall_qpp", "--format", "json")
+    assert main([*compute, "--predictions", "t.jsonl:x", "--references", "t.jsonl:y"]) == 0
+    assert json.loads(capsys.readouterr().out)["kendall_qpp"] == pytest.approx(1)
+    assert main(["fit", "t.jsonl", "--targets", "x", "--output", "fitted"]) == 0
+    capsys.readouterr()
+    line = refused(capsys, "predict", "--dataset", "t.jsonl", "--predictor", "n_words")
+    assert "t.jsonl" in line and "64 bits" in line
+
+
+TRAINERS = ("train_bert", "train_clip", "train_correlation_cnn", "train_rahf", "finetune_t2i")
+TRAINERS += ("train_rahf_baselines", "train_static", "train_text_ensemble")
+RECIPES = ("seed: .inf", "seed: " + "9" * 5000, "seed: " + "[" * 20_000, f"seed: {HUGE}")
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_odd_recipes_end_each_trainer_in_one_line(here, trainer, monkeypatch, capsys):
+    pytest.importorskip("accelerate", reason="training needs the extra models")
+    from support.tiny_models import load_script
+
+    from pqpp_models.training.script import or_exit
+
+    script = load_script(trainer)
+    for number, recipe in enumerate(RECIPES):
+        (here / f"{number}.yaml").write_text(recipe)
+        monkeypatch.setattr(sys, "argv", [trainer, "--config", f"{number}.yaml"])
+        with pytest.raises(SystemExit) as left:
+            or_exit(script.main)
+        (line,) = capsys.readouterr().err.splitlines()
+        assert left.value.code == 2 and line.startswith("error: ")
