@@ -23,7 +23,7 @@ TOKEN = os.environ.get("HF_TOKEN", "hf_none")
 _SECONDS, _MORE_MEMORY, _FILE = 30, 3 << 30, 200 << 20
 _ALLOWED = re.compile(
     r"written: |pqpp: (note|warning): |note: |the input has .*: predictions end in _predicted$|"
-    r".* is not the published file .*; read as it is$|.*; their scores are null$"
+    r".* is not the published file .*; read as it is$|.*; their scores are null$|paired by "
 )
 _STREAMS = ("normal",) * 17 + ("closed", "full", "error closed")
 
@@ -144,7 +144,7 @@ class Case:
         return None
 
     def _left(self, status: int, after: dict) -> str | None:
-        new = sorted(set(after) - set(self.before))
+        new = sorted(name for name in set(after) - set(self.before) if after[name] is not None)
         hidden = [
             name for name in new if any(p.startswith(".") and "pqpp" in p for p in Path(name).parts)
         ]
