@@ -207,8 +207,8 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
         raise DataFileError(str(error)) from None
     if found.ndim != 2 or len(found) != captions or found.dtype.kind not in "fiu":
         raise DataFileError(
-            f"{path}: {found.dtype} of shape {found.shape} came, numbers of shape ({captions}, "
-            "dimensions) are needed, one row per caption"
+            f"{path}: {found.dtype} of shape {found.shape} came, ({captions}, dimensions) of "
+            "numbers is needed, one row per caption"
         )
     return found
 
