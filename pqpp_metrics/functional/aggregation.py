@@ -81,8 +81,8 @@ def hbpp(
 
     Args:
         labels: Votes, shape (images, annotators), as for `image_relevance`.
-        prompt_ids: The prompt of each image, shape (images,), strings or integers; the rows of
-            a prompt need not be adjacent.
+        prompt_ids: The prompt of each image, shape (images,), strings, integers of any size or
+            UUIDs; the rows of a prompt need not be adjacent.
         ties: As for `image_relevance`.
         control_labels: Votes of the control annotators, shape (images, control annotators), NaN
             on images that are not in the control set; None (default): every annotator counts.

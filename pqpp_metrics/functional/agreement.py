@@ -29,8 +29,8 @@ def fleiss_kappa(ratings, single_class="one"):
     1971; PQPP, section 3.1. The same raters need not rate every item, but as many.
 
     Args:
-        ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text
-            or numbers, none missing (`krippendorff_alpha` allows that).
+        ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
+            numbers, booleans or UUIDs, none missing (`krippendorff_alpha` allows that).
         single_class: What to return where only one label occurs: "one" or "nan".
 
     Returns:
@@ -80,7 +80,7 @@ def cohen_kappa(predictions, references, weights=None, single_class="one"):
     Measurement 20, 1960; PQPP, section 3.1.
 
     Args:
-        predictions: Labels of one rater, shape (items,), text or numbers.
+        predictions: Labels of one rater, shape (items,): text, numbers, booleans or UUIDs.
         references: Labels of the other, same shape and kind.
         weights: How much a disagreement counts: None (default) each the same, "linear" or
             "quadratic" in the distance of the categories' places in rising order (Cohen 1968).

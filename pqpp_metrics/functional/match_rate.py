@@ -21,9 +21,9 @@ def match_rate(matches, groups=None, group_names=None, confidence=0.95):
 
     Args:
         matches: Whether each image matches, bool or 0 and 1, shape (images,).
-        groups: What to group by: shape (images, columns), text or whole numbers, one column for
-            each grouping (task, model, ...), or shape (images,) for a single one; None
-            (default): only over all.
+        groups: What to group by: shape (images, columns), labels of any kind, one column for each
+            grouping (task, model, ...), or shape (images,) for a single one; None (default):
+            only over all.
         group_names: What the columns are called, for the rows of the result; None: "group_0",
             "group_1", ...
         confidence: Level of Wilson's interval, between 0 and 1.

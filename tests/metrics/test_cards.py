@@ -1,6 +1,8 @@
 """Each metric's README is a Space card that is ready to push, and its example runs."""
 
 import doctest
+import pydoc
+import re
 import shutil
 
 import pytest
@@ -42,6 +44,14 @@ def test_the_example_runs(name):
     )
     assert results.attempted >= 3
     assert results.failed == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_code_that_a_card_names_exists(name):
+    """Whether the values are equal is for the oracles of `module_cases`."""
+    card = (PACKAGE / name / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:scipy|sklearn|statsmodels|krippendorff)\.[\w.]+)`", card)
+    assert not [one for one in named if pydoc.locate(one) is None]
 
 
 # One of each kind of input; the pages of the others take a few seconds together.
