@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import metrics_agreement
+import metrics_command
 import metrics_evaluate
 import metrics_hbpp
 import metrics_ranking
@@ -23,6 +24,7 @@ PARTS = {
     "agreement": metrics_agreement,
     "resampling": metrics_resampling,
     "evaluate": metrics_evaluate,
+    "command": metrics_command,
 }
 
 
