@@ -12,14 +12,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_codes, read_table
+from pqpp_files.write_table import table_text
 
 ROWS = [
     {"id": "007", "prompt": 'a "red" cat;\non a mat, asleep', "score": "0.5"},
     {"id": "9007199254740993", "prompt": "NA", "score": ""},
-    {"id": "x", "prompt": "a\u2028b\x0c|c\td", "score": "-2"},
+    {"id": "x", "prompt": "a\u2028b\x85\x0c|c\td", "score": "-2"},
 ]
 IDS = [row["id"] for row in ROWS]
 PROMPTS = [row["prompt"] for row in ROWS]
@@ -88,6 +91,24 @@ def test_a_pipe_of_any_format(tmp_path):
         writer.start()
         assert read_table(tmp_path / name)["prompt"] == PROMPTS
         writer.join(timeout=30)
+
+
+@given(
+    st.lists(st.tuples(st.text('ab,"\n\u2028é', max_size=4), st.integers()), min_size=1),
+    st.sampled_from(["csv", "jsonl", "json"]),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_order_of_rows_gives_the_same_rows(tmp_path_factory, rows, style, rng):
+    path = tmp_path_factory.mktemp("rows") / f"t.{style}"
+    found = []
+    for _ in range(2):
+        columns = {"text": [text for text, _ in rows], "n": [n for _, n in rows]}
+        path.write_bytes("".join(table_text(style, [columns])).encode())
+        table = read_table(path)
+        found.append(list(zip(table["text"], map(str, table.values("n")), strict=True)))
+        rng.shuffle(rows)
+    assert sorted(found[0]) == sorted(found[1])
 
 
 def test_numbers_of_json_stay_what_they_are(tmp_path):

@@ -77,7 +77,7 @@ def read_parti(path: str) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise PredictorError(f"{path} cannot be read ({reason}); give PartiPrompts.tsv") from None
-    rows = [line.split("\t") for line in text.splitlines()]
+    rows = [line.split("\t") for line in text.split("\n")]
     if not rows or rows[0][0] != "Prompt":
         raise PredictorError(f"{path} does not begin with 'Prompt'; give PartiPrompts.tsv")
     return [row[0] for row in rows[1:] if row[0]]
