@@ -26,7 +26,7 @@ class Inputs:
         told: How the rows of the files were brought together, in words.
         unretrieved: From a run and qrels: the grades of relevant documents that the run lacks.
         document_ids: From a run and qrels: gives numbers in the order of the documents' names.
-        blank: Where the first empty cell or NaN is, and how many rows have one, in words.
+        place_of: Says of an input and a row where the cell stands.
     """
 
     columns: dict[str, Any]
@@ -34,7 +34,7 @@ class Inputs:
     told: str = ""
     unretrieved: Any = None
     document_ids: Callable | None = None
-    blank: str = ""
+    place_of: Callable[[str, int], str] | None = None
 
 
 def read_inputs(
@@ -93,35 +93,56 @@ def read_inputs(
     rows = {name: places[path] for name, path in paths.items()}
     values = {name: list(map(own.__getitem__, rows[name])) for name, own in values.items()}
     inputs = Inputs(values, found.ids, found.told)
-    return _without_blanks(
-        inputs, how, lambda name, at: tables[paths[name]].place_of(rows[name][at])
-    )
+    inputs.place_of = lambda name, row: tables[paths[name]].place_of(rows[name][row])
+    return _without_blanks(inputs) if how.nan == "drop" else inputs
 
 
-def _without_blanks(inputs: Inputs, how: Reading, place_of: Callable[[str, int], str]) -> Inputs:
-    """Leave out the rows with an empty cell or NaN, or note where the first is."""
-    columns = inputs.columns
+def odd_cell(inputs: Inputs) -> str:
+    """Say where a cell is that may be why a metric refused its inputs: empty, or no number.
+
+    Returns:
+        One line; empty where every cell is like the others.
+    """
+    blank = {name: list(map(is_blank, cells)) for name, cells in inputs.columns.items()}
+    if inputs.place_of is None:
+        return ""
+    for name, cells in blank.items():
+        if any(cells):
+            number = sum(map(any, zip(*blank.values(), strict=False)))
+            more = f", as are {number:,} rows in all" if number > 1 else ""
+            place = inputs.place_of(name, cells.index(True))
+            return f"{place}: {name} is empty or NaN{more}; --nan drop leaves such rows out"
+    for name, cells in inputs.columns.items():
+        texts = [isinstance(cell, str) and not _is_number(cell) for cell in cells]
+        if any(texts) and not all(texts):
+            row = texts.index(True)
+            return f"{inputs.place_of(name, row)}: {name} is {cells[row]!r:.60} among numbers"
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _without_blanks(inputs: Inputs) -> Inputs:
+    """Leave out the rows with an empty cell or NaN, and say how many."""
+    columns, place_of = inputs.columns, inputs.place_of
     if len(set(map(len, columns.values()))) > 1:  # the metric says so
         return inputs
-    blank = {name: list(map(is_blank, cells)) for name, cells in columns.items()}
-    rows = list(map(any, zip(*blank.values(), strict=True)))
-    if not any(rows):
-        return inputs
-    if how.nan == "drop":
-        kept = [not one for one in rows]
-        if not any(kept):
-            raise CommandError("every row has an empty cell or NaN; give a file with values")
-        inputs.columns = {name: list(compress(cells, kept)) for name, cells in columns.items()}
-        inputs.ids = inputs.ids and list(compress(inputs.ids, kept))
-        inputs.told = _with_left_out(inputs.told, sum(rows))
-        return inputs
-    first = rows.index(True)
-    name = next(name for name, cells in blank.items() if cells[first])
-    more = f", as are {sum(rows):,} rows in all" if sum(rows) > 1 else ""
-    inputs.blank = (
-        f"{place_of(name, first)}: {name} is empty or NaN{more}; --nan drop leaves such rows out"
+    kept = [not any(map(is_blank, cells)) for cells in zip(*columns.values(), strict=True)]
+    if not any(kept):
+        raise CommandError("every row has an empty cell or NaN; give a file with values")
+    rows = list(compress(range(len(kept)), kept))
+    return Inputs(
+        {name: list(compress(cells, kept)) for name, cells in columns.items()},
+        inputs.ids and list(compress(inputs.ids, kept)),
+        _with_left_out(inputs.told, len(kept) - len(rows)),
+        place_of=lambda name, row: place_of(name, rows[row]),
     )
-    return inputs
 
 
 def _with_left_out(told: str, rows: int) -> str:

@@ -233,12 +233,14 @@ def _scored(name: str, metric: Any, inputs: Any, chosen: dict) -> dict:
         chosen = {"document_ids": inputs.document_ids()} | chosen
     try:
         result = metric.score(inputs.columns, chosen)
-    except InputFormError as error:
-        raise CommandError(f"{name}: {error}; {_COLUMNS}") from None
     except MetricInputError as error:
-        if not inputs.blank:
-            raise
-        raise CommandError(f"{name}: {error} ({inputs.blank})") from None
+        from pqpp_cli.metric_files import odd_cell
+
+        if odd := odd_cell(inputs):
+            raise CommandError(f"{name}: {error} ({odd})") from None
+        if isinstance(error, InputFormError):
+            raise CommandError(f"{name}: {error}; {_COLUMNS}") from None
+        raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.input_names():
         result |= {"ids": inputs.ids}
     return result

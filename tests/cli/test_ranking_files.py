@@ -123,6 +123,8 @@ def test_rows_with_nan(compute):
     files = ("--predictions", "p.csv:p", "--references", "r.jsonl:r")
     said, _ = compute("rmse_qpp", *files, status=2)
     assert "(p.csv, line 5: predictions is empty or NaN, as are 2 rows in all; --nan drop" in said
+    wrong = ("--option", "confidence=2", "--nan", "drop")  # what else is wrong is said alone
+    assert "NaN" not in compute("pearson_qpp", *files, *wrong, status=2)[0]
     said, found = compute("rmse_qpp", *files, "--nan", "drop")
     assert found["rmse_qpp"] == pytest.approx((4 / 3) ** 0.5) and found["n"] == 3
     assert said == "joined on id, 5 rows; 2 rows with NaN left out"
@@ -131,6 +133,14 @@ def test_rows_with_nan(compute):
         "rmse_qpp", "--predictions", "n.csv:p", "--references", "n.csv:r", "--nan", "drop", status=2
     )
     assert "every row has an empty cell or NaN" in said
+
+
+def test_a_text_among_numbers_is_named_with_its_line(compute):
+    Path("p.csv").write_text("id,p,r\na,1,1\nb,2,2\n\nc,high,3\n")
+    Path("r.csv").write_text("id,r\nc,7\nb,2\na,1\n")
+    said, _ = compute("rmse_qpp", "--predictions", "p.csv:p", "--references", "r.csv:r", status=2)
+    assert "`predictions` holds" in said
+    assert said.endswith("(p.csv, line 5: predictions is 'high' among numbers)")
 
 
 def test_nullable_columns_of_parquet(compute):

@@ -60,8 +60,8 @@ def test_genevals_rates_are_those_of_its_categories(tmp_path):
 
 def test_partis_quotes_stand_for_themselves(tmp_path):
     path = tmp_path / "PartiPrompts.tsv"
-    path.write_text('Prompt\tCategory\na sign "no\tText\n"a" cat\tAnimals\n', "utf-8")
-    assert read_parti(str(path)) == ['a sign "no', '"a" cat']
+    path.write_text('Prompt\tCategory\na sign "no\tText\n"a"\u2028\x85cat\tAnimals\n', "utf-8")
+    assert read_parti(str(path)) == ['a sign "no', '"a"\u2028\x85cat']
     path.write_text("prompt\tCategory\n", "utf-8")
     with pytest.raises(PqppError, match="does not begin with 'Prompt'"):
         read_parti(str(path))
