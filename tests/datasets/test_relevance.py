@@ -181,8 +181,14 @@ def nested(times):
         b"Np134217728\n.",
         b"cbuiltins\nstr\n" + doubled(24) + b"\x85R.",
         nested(24) + b"cbuiltins\nstr\nh\x18\x85R.",
+        nested(60) + b"}h\x3cK\x01s.",  # as a key, hashed without end
+        nested(60) + b".",
+        b"]q\x00"
+        + b"".join(b"]q%c" % n for n in range(1, 60))
+        + b"".join(b"h%ch%ca0h%ch%ca0" % (n, n + 1, n, n + 1) for n in range(59))
+        + b".",
     ],
-    ids=["bytes", "bytearray", "long_binput", "put", "doubled", "nested"],
+    ids=["bytes", "bytearray", "long_binput", "put", "doubled", "nested", "key", "value", "later"],
 )
 def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
     path = tmp_path / "bomb.pickle"
@@ -200,6 +206,15 @@ def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
     done = subprocess.run([sys.executable, "-c", read, path], capture_output=True, timeout=60)
     kind, taken = done.stdout.decode().split()
     assert kind == "DataFileError" and int(taken) < 50_000_000
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_what_stands_in_several_places_is_read(tmp_path, protocol):
+    pair, row = (1, "a"), [2.5, None]
+    value = {pair: row, (pair, pair): [row] * 3, "many": list(range(5000)), "none": [[]] * 2}
+    path = tmp_path / "shared.pickle"
+    path.write_bytes(pickle.dumps(value, protocol))
+    assert read_pickle(path) == value
 
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40])

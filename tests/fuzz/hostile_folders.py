@@ -79,7 +79,7 @@ def _text(random: np.random.Generator, folder: Path, room: Path) -> str:
     try:
         text = (folder / name).read_text()
         json.loads(text)
-    except ValueError:  # changed before
+    except (ValueError, RecursionError):  # changed before
         return "again"
     made = hostile_json(random, text, name == "tokenizer.json")
     (folder / name).write_bytes(made)
@@ -93,7 +93,10 @@ def _weights(random: np.random.Generator, folder: Path, room: Path) -> str:
     length = int.from_bytes(raw[:8], "little")
     if len(raw) < 9 or length > len(raw):
         return "again"
-    header, data = json.loads(raw[8 : 8 + length]), raw[8 + length :]
+    try:
+        header, data = json.loads(raw[8 : 8 + length]), raw[8 + length :]
+    except (ValueError, RecursionError):
+        return "again"
     names = [name for name in header if name != "__metadata__"]
     name = names[random.integers(len(names))]
     entry = header[name]
