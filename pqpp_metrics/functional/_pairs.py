@@ -49,6 +49,13 @@ def unit_deviations(values):
     return deviations / np.sqrt((deviations * deviations).sum())
 
 
+def standard_scores(values):
+    """Deviations from the median over their mean size: few extreme values move neither much."""
+    values = _to_unit_range(values)
+    deviations = _to_unit_range(values - np.median(values))
+    return deviations / np.abs(deviations).mean()
+
+
 def _to_unit_range(values):
     """Scale by a power of two so that the largest absolute value lies in [0.5, 1)."""
     return np.ldexp(values, -np.frexp(np.abs(values).max())[1])

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pqpp_metrics.functional._pairs import unit_deviations
 from pqpp_metrics.functional._quadratic import pair_sums, signs
 
 
@@ -34,7 +35,7 @@ def _weights_of_groups(weights, values):
 
 def _pearson(weights, x, y):
     """Pearson's r of each resample; arguments and result as of `_kendall`."""
-    x, y = x - x.mean(), y - y.mean()
+    x, y = unit_deviations(x), unit_deviations(y)
     columns = np.stack([x, y, x * x, y * y, x * y], axis=1)
     sums = weights.astype(np.float64) @ columns / weights.shape[1]
     x_mean, y_mean, x_square, y_square, product = sums.T
@@ -74,7 +75,10 @@ def _centred_ranks(weights, values):
 
 def _rmse(weights, x, y):
     """The RMSE of each resample; arguments and result as of `_kendall`."""
-    return np.sqrt(weights.astype(np.float64) @ (x - y) ** 2 / weights.shape[1])
+    errors = np.abs(x - y)
+    largest = errors.max() or 1.0  # so that no square overflows or vanishes
+    squares = (errors / largest) ** 2
+    return largest * np.sqrt(weights.astype(np.float64) @ squares / weights.shape[1])
 
 
 def _ratio(value, divisor):

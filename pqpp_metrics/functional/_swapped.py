@@ -6,6 +6,7 @@ difference of the measure between the two predictors after the swap, one value a
 
 import numpy as np
 
+from pqpp_metrics.functional._pairs import standard_scores, unit_deviations
 from pqpp_metrics.functional._quadratic import pair_sums, signs
 from pqpp_metrics.functional._statistics import average_ranks
 
@@ -13,14 +14,19 @@ from pqpp_metrics.functional._statistics import average_ranks
 _ROWS = 512
 
 
-def prepared(statistic, x):
-    """Predictions on a scale that two predictors share: standard scores, ranks, or as they are."""
+def prepared(statistic, x, other, tie_tolerance):
+    """Two predictors' values on a scale that they share, for `statistic`.
+
+    Standard scores, so that a swap mixes no units; of measures of ranks the ranks of all these
+    scores together. Were each predictor ranked by itself, neighbours that two like predictors
+    order differently would tie in half of the swaps, and the difference look too large.
+    """
     if statistic == "rmse":
-        return x
-    if statistic == "pearson":
-        x = x / np.abs(x).max()
-        return (x - x.mean()) / x.std()
-    return average_ranks(x)
+        return x, other
+    scores = np.concatenate([standard_scores(x), standard_scores(other)])
+    if statistic != "pearson":
+        scores = average_ranks(scores, tie_tolerance)
+    return scores[: len(x)], scores[len(x) :]
 
 
 def _pearson(swaps, a, b, y):
@@ -29,9 +35,7 @@ def _pearson(swaps, a, b, y):
     `swaps` is float32 (swaps, n), 1 keeps, 0 exchanges the predictions `a` and `b` of a query; `y`
     are the references.
     """
-    y = y / np.abs(y).max()
-    y = (y - y.mean()) / y.std()
-    n, keep = len(y), swaps.astype(np.float64)
+    n, keep, y = len(y), swaps.astype(np.float64), unit_deviations(y) * np.sqrt(len(y))
     sums = keep @ np.stack([a, b, a * a, b * b, a * y, b * y], axis=1) / n
     whole = np.array([v.sum() / n for v in (a, b, a * a, b * b, a * y, b * y)])
     first = sums[:, 0::2] + whole[1::2] - sums[:, 1::2]
@@ -42,49 +46,51 @@ def _pearson(swaps, a, b, y):
 def _r(mean, square, product):
     """Pearson's r with a standardised vector, from moments; 0 for a constant."""
     variance = square - mean * mean
-    some = variance > 1e-14
+    some = variance > 1e-14 * square
     return np.where(some, product / np.sqrt(np.where(some, variance, 1.0)), 0.0)
 
 
 def _spearman(swaps, a, b, y):
     """Difference of Spearman's rho after each swap; arguments as of `_pearson`."""
-    y = average_ranks(y)
-    y = (y - y.mean()) / y.std()
-    return np.array([_rho(*pair, y) for pair in _exchanged(swaps, a, b)])
+    y = unit_deviations(average_ranks(y))
+    first, second = (_rhos(side, y) for side in _exchanged(swaps, a, b))
+    return first - second
 
 
-def _rho(first, second, y):
-    parts = []
-    for side in (first, second):
-        ranks = average_ranks(side)
-        spread = ranks.std()
-        parts.append(float(ranks @ y) / len(y) / spread if spread > 0 else 0.0)
-    return parts[0] - parts[1]
+def _rhos(values, y):
+    """Correlation of the ranks of each row with a vector of length 1; 0 for a constant row."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(values, axis=1) - (values.shape[1] + 1) / 2
+    length = np.sqrt((ranks * ranks).sum(axis=1))
+    return np.where(length > 0, ranks @ y / np.where(length > 0, length, 1.0), 0.0)
 
 
 def _smare(swaps, a, b, y):
     """Difference of sMARE after each swap; arguments as of `_pearson`."""
+    from scipy.stats import rankdata
+
     y = average_ranks(y)
-    values = [
-        np.abs(average_ranks(first) - y).sum() - np.abs(average_ranks(second) - y).sum()
-        for first, second in _exchanged(swaps, a, b)
-    ]
-    return np.array(values) / len(y) ** 2
+    first, second = (
+        np.abs(rankdata(side, axis=1) - y).sum(axis=1) for side in _exchanged(swaps, a, b)
+    )
+    return (first - second) / len(y) ** 2
 
 
 def _exchanged(swaps, a, b):
-    """The two vectors of predictions after each swap."""
-    for keep in swaps.astype(bool):
-        yield np.where(keep, a, b), np.where(keep, b, a)
+    """The predictions of both predictors after each swap, float64 (swaps, n) each."""
+    keep = swaps.astype(bool)
+    return np.where(keep, a, b), np.where(keep, b, a)
 
 
 def _rmse(swaps, a, b, y):
     """Difference of RMSE after each swap; arguments as of `_pearson`."""
-    first, second = (a - y) ** 2, (b - y) ** 2
+    largest = max(np.abs(a - y).max(), np.abs(b - y).max()) or 1.0
+    first, second = ((a - y) / largest) ** 2, ((b - y) / largest) ** 2
     kept = swaps.astype(np.float64) @ (first - second)
     n = len(y)
     after = np.maximum(kept + second.sum(), 0.0), np.maximum(first.sum() - kept, 0.0)
-    return np.sqrt(after[0] / n) - np.sqrt(after[1] / n)
+    return largest * (np.sqrt(after[0] / n) - np.sqrt(after[1] / n))
 
 
 def _kendall(swaps, a, b, y):

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
     require_between,
     require_choice,
@@ -20,6 +21,10 @@ from pqpp_metrics.functional._resampled import OF_RESAMPLES
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
 from pqpp_metrics.functional._swapped import OF_SWAPS, prepared
 from pqpp_metrics.functional.qpp_report import MEASURES, OF_RANKS
+
+# Of fewer queries the bootstrap tells equally good predictors apart too often, up to every other
+# time of two; benchmarks/calibration.md has the figures.
+LEAST_OF_BOOTSTRAP = 30
 
 # Queries of the resamples that are measured together, which bounds the memory to a few hundred
 # megabytes. Kendall takes more: small products of matrices make threads wait for each other.
@@ -41,7 +46,9 @@ def paired_bootstrap(
     """Bootstrap of the difference of two predictors: queries drawn with replacement.
 
     Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 13 and 15. Both
-    predictors are measured on the same resamples.
+    predictors are measured on the same resamples. It takes the resamples' spread for that of the
+    difference, which holds for many queries: at least 30 are needed. For the p-value alone
+    `paired_permutation` is the better test.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -57,11 +64,15 @@ def paired_bootstrap(
         "resamples" (those that count: where a side of a resample is constant there is no
         correlation). NaN where a correlation of the whole is undefined.
 
+    Raises:
+        MetricInputError: as `paired_permutation`, or fewer than 30 queries.
+
     Example:
-        >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]
-        >>> result = paired_bootstrap([1, 2, 3, 4, 6, 5, 7, 8], [3, 1, 2, 6, 5, 8, 4, 7], truth)
-        >>> round(result["paired_bootstrap"], 3), result["ci_high"] > 0
-        (0.429, True)
+        >>> truth = list(range(30))
+        >>> close, far = [i + i % 2 for i in truth], [i + 9 * (i % 3) for i in truth]
+        >>> result = paired_bootstrap(close, far, truth)
+        >>> round(result["paired_bootstrap"], 3), result["ci_low"] > 0
+        (0.384, True)
     """
     require_choice("statistic", statistic, tuple(MEASURES))
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
@@ -69,6 +80,11 @@ def paired_bootstrap(
     resamples = require_int("resamples", resamples)
     confidence = require_between("confidence", confidence, 0, 1)
     seed = require_int("seed", seed, least=0)
+    if len(y) < LEAST_OF_BOOTSTRAP:
+        raise MetricInputError(
+            f"{len(y)} queries were given; a bootstrap needs at least {LEAST_OF_BOOTSTRAP}: "
+            "use paired_permutation"
+        )
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     measure = OF_RESAMPLES[statistic]
     differences = []
@@ -122,8 +138,10 @@ def paired_permutation(
 
     Were the predictors equally good, swapping their predictions of a query would change
     nothing (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter
-    3). So that a swap does not mix scales, predictions become standard scores before
-    ("pearson"), or ranks (all but "pearson" and "rmse"); "rmse" compares them as they are.
+    3). So that a swap does not mix scales, each predictor's median is subtracted and the result
+    divided by its mean size before; "rmse" compares predictions as they are. This is the test to
+    compare predictors by: it assumes no distribution, and benchmarks/calibration.md has how often
+    it and the others tell equally good predictors apart.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -133,9 +151,10 @@ def paired_permutation(
 
     Returns:
         dict: "paired_permutation", the difference of the statistic (first minus second);
-        "p_value", two-sided: the share of swaps with a difference at least as large, counting
-        the data itself as one (never 0); "value", "other_value", "n", "permutations". NaN
-        where a correlation of the whole is undefined.
+        "p_value", two-sided: the share of swaps with a larger difference and half of those with
+        the same, the data itself counting as one (never 0; 1 where there is no difference);
+        "value", "other_value", "n", "permutations". NaN where a correlation of the whole is
+        undefined.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -149,20 +168,22 @@ def paired_permutation(
     permutations = require_int("permutations", permutations)
     seed = require_int("seed", seed, least=0)
     value, other_value = (_value(statistic, side, y) for side in (x, other))
-    p = math.nan
-    if not math.isnan(value - other_value):
-        sides = prepared(statistic, x), prepared(statistic, other)
-        differences = np.concatenate(
-            [
-                OF_SWAPS[statistic](swaps, *sides, y)
-                for swaps in _swaps(len(y), permutations, seed, statistic)
-            ]
-        )
-        # A swap that gives the same difference must count, whatever its last digit.
-        reached = np.abs(differences) >= abs(value - other_value) * (1 - 1e-12) - 1e-15
-        p = float(reached.sum() + 1) / (permutations + 1)
+    difference, p = value - other_value, math.nan
+    if difference == 0:
+        p = 1.0  # which no swap can undercut
+    elif not math.isnan(difference):
+        sides = prepared(statistic, x, other, tie_tolerance)
+        swapped = [
+            OF_SWAPS[statistic](swaps, *sides, y)
+            for swaps in _swaps(len(y), permutations, seed, statistic)
+        ]
+        beyond = np.abs(np.concatenate(swapped)) - abs(difference)
+        # A swap that gives the same difference must count as such, whatever its last digit.
+        same = np.abs(beyond) <= 1e-12 * max(abs(value), abs(other_value))
+        reached = float((beyond[~same] > 0).sum()) + (float(same.sum()) + 1) / 2
+        p = reached / (permutations + 1)
     return {
-        "paired_permutation": value - other_value,
+        "paired_permutation": difference,
         "p_value": p,
         "value": value,
         "other_value": other_value,

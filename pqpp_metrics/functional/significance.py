@@ -41,7 +41,10 @@ def dependent_correlations(
     Both correlations share the references, so they are dependent (Steiger, "Tests for Comparing
     Elements of a Correlation Matrix", Psychological Bulletin 87, 1980): "williams" is his T2,
     Student's t with n - 3 degrees of freedom; "steiger" his Z1*, from Fisher's z with the mean
-    correlation pooled.
+    correlation pooled. Both assume that the values are normal: with long tails, unequal spread or
+    ranks they tell equally good predictors apart too often, as benchmarks/calibration.md counts.
+    `paired_permutation` doesn't assume it and is the test to use; these are for comparing with
+    published figures.
 
     Args:
         predictions: Of the first predictor, shape (n,).
@@ -54,9 +57,9 @@ def dependent_correlations(
 
     Returns:
         dict: "dependent_correlations", the difference of the correlations (first minus second);
-        "statistic", t or z; "p_value", two-sided; "value", "other_value", "n". NaN for the
-        statistic and p where an input is constant, the predictors order the queries as one
-        line, or n < 4.
+        "statistic", t or z; "p_value", two-sided; "value", "other_value", "n". Predictors on one
+        rising line differ by nothing: 0 and p = 1. NaN for the statistic and p where an input is
+        constant, the determinant of the correlations or a variance is 0, or n < 4.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6]
@@ -71,8 +74,12 @@ def dependent_correlations(
     if correlation == "spearman":
         x, other, y = (average_ranks(values, tie_tolerance) for values in (x, other, y))
     first, second = pearson_correlation(x, y), pearson_correlation(other, y)
-    function = _williams if test == "williams" else _steiger
-    statistic, p = function(first, second, pearson_correlation(x, other), len(x))
+    between = pearson_correlation(x, other)
+    if between > 1 - 1e-14 and not math.isnan(first):
+        statistic, p = 0.0, 1.0
+    else:
+        function = _williams if test == "williams" else _steiger
+        statistic, p = function(first, second, between, len(x))
     return {
         "dependent_correlations": first - second,
         "statistic": statistic,

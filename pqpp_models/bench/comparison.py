@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from pqpp_metrics.functional.resampling import paired_bootstrap
-from pqpp_metrics.functional.significance import dependent_correlations, holm
+from pqpp_metrics.functional.resampling import paired_permutation
+from pqpp_metrics.functional.significance import holm
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.protocol import Predictions, Result, cell_values
 from pqpp_models.errors import PredictorError
 
-RESAMPLES = 2_000
+PERMUTATIONS = 2_000
 LEVEL = 0.05
 COMPARISON_NOTE = (
-    "↑ better and ↓ worse than {baseline} on the same prompts: Pearson by Williams' t, Kendall by "
-    "a paired bootstrap, p < .05 after Holm's correction over the table"
+    "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test, p < .05 "
+    "after Holm's correction over the table"
 )
 
 
@@ -26,14 +26,14 @@ def compare_with_baseline(
     references: Mapping[str, Sequence[float | None]],
     baseline: str,
     sources: Sequence[str] | None = None,
-    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
     seed: int = 0,
     progress: bool = False,
 ) -> list[Result]:
     """Test every cell of a table against the same cell of a baseline.
 
-    Pearson correlations by Williams' t for dependent correlations, Kendall's by a paired
-    bootstrap; each family of p-values is corrected by Holm over the whole table.
+    Both coefficients by a paired permutation test, which assumes no distribution; each family of
+    p-values is corrected by Holm over the whole table.
 
     Args:
         results: The table.
@@ -41,8 +41,8 @@ def compare_with_baseline(
         references: Target to one true value a prompt.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results of one source.
-        resamples: Resamples of the bootstrap.
-        seed: Seed of the bootstrap.
+        permutations: Swaps of the test.
+        seed: Seed of the swaps.
         progress: Show a progress bar on standard error.
 
     Returns:
@@ -60,11 +60,10 @@ def compare_with_baseline(
             f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
         )
     rows = tqdm(results, desc="comparing", unit="cell", disable=not progress)
+    options = {"permutations": permutations, "seed": seed}
     found = np.array(
         [
-            _p_values(
-                row, by_name[row.predictor], by_name[baseline], references, sources, resamples, seed
-            )
+            _p_values(row, by_name[row.predictor], by_name[baseline], references, sources, options)
             for row in rows
         ]
     ).reshape(-1, 2)
@@ -75,18 +74,17 @@ def compare_with_baseline(
     ]
 
 
-def _p_values(row, one, other, references, sources, resamples, seed) -> tuple[float, float]:
+def _p_values(row, one, other, references, sources, options) -> tuple[float, ...]:
     if one is other or row.predicted not in other.targets or row.n < 4:
         return math.nan, math.nan
     cell = Cell(row.label, row.predicted, row.target, row.source)
     true = references[row.target]
     mine, reference = cell_values(one, cell, true, sources)
     theirs, _ = cell_values(other, cell, true, sources)
-    if np.array_equal(mine, theirs):
-        return 1.0, 1.0  # no difference at all, which neither test can be asked about
-    williams = dependent_correlations(mine, theirs, reference)
-    bootstrap = paired_bootstrap(mine, theirs, reference, resamples=resamples, seed=seed)
-    return williams["p_value"], bootstrap["p_value"]
+    return tuple(
+        paired_permutation(mine, theirs, reference, statistic, **options)["p_value"]
+        for statistic in ("pearson", "kendall")
+    )
 
 
 def arrow(value: float, baseline_value: float, p: float) -> str:

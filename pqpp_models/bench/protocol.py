@@ -19,7 +19,10 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 
 MARKS = ((0.001, "‡"), (0.01, "†"))
-MARKS_NOTE = "† p < .01, ‡ p < .001, two-sided Student's t against no correlation"
+MARKS_NOTE = (
+    "† p < .01, ‡ p < .001, two-sided Student's t against no correlation, as in the paper; it "
+    "assumes normal values"
+)
 
 
 @dataclass(frozen=True)

@@ -392,20 +392,31 @@ def test_baseline_agrees_with_an_outside_test():
     good = Predictions("good", ("mean_rr",), (true + generator.normal(size=300))[:, None])
     poor = Predictions("poor", ("mean_rr",), (true + 4 * generator.normal(size=300))[:, None])
     same = Predictions("same", ("mean_rr",), poor.values)
-    both, references = [good, poor, same], {"mean_rr": list(true)}
+    some = Predictions("some", ("mean_rr",), (true + 3 * generator.normal(size=300))[:, None])
+    both, references = [good, poor, same, some], {"mean_rr": list(true)}
     rows = evaluate_predictions(both, references, SPLIT)
-    first, second, third = compare_with_baseline(rows, both, references, "poor", resamples=500)
-    # Williams' t by its textbook formula.
-    a, b = rows[0].pearson, rows[1].pearson
-    c = np.corrcoef(good.values[:, 0], poor.values[:, 0])[0, 1]
-    determinant = 1 - a * a - b * b - c * c + 2 * a * b * c
-    below = 2 * determinant * 299 / 297 + ((a + b) / 2) ** 2 * (1 - c) ** 3
-    t = (a - b) * np.sqrt(299 * (1 + c) / below)
-    p = 2 * stats.t.sf(abs(t), 297)
-    assert first.pearson_baseline_p == pytest.approx(2 * p, rel=1e-6)  # Holm, two tests
-    assert first.kendall_baseline_p == pytest.approx(2 * 2 / 501)
+    first, second, third, fourth = compare_with_baseline(rows, both, references, "poor")
+    # No swap of 2,000 reaches the good one's difference; Holm's correction, three tests.
+    assert first.pearson_baseline_p == first.kendall_baseline_p == pytest.approx(3 / 2 / 2001)
+
+    def difference(a, b, axis):
+        return (
+            stats.pearsonr(a, true, axis=axis).statistic
+            - stats.pearsonr(b, true, axis=axis).statistic
+        )
+
+    outside = stats.permutation_test(
+        [one.values[:, 0] / one.values.std() for one in (some, poor)],
+        difference,
+        permutation_type="samples",
+        n_resamples=4000,
+        rng=np.random.default_rng(0),
+    )
+    assert 0.02 < outside.pvalue < 0.98
+    assert fourth.pearson_baseline_p == pytest.approx(min(1, 2 * outside.pvalue), abs=0.06)
     assert np.isnan(second.pearson_baseline_p) and third.pearson_baseline_p == 1.0
     text = format_results("table", [first, second, third])
+    assert "paired permutation test" in text and "Student's t" in text
     assert text.count("↑") == 3 and "better and ↓ worse than poor" in text
     assert "uparrow" in format_results("latex", [first, second, third])
 

@@ -53,6 +53,7 @@ VOTES = {
     "prompt_ids": [f"prompt-{i % 7}" for i in range(24)],
 }
 TWO = {"predictions": numbers(25), "other_predictions": numbers(25), "references": numbers(25)}
+TWO = {name: 2 * column for name, column in TWO.items()}  # enough for a bootstrap
 PREFERENCES = {"predictions": whole(0, 4, 20, 2), "references": whole(-1, 2, 20)}
 VECTORS = {"predictions": numbers(7, 3), "references": numbers(7, 3)}
 GROUPS = {"x": [numbers(5), numbers(8)], "y": [numbers(6), numbers(4)]}

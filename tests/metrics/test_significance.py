@@ -70,12 +70,19 @@ def test_spearman_is_pearson_of_ranks():
     [
         ([1, 2, 3], [3, 1, 2], [1, 2, 3]),
         ([1, 1, 1, 1], [1, 2, 3, 5], [1, 3, 2, 4]),
-        ([1, 2, 3, 5], [2, 4, 6, 10], [1, 3, 2, 4]),
     ],
 )
 def test_undefined_is_nan(test, x, other, y):
     result = dependent_correlations(x, other, y, test=test)
     assert math.isnan(result["statistic"]) and math.isnan(result["p_value"])
+
+
+@pytest.mark.parametrize("correlation", ["pearson", "spearman"])
+@pytest.mark.parametrize("test", ["williams", "steiger"])
+def test_equal_predictors_differ_by_nothing(test, correlation):
+    for other in ([1, 2, 3, 5], [2, 4, 6, 10]):
+        result = dependent_correlations([1, 2, 3, 5], other, [1, 3, 2, 4], test, correlation)
+        assert (result["dependent_correlations"], result["p_value"]) == (pytest.approx(0), 1)
 
 
 @pytest.mark.parametrize("alternative", ["less", "greater", "two-sided"])

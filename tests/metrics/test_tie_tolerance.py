@@ -78,9 +78,9 @@ def test_noise_is_a_tie_for_every_measure_of_ranks(measure):
 def test_resampling(statistic):
     other = [1.0, 4.0, 2.0, 3.0, 5.0]
     options = {"statistic": statistic, "resamples": 300}
-    noisy, exact = (F.paired_bootstrap(x, other, Y, **options) for x in (X, X_EXACT))
+    noisy, exact = (F.paired_bootstrap(6 * x, 6 * other, 6 * Y, **options) for x in (X, X_EXACT))
     assert noisy == exact
-    stored = F.paired_bootstrap(X, other, Y, **options, tie_tolerance=0)
+    stored = F.paired_bootstrap(6 * X, 6 * other, 6 * Y, **options, tie_tolerance=0)
     assert stored["value"] != pytest.approx(exact["value"], abs=1e-6)
     options = {"statistic": statistic, "permutations": 300}
     assert F.paired_permutation(X, other, Y, **options) == F.paired_permutation(
@@ -89,10 +89,10 @@ def test_resampling(statistic):
 
 
 def test_the_measures_of_values_take_no_notice():
-    other = [1.0, 4.0, 2.0, 3.0, 5.0]
+    three = [6 * values for values in (X, [1.0, 4.0, 2.0, 3.0, 5.0], Y)]
     for statistic in ("pearson", "rmse"):
         wide, none = (
-            F.paired_bootstrap(X, other, Y, statistic, resamples=50, tie_tolerance=tolerance)
+            F.paired_bootstrap(*three, statistic, resamples=50, tie_tolerance=tolerance)
             for tolerance in (0.5, 0)
         )
         assert wide == none
