@@ -250,3 +250,35 @@ def test_missing_values_of_nullable_columns_are_nan():
 
 def test_a_generator_is_a_list():
     assert functional.rmse_qpp((i for i in range(3)), range(3))["rmse_qpp"] == 0
+
+
+def test_a_frame_of_columns_of_different_kinds():
+    rows = [["a", 2**60, True], ["a", 2**60 + 1, True], ["b", 2**60, False]]
+    names = ["task", "seed", "control"]
+    expected = functional.match_rate([1, 0, 1], rows, names)
+    frame = pd.DataFrame(rows, columns=names, index=[2, 0, 1])
+    for groups in (
+        frame,
+        frame.convert_dtypes(),
+        pa.Table.from_pandas(frame, preserve_index=False),
+    ):
+        assert functional.match_rate([1, 0, 1], groups, names) == expected
+        score = load_metric("match_rate").score
+        found = score({"matches": [1, 0, 1], "groups": groups}, {"group_names": names})
+        assert found == expected
+        for row, own in zip(found["groups"], rows, strict=True):
+            assert [(row[name], type(row[name])) for name in names] == [(v, type(v)) for v in own]
+
+
+@pytest.mark.parametrize("ids", [[2**60, 2**60 + 1, 2**60], [7, 3, 7], ["b", "a", "b"]])
+def test_ids_in_columns_of_any_library(ids):
+    one = pd.Series(ids, index=[2, 0, 1])
+    columns = [one, one.convert_dtypes(), pd.Index(ids), pa.array(ids), chunked(ids), np.array(ids)]
+    columns += (
+        [torch.tensor(ids), Foreign(ids)] if isinstance(ids[0], int) else [one.astype("category")]
+    )
+    for column in columns:
+        names, scores = functional.hbpp([[2], [0], [1]], column)
+        assert names.tolist() == ids[:2] and scores.tolist() == [1.5, 0.0]
+    with pytest.raises(MetricInputError, match="masked"):
+        functional.hbpp([[2], [0], [1]], np.ma.array(ids, mask=[0, 1, 0]))
