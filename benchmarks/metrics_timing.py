@@ -1,5 +1,6 @@
 """Timing of one task by several programs in one run, and the table that shows it."""
 
+import statistics
 import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +26,20 @@ def best_of(function, repeats=5):
         function()
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def medians_of(functions, repeats=5):
+    """Median seconds of several functions that take turns, after a call of each that warms up.
+
+    Where the machine is busy for a while, it is busy for all of them.
+    """
+    times = {function: [] for function in functions}
+    for repeat in range(repeats + 1):
+        for function, own in times.items():
+            start = time.perf_counter()
+            function()
+            own.extend([time.perf_counter() - start] * (repeat > 0))
+    return [statistics.median(own) for own in times.values()]
 
 
 def with_version(package):

@@ -36,7 +36,7 @@ def evaluate_run(
     relevance_level=None,
     judged_only=False,
     confidence=0.95,
-    resamples=10_000,
+    resamples=2_000,
     seed=0,
 ):
     """Several measures of a run, for each query and as means with intervals.
@@ -85,7 +85,7 @@ def compare_runs(
     relevance_level=None,
     judged_only=False,
     confidence=0.95,
-    resamples=10_000,
+    resamples=2_000,
     permutations=10_000,
     alpha=0.05,
     seed=0,

@@ -8,7 +8,6 @@ from pqpp_metrics.functional._ranked import take_rows
 # Grades up to this are packed into the lowest bits of a score, to sort both at once.
 LARGEST_PACKED = 15
 _LARGEST_EXACT = 2.0**53
-_MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
 def gains_by_rank(xp, scores, gains, ties):
@@ -81,7 +80,7 @@ def ranked_groups(xp, scores, gains):
 
 
 class PackedGrades:
-    """Small integer grades of numpy by rank, by one sort of integers.
+    """Small integer grades of numpy by rank, by one sort of numbers.
 
     The grade, 0 to 15, takes the place of a score's lowest bits.
 
@@ -92,18 +91,16 @@ class PackedGrades:
     """
 
     def __init__(self, scores, grades):
-        bits = max(int(grades.max()).bit_length(), 1)
-        low = np.int64((1 << bits) - 1)
-        # Read as integers floats sort by size, negative ones the wrong way round: flip those.
-        keys = (scores + 0.0).view(np.int64)
-        keys ^= (keys >> np.int64(63)) & _MAGNITUDE
+        low = np.int64((1 << max(int(grades.max()).bit_length(), 1)) - 1)
+        packed = scores + 0.0  # a copy, in which -0.0 is 0.0
+        keys = packed.view(np.int64)
         keys &= ~low
         keys |= grades.astype(np.int64, copy=False)
-        keys.sort(axis=1)
-        # The low byte of a key, from the last column to the first.
+        packed.sort(axis=1)
         self.ordered = keys.astype(np.uint8)[:, ::-1] & np.uint8(low)
-        keys >>= np.int64(bits)
-        self.unclear = np.flatnonzero((keys[:, 1:] == keys[:, :-1]).any(axis=1))
+        keys = packed.view(np.uint64)
+        alike = (keys[:, 1:] ^ keys[:, :-1]) <= np.uint64(low)
+        self.unclear = np.flatnonzero(alike.any(axis=1) if alike.any() else [])
 
 
 def as_integers(grades):

@@ -96,10 +96,19 @@ class RankingInputs:
         return grades > 0 if self.level is None else grades >= self.level
 
     @functools.cached_property
+    def marks(self):
+        """Which retrieved documents are relevant."""
+        return self.relevant(self.relevance)
+
+    @functools.cached_property
     def number_relevant(self):
         """How many relevant documents each query has, retrieved or not."""
-        xp, found = self.xp, self.relevant(self.relevance)
-        return count(xp, found) + count(xp, self.relevant(self.missing))
+        # Bytes that are sorted already are counted sooner.
+        packed = self.__dict__.get("packed")
+        number = count(self.xp, self.marks if packed is None else self.relevant(packed.ordered))
+        if self.missing.shape[1]:
+            number = number + count(self.xp, self.relevant(self.missing))
+        return number
 
     @functools.cached_property
     def packed(self):

@@ -63,7 +63,7 @@ def evaluate_rankings(
     return measured(parsed_measures(measures), scores, relevance, rules, unretrieved)
 
 
-def mean_intervals(values, confidence=0.95, resamples=10_000, seed=0):
+def mean_intervals(values, confidence=0.95, resamples=2_000, seed=0):
     """Means over queries with intervals: queries are drawn with replacement.
 
     BCa, by which skewed values like reciprocal ranks are allowed for: Efron and Tibshirani, "An

@@ -73,7 +73,7 @@ def bpref(
             above += among
         return total / max(number, 1)
 
-    priority = given.relevant(given.relevance)
+    priority = given.marks
     return of_ranks(given, priority, of_ranked, of_groups, given.number_relevant, irrelevant)
 
 
@@ -141,7 +141,7 @@ def inferred_average_precision(
             ahead, before = ahead + len(grades), before + own
         return total / max(number, 1)
 
-    priority = given.relevant(given.relevance)
+    priority = given.marks
     return of_ranks(given, priority, of_ranked, of_groups, given.number_relevant)
 
 

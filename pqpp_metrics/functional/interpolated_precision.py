@@ -60,7 +60,7 @@ def interpolated_precision(
         counts = [(len(grades), int(given.relevant(grades).sum())) for grades in groups]
         return _expected_best(counts, _needed(recall, number))
 
-    priority = given.relevant(given.relevance)
+    priority = given.marks
     return of_ranks(given, priority, of_ranked, of_groups, given.number_relevant)
 
 

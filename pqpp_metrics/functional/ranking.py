@@ -97,7 +97,7 @@ def _reciprocal_of_order(given, k):
 
 def _reciprocal_rank(given, k):
     xp, scores, ties = given.xp, given.scores, given.ties
-    relevant = given.relevant(given.relevance)
+    relevant = given.marks
     best = xp.max(only_where(xp, scores, relevant), axis=1)
     found = best > -xp.inf
     tied = scores == best[:, None]
@@ -183,7 +183,7 @@ def _found(given, k):
 
 def _found_by_scores(given, k):
     """The same of scores; k may differ by query."""
-    relevant = given.relevant(given.relevance)
+    relevant = given.marks
     return relevant_in_top(given.xp, given.scores, relevant, k, given.ties)
 
 
@@ -269,7 +269,7 @@ def hit_rate_at_k(
 
 
 def _any_found(given, k):
-    relevant = given.relevant(given.relevance)
+    relevant = given.marks
     k = min(k, relevant.shape[1])
     return any_relevant_in_top(given.xp, given.scores, relevant, k, given.ties)
 
@@ -314,7 +314,8 @@ def r_precision(
 
 def _r_precision_of_order(given):
     relevant, number = given.relevant(given.packed.ordered), given.number_relevant
-    first = np.arange(relevant.shape[1]) < number[:, None]
+    small = np.min_scalar_type(int(number.max()) + relevant.shape[1])
+    first = np.arange(relevant.shape[1], dtype=small) < number.astype(small)[:, None]
     return _share(np, count(np, relevant & first), number)
 
 

@@ -217,7 +217,7 @@ def average_precision(
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
     given = ranking_inputs(scores, relevance, rules, unretrieved)
     if not given.is_shared:  # any grade becomes one bit, which can be packed
-        marks = given.relevant(given.relevance), given.relevant(given.missing)
+        marks = given.marks, given.relevant(given.missing)
         given = replace(given, relevance=marks[0], missing=marks[1], level=None)
     xp = given.xp
     ranks = _ranks(xp, given.scores, given.scores.shape[1])
@@ -240,7 +240,7 @@ def _precisions_of_order(given):
 def _precisions(given, ranks):
     """At each rank the number of relevant documents up to it, if it holds one, else 0."""
     xp = given.xp
-    relevant = xp.astype(given.relevant(given.relevance), xp.float64)
+    relevant = xp.astype(given.marks, xp.float64)
     if given.ties == "expected":
         return _expected_precisions(xp, given.scores, relevant, ranks)
     ranked = gains_by_rank(xp, given.scores, relevant, given.ties)

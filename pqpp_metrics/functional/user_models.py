@@ -146,7 +146,7 @@ def rank_biased_precision(
         weight = xp.where(places < k, weight, 0.0)
 
     def of_scores(part):
-        relevant = xp.astype(part.relevant(part.relevance), xp.float64)
+        relevant = xp.astype(part.marks, xp.float64)
         ranked = gains_by_rank(xp, part.scores, relevant, part.ties)
         return xp.vecdot(ranked, weight[None, :])
 
