@@ -7,6 +7,7 @@ and the rest (model, optimizer, loss scaler, history) is in the checkpoint.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import time
@@ -34,7 +35,7 @@ from pqpp_models.training.batches import LengthSortedBatches
 from pqpp_models.training.divergence import Divergence
 from pqpp_models.training.options import OptimisationOptions
 from pqpp_models.training.publish import check_push
-from pqpp_models.training.state import BEST, Checkpoints, Progress, bytes_to_write
+from pqpp_models.training.state import BEST, Checkpoints, Progress, alone_in, bytes_to_write
 from pqpp_models.training.trackers import check_trackers
 
 _SHARDED = (DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM)
@@ -112,15 +113,18 @@ def train(task: Task, recipe: OptimisationOptions, accelerator: Accelerator) -> 
     Raises:
         HubError: The predictor is to be pushed, and the Hub would refuse it.
         OSError: There is no room for the checkpoints.
-        RecipeError: A loss or a weight is no finite number any more; nothing of that is kept.
+        RecipeError: A loss or a weight is no finite number any more, of which nothing is kept; or
+            another training writes to the folder.
     """
     run = _Run(task, recipe, accelerator)
-    run.start()
-    with run.bar:  # what ends the training stands on a line of its own
-        while run.progress.epoch < recipe.epochs and not run.is_stalled():
-            run.train_epoch()
-            run.end_epoch()
-    run.finish()
+    run.ask()
+    with alone_in(run.folder) if accelerator.is_main_process else contextlib.nullcontext():
+        run.start()
+        with run.bar:  # what ends the training stands on a line of its own
+            while run.progress.epoch < recipe.epochs and not run.is_stalled():
+                run.train_epoch()
+                run.end_epoch()
+        run.finish()
     return run.progress
 
 
@@ -157,12 +161,15 @@ class _Run:
         self.progress = Progress()
         self.divergence = Divergence()
 
-    def start(self) -> None:
-        """Ask the Hub, open the trackers and go on from a checkpoint, if that is wanted."""
+    def ask(self) -> None:
+        """Ask the Hub, if that is wanted, and the disk whether they will take what is made."""
         if self.accelerator.is_main_process:
             check_push(self.recipe)
             saves = 1 if self.recipe.epochs == 1 and not self.recipe.checkpoint_steps else 2
             require_room(self.folder, bytes_to_write(self.whole, self.folder, saves))
+
+    def start(self) -> None:
+        """Open the trackers and go on from a checkpoint, if that is wanted."""
         if self.recipe.resume:
             self.progress = self.checkpoints.load(self.accelerator)
         if self.recipe.report_to:

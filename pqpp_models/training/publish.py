@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pqpp_files.check_output import check_output_folder
 from pqpp_models.checkpoint import check_place
 from pqpp_models.training.options import HubOptions, Options, RecipeError, RunOptions
 
@@ -27,8 +28,10 @@ def refuse_finished(folder: Path, recipe: RunOptions) -> None:
     """Refuse a folder with the result of a finished run, but for `overwrite` and `resume`.
 
     Raises:
+        FileError: Nothing can be written there.
         RecipeError: It holds something.
     """
+    check_output_folder(folder)
     wanted = recipe.overwrite or getattr(recipe, "resume", False)
     if not wanted and folder.is_dir() and any(folder.iterdir()):
         raise RecipeError(

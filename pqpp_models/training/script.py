@@ -68,6 +68,8 @@ def _reason(error: Exception) -> str | None:
         named = getattr(error, "filename", None)
         where = f"{named}: {error.strerror}" if named else "no space is left on output_dir's disk"
         return f"{where}; a trainer with checkpoints goes on with --resume"
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
     return None
 
 

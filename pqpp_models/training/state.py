@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from pqpp_files.write_beside import remove_litter, whole_folder
 from pqpp_models.training.options import RecipeError
@@ -112,6 +114,37 @@ class Checkpoints:
         for path in [*self.folder.glob("step-*"), *self.folder.glob(".step-*")]:
             if path != place:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep a second training out of a folder while a block runs; a killed one keeps nobody out.
+
+    Raises:
+        RecipeError: Another training is under way there.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> with alone_in(folder), alone_in(folder):
+        ...     pass
+        Traceback (most recent call last):
+            ...
+        pqpp_models.training.options.RecipeError: another training writes to ...; wait for it, ...
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(str(folder / ".training.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise RecipeError(
+            f"another training writes to {folder}; wait for it, or name another output"
+        ) from None
+    try:
+        yield
+    finally:
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
 
 
 def bytes_to_write(model: Any, folder: Path, saves: int) -> int:

@@ -94,6 +94,23 @@ def test_a_diverged_training_keeps_the_last_good_checkpoint(script, recipe, monk
     assert not (folder / "model").exists()
 
 
+def test_a_second_training_is_kept_out_of_the_folder(script, recipe, monkeypatch):
+    seen = []
+
+    def second(*_):
+        with pytest.raises(RecipeError, match=r"another training writes to .*run; wait for it, or"):
+            run(script, recipe)
+        seen.append(sorted(path.name for path in Path(recipe.output_dir).iterdir()))
+        return {"pearson": 0.5, "kendall": 0.5}
+
+    monkeypatch.setattr(script, "correlations", second)
+    recipe.epochs = 1
+    run(script, recipe)
+    assert seen == [[".training.lock"]]
+    found = sorted(path.name for path in Path(recipe.output_dir).iterdir())
+    assert found == ["best.safetensors", "checkpoints", "model"]
+
+
 def test_a_learning_rate_that_is_far_too_high(script, recipe):
     recipe.learning_rate, recipe.max_grad_norm = 1e30, 1e30
     with pytest.raises(RecipeError, match=r"diverged: the loss is nan at step 2, learning rate 9"):

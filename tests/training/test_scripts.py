@@ -60,6 +60,7 @@ class OutOfMemoryError(RuntimeError):
         ),
         (RuntimeError("PytorchStreamWriter failed writing file data/0"), 2, "no space is left"),
         (RuntimeError("[enforce] . unexpected pos 52608 vs 52496"), 2, "no space is left"),
+        (PermissionError(13, "Permission denied", "out/it"), 2, "error: out/it: Permission denied"),
         (RuntimeError("basic_ios::clear: iostream error"), 2, "no space is left"),
         (KeyboardInterrupt(), 130, "--resume"),
     ],
