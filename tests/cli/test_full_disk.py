@@ -1,17 +1,22 @@
 """Commands on a full disk: one line that names the file, and nothing half-written."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from support.benchmark_folders import write_conqa
 from support.small_disk import can_mount, run_on_small_disks
 
-pytestmark = pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
+mounted = pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
 
 VOTES = "prompt,image,model,annotator,label\n" + "".join(
     f"caption {n},{n}.png,sdxl,ann,{n % 4 - 1}\n" for n in range(2000)
 )
+READ_ONLY = 0
 # Words, the sizes that are too small, and what was asked for, in the words where `@` is the disk.
 CASES = {
     "bench": (("bench", "--subset", "sample", "--predictor", "n_words"), (4096, 40_000), "@/cache"),
@@ -58,11 +63,13 @@ def ended(tmp_path_factory):
         subset = ("--subset", "sample") if name.startswith("bench-") else ()
         said = [word.replace("@", disk) for word in (*words, *subset)]
         cache = f"{disk}/cache" if name == "bench" else str(folder / "cache")
-        cases += [{"disk": disk, "size": s, "words": said, "cache": cache} for s in sizes]
-    keys = [(name, size) for name, (_, sizes, _) in CASES.items() for size in sizes]
+        for size in (*sizes, READ_ONLY):
+            cases.append({"disk": disk, "size": size, "words": said, "cache": cache})
+    keys = [(name, size) for name, (_, sizes, _) in CASES.items() for size in (*sizes, READ_ONLY)]
     return disk, dict(zip(keys, run_on_small_disks(cases, folder), strict=True))
 
 
+@mounted
 @pytest.mark.parametrize("name", CASES)
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(ended, name):
     disk, found = ended
@@ -79,6 +86,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(ended, name):
         assert not [one for one in locks if one.suffix == ".arrow"]
 
 
+@mounted
 @pytest.mark.parametrize(("name", "wanted"), [("predict", 38_890), ("fit", 4_648_416)])
 def test_what_is_known_to_be_too_large_is_said_with_its_size(ended, name, wanted):
     _, found = ended
@@ -87,3 +95,30 @@ def test_what_is_known_to_be_too_large_is_said_with_its_size(ended, name, wanted
     numbers = re.search(r"for its ([\d,]+) bytes \(([\d,]+) are free\)", said)
     counts = [int(one.replace(",", "")) for one in numbers.groups()]
     assert counts[0] == pytest.approx(wanted, rel=0.2) and counts[1] <= size + 4096
+
+
+@mounted
+@pytest.mark.parametrize("name", CASES)
+def test_a_disk_that_can_only_be_read_is_one_line(ended, name):
+    disk, found = ended
+    answer = found[name, READ_ONLY]
+    assert (answer["code"], answer["error"], answer["left"]) == (2, None, []), answer
+    (line,) = answer["stderr"].splitlines()
+    said = f"{disk} cannot be written to; name another folder"
+    assert (said if name != "bench" else "Read-only file system") in line and disk in line
+
+
+def test_a_folder_without_write_permission_is_one_line(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    user = []
+    if os.geteuid() == 0:  # who may write anywhere, but for this
+        if not shutil.which("setpriv"):
+            pytest.skip("setpriv takes root its rights")
+        user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    for name in ("o.csv", "sub/o.csv"):
+        command = [sys.executable, "-m", "pqpp_cli.main", "predict", "a cat", "--output", name]
+        done = subprocess.run([*user, *command], cwd=closed, capture_output=True, text=True)
+        said = f"pqpp: error: --output {closed} cannot be written to; name another folder\n"
+        assert (done.returncode, done.stderr) == (2, said)
+    assert not list(closed.iterdir())

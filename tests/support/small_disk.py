@@ -24,7 +24,8 @@ def run_on_small_disks(cases: list[dict], folder: Path) -> list[dict]:
     """Run commands one after another in one process, each on an empty disk of its own.
 
     Args:
-        cases: With `disk`, the folder that it is mounted on, `size` in bytes, `words`, those of
+        cases: With `disk`, the folder that it is mounted on, `size` in bytes, 0 for one that can
+            only be read, `words`, those of
             `pqpp`, or those of the training script that `script` names, and `cache`, the cache of
             `datasets`.
         folder: Where they run.
@@ -52,7 +53,7 @@ def _serve() -> None:
     for case in json.loads(sys.stdin.read()):
         disk = Path(case["disk"])
         disk.mkdir(exist_ok=True)
-        options = f"size={case['size']},nr_inodes=0"
+        options = f"size={case['size']},nr_inodes=0" if case["size"] else "ro"
         mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)]
         subprocess.run(mount, check=True)
         try:

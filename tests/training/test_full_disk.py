@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here"),
 ]
+READ_ONLY = 0
 SHORT = {"epochs": 1, "batch_size": 8}
 # From far too small to almost enough; what is too small is told by the first of them.
 SIZES = {
@@ -116,7 +117,7 @@ def ended(tmp_path_factory):
             "cache": str(folder / "cache"),
         }
         for name, sizes in SIZES.items()
-        for size in sizes
+        for size in (*sizes, READ_ONLY)
     }
     return f"{disk}/run", dict(
         zip(cases, run_on_small_disks([*cases.values()], folder), strict=True)
@@ -141,3 +142,12 @@ def test_a_full_disk_ends_a_training_in_one_line(ended, name):
         for step in steps:  # a checkpoint is whole or not there
             assert step.startswith("step-")
             assert f"run/checkpoints/{step}/progress.json" in answer["left"]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_disk_that_can_only_be_read_ends_a_training_in_one_line(ended, name):
+    place, found = ended
+    answer = found[name, READ_ONLY]
+    assert (answer["code"], answer["error"], answer["left"]) == (2, None, []), answer
+    said = f"error: {Path(place).parent} cannot be written to; name another folder"
+    assert answer["stderr"].split("\n")[-2] == said
