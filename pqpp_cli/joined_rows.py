@@ -1,11 +1,12 @@
 """Bringing the rows of several files together: by their ids, or by place where there are none."""
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pqpp_cli.errors import CommandError
-from pqpp_files.read_table import Table
+from pqpp_files.read_table import INDEX, Table
 
 # What rows are joined by, the first that all files have; ids are read as text.
 KEYS = ("id", "query_id", "prompt_id", "prompt")
@@ -54,7 +55,8 @@ def joined(
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
 
     Raises:
-        CommandError: An id is missing, is there twice, or only some of several files have ids.
+        CommandError: An id is missing, is there twice, or only some of several files have ids; or
+            rows with one id in common differ in another, and none was named.
         FileError: A file has no column that was named.
     """
     # An index that only counts the rows names them where that of another file is not such a one.
@@ -78,6 +80,7 @@ def joined(
         kept = [first[row] for row in next(iter(rows.values()))]
     if len(tables) < 2:
         return Joined(None, kept)
+    _refuse_contradiction(tables, ids, names, rows)
     left = sum(len(own.texts) - len(kept) for own in chosen.values())
     dropped = f", {left:,} without a partner left out" if left else ""
     return Joined(rows, kept, f"joined on {names}, {len(kept):,} rows{dropped}")
@@ -131,6 +134,34 @@ def _refuse_other_order(
             f"{holders[0]} and {holders[1]} differ in {chosen[holders[0]].name!r}, which "
             f"{lacking[0]} does not have; add it there"
         )
+
+
+def _refuse_contradiction(
+    tables: Mapping[str, Table],
+    ids: Mapping[str, list[_Ids]],
+    names: str,
+    rows: Mapping[str, list[int]] | None,
+) -> None:
+    """Refuse rows that one id brings together and another one keeps apart: which is right?"""
+    (first, known), *others = ids.items()
+    for path, own in others:
+        pairs = [*zip(rows[first], rows[path], strict=True)] if rows else None
+        for one, other in itertools.product(known, own):
+            if one.name != other.name or one.name in (names, INDEX):
+                continue
+            a, b = one.texts, other.texts
+            apart = [
+                pair
+                for pair in pairs or zip(*[range(len(a))] * 2, strict=True)
+                if a[pair[0]] != b[pair[1]]
+            ]
+            if apart:
+                at, to = apart[0]
+                raise CommandError(
+                    f"joined on {names}, {len(apart):,} rows differ in {one.name}, as "
+                    f"{tables[first].place_of(at)} ({_shown(a[at])}) and "
+                    f"{tables[path].place_of(to)} ({_shown(b[to])}); name the right id by --id"
+                )
 
 
 def as_text(one) -> str:

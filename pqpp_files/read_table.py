@@ -19,6 +19,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats import UNNAMED, Block, Format, Json, Parquet, Separated, source_of
 
+INDEX = "the index"  # what an index of pandas is called that has no name
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64 bits
 
@@ -162,11 +163,11 @@ def _index_of(source: Format, columns: dict[str, list]) -> tuple[str, Sequence] 
     unnamed = {name: columns.pop(name) for name in list(columns) if name.startswith(UNNAMED)}
     levels = source.index if isinstance(source, Parquet) else ()
     if isinstance(levels, range):
-        return "the index", levels
+        return INDEX, levels
     if not levels:
         return None
     cells = [unnamed[name] if name in unnamed else columns[name] for name in levels]
-    name = ",".join("the index" if name in unnamed else name for name in levels)
+    name = ",".join(INDEX if name in unnamed else name for name in levels)
     return name, cells[0] if len(cells) == 1 else list(zip(*cells, strict=True))
 
 

@@ -94,6 +94,19 @@ def test_named_ids(compute):
     assert said.count("\n") == 0
 
 
+def test_ids_that_contradict_each_other_are_refused(compute):
+    """Here id only counts the rows of each file: by it every pair would be wrong."""
+    Path("p.csv").write_text("id,prompt_id,p\n0,a,1\n1,b,2\n2,c,3\n")
+    for rows in ("0,c,3\n1,b,2\n2,a,1\n", "2,a,1\n0,c,3\n1,b,2\n"):
+        Path("r.csv").write_text("id,prompt_id,r\n" + rows)
+        files = ("--predictions", "p.csv:p", "--references", "r.csv:r")
+        said, _ = compute("rmse_qpp", *files, status=2)
+        assert "joined on id, 2 rows differ in prompt_id, as p.csv, line 2 (a) and r.csv" in said
+        assert said.endswith("name the right id by --id") and "\n" not in said
+        said, found = compute("rmse_qpp", *files, "--id", "prompt_id")
+        assert found["rmse_qpp"] == 0 and said == "joined on prompt_id, 3 rows"
+
+
 def test_what_was_done_is_said(compute):
     Path("p.csv").write_text("id,p\na,1\nb,2\nc,3\n")
     Path("r.csv").write_text("r\n1\n2\n3\n")
