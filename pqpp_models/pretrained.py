@@ -150,24 +150,20 @@ class StrictLoading:
                 model, found = super().from_pretrained(
                     where, *args, output_loading_info=True, **kwargs
                 )
-        except RuntimeError as error:
-            if "mismatch" not in str(error):
-                raise
-            raise CheckpointError(
-                f"{where}: {WEIGHTS} does not fit {CONFIG}: some weights have other shapes; "
-                f"{_AGAIN}"
-            ) from None
+        except CheckpointError:
+            raise
         except SafetensorError as error:
             raise CheckpointError(
                 f"{where}: {WEIGHTS} is not readable ({error}); {_AGAIN}"
             ) from None
-        except OSError as error:
-            if "safetensors" not in str(error):
+        except Exception as error:  # whatever a foreign configuration may bring about
+            said = _why_not_whole(error)
+            if said is None and not folders:  # the texts of the Hub's client may hold a token
                 raise
-            raise CheckpointError(
-                f"{where} has no {WEIGHTS}; weights in other formats, which can hold code, are not "
-                f"loaded: {_AGAIN}"
-            ) from None
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise CheckpointError(f"{where} {said or f'is not usable ({reason})'}; {_AGAIN}") from (
+                None if said else error
+            )
         check_format(where, model.config)
         missing = sorted(found["missing_keys"])
         if missing:
@@ -176,6 +172,15 @@ class StrictLoading:
                 f"{where}: {WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}; {_AGAIN}"
             )
         return (model, found) if wanted else model
+
+
+def _why_not_whole(error: Exception) -> str | None:
+    """Return what transformers' texts say of weights that lack or don't fit, None for others."""
+    if isinstance(error, RuntimeError) and "mismatch" in str(error):
+        return f"has a {WEIGHTS} that does not fit {CONFIG}: some weights have other shapes"
+    if isinstance(error, OSError) and "safetensors" in str(error):
+        return f"has no {WEIGHTS}; weights in other formats, which can hold code, are not loaded"
+    return None
 
 
 def check_format(where: Any, config: Any) -> None:

@@ -20,6 +20,7 @@ from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.richhf.pickapic import PickapicImages, cache_key_of_pickapic
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
+from pqpp_datasets.sources import release
 from pqpp_datasets.tables import REMEDY
 
 SPLITS = ("train", "validation", "test")
@@ -75,8 +76,43 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 
 
 def parts(folder: Path, split: str, options: Mapping[str, object]) -> list:
-    """Cut a split into parts of a thousand records, by the lengths alone."""
-    return spans(folder / files(folder, split)[0], _RECORDS_IN_PART)
+    """Cut a split into parts of a thousand records, by the lengths alone.
+
+    Raises:
+        BenchmarkError: The file is missing or damaged, or has another number of records than the
+            published one and none is pinned beside it.
+    """
+    path = folder / files(folder, split)[0]
+    found = spans(path, _RECORDS_IN_PART)
+    _check_count(path)
+    return found
+
+
+def _check_count(path: Path) -> None:
+    """Refuse a file that may be the published one, cut between two records.
+
+    Such a file looks like a whole one. The published files have known sizes; who has records of
+    his own writes their number into a file beside, `train.tfrecord.count` say.
+    """
+    published = release("richhf").file(path.name)
+    if published is None or path.stat().st_size == published.bytes:
+        return
+    pin, count = path.with_name(f"{path.name}.count"), len(spans(path, 1))
+    try:
+        pinned = pin.read_text("utf-8").strip() if pin.is_file() else None
+    except ValueError:
+        pinned = "no text"
+    if pinned is None:
+        raise DataFileError(
+            f"{path}: it holds {count:,} records in {path.stat().st_size:,} bytes, the published "
+            f"file has {published.bytes:,} bytes; fetch it again, or, if these records are your "
+            f"own, write their number into {pin.name} beside it"
+        )
+    if pinned != str(count):
+        raise DataFileError(
+            f"{path}: it holds {count:,} records, {pin.name} says {pinned!r:.40}; restore the file "
+            "or correct the number"
+        )
 
 
 def read_parts(

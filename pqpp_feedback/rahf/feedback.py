@@ -275,5 +275,6 @@ def _loaded(folder: Path, name: str | os.PathLike[str]) -> tuple[Any, Any]:
         options = {"local_files_only": True, "trust_remote_code": False}
         model = RahfForRichFeedback.from_pretrained(folder, **options)
         processor = RahfProcessor.from_pretrained(folder, **options)
-        processor.pixels([np.zeros((8, 8, 3), np.uint8)])  # its settings may be no numbers
+        # What their settings say may be nothing that can be done.
+        FeedbackModel(model, processor).judge([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
         return model, processor

@@ -13,7 +13,7 @@ from support.richhf_records import encode_example, record_of, write_records, wri
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.richhf.tfrecord import parse_example
+from pqpp_datasets.richhf.tfrecord import parse_example, spans
 from pqpp_datasets.sources import release
 
 
@@ -124,6 +124,37 @@ def test_flipped_bit_and_cut_file(tmp_path):
     path.write_bytes(encode_example({"no": [b"record"]}))
     with pytest.raises(DataFileError, match="record 0 at offset 0: the length does not match"):
         load(tmp_path)
+
+
+def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_path):
+    path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
+    ends = [span.stop for span in spans(path, 1)]
+    assert len(load(tmp_path, split="train")) == 4
+    whole, pin = path.read_bytes(), path.with_name("train.tfrecord.count")
+    path.write_bytes(whole[: ends[2]])
+    with pytest.raises(DataFileError, match=r"it holds 3 records, train\.tfrecord\.count says '4'"):
+        load(tmp_path)
+    pin.unlink()
+    said = r"3 records in [\d,]+ bytes, the published file has 150,710,286 bytes; .* into train"
+    for streaming in (False, True):
+        with pytest.raises(DataFileError, match=said):
+            list(load(tmp_path, split="train", streaming=streaming))
+    pin.write_bytes(b"\xff")
+    with pytest.raises(DataFileError, match="says 'no text'"):
+        load(tmp_path)
+    pin.write_text("3\n")
+    assert len(load(tmp_path, split="train")) == 3
+
+
+def test_a_file_of_the_published_size_needs_no_number_beside(tmp_path, monkeypatch):
+    from pqpp_datasets.richhf import richhf
+    from pqpp_datasets.sources import Release, Source
+
+    path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
+    path.with_name("train.tfrecord.count").unlink()
+    published = Source("train.tfrecord", "", path.stat().st_size, None)
+    monkeypatch.setattr(richhf, "release", lambda _: Release("richhf", "a", (published,)))
+    assert len(load(tmp_path, split="train")) == 4
 
 
 def test_record_that_is_no_example(tmp_path):
