@@ -93,7 +93,7 @@ def parsed_measures(measures):
     if isinstance(measures, str):
         # A comma within brackets parts no measures.
         measures = re.split(r",(?![^(]*\))", measures)
-    found = [_parsed(one) for one in as_list("measures", measures) if one != ""]
+    found = [_parsed(one) for one in as_list("measures", measures) if str(one)]
     if not found:
         raise MetricInputError("`measures` names none; give some, like ndcg@10,p@10,rr")
     return list({one.label: one for one in found}.values())

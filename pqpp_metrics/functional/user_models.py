@@ -143,7 +143,7 @@ def rank_biased_precision(
     places = xp.arange(given.scores.shape[1], dtype=xp.float64, **device)
     weight = (1.0 - p) * p**places
     if k is not None:
-        weight = xp.where(places < k, weight, 0.0)
+        weight = xp.where(places < min(k, 2**53), weight, 0.0)
 
     def of_scores(part):
         relevant = xp.astype(part.marks, xp.float64)

@@ -182,3 +182,8 @@ def test_queries_with_different_numbers_of_documents(name):
 def test_bad_options_are_refused(function, options, words):
     with pytest.raises(MetricInputError, match=words):
         function([[3, 2, 1]], [[0, 1, 2]], **options)
+
+
+def test_a_huge_cut_off_is_none():
+    values = rank_biased_precision([[3, 2, 1]], [[0, 1, 1]], k=10**100)
+    assert values == rank_biased_precision([[3, 2, 1]], [[0, 1, 1]])
