@@ -5,13 +5,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import torch
 from metrics.module_cases import CASES
 
 from pqpp_metrics import functional, registration
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.modules import load_metric
 
+torch = pytest.importorskip("torch")
 MODULES = registration.list_metrics()
 rng = np.random.default_rng(11)
 VOTES = rng.choice([2.0, 1.0, 0.0, -1.0], (6, 3)).tolist()
