@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from metrics_timing import Row, best_of, medians_of, with_version
+from metrics_timing import Row, medians_of, with_version
 
 from pqpp_metrics import trec
 from pqpp_metrics.functional import (
@@ -82,10 +82,14 @@ def _from_files(scores, relevance):
     with tempfile.TemporaryDirectory() as folder:
         run, qrels = Path(folder) / "run", Path(folder) / "qrels"
         write_files(run, qrels, scores, relevance)
-        peer = None
+        both = [lambda: _read_and_compute(run, qrels)]
         if pytrec_eval is not None:
-            peer = best_of(lambda: _parse_and_evaluate(run, qrels))
-        ours = best_of(lambda: _read_and_compute(run, qrels))
+            both.append(lambda: _parse_and_evaluate(run, qrels))
+            found, expected = (function() for function in both)
+            for measure in FOUR:
+                theirs = [expected[f"q{query}"][measure] for query in range(QUERIES)]
+                assert np.abs(found[measure] - theirs).max() < 1e-12
+        ours, peer = [*medians_of(both), None][:2]
     task = f"TREC files to four metrics, {scores.size:,} lines each"
     return Row(task, with_version(PEER), peer, ours, 3)
 
@@ -110,9 +114,5 @@ def _parse_and_evaluate(run, qrels):
 
 def _read_and_compute(run, qrels):
     found = trec.rankings(trec.read_run(run), trec.read_qrels(qrels))
-    return [
-        reciprocal_rank(found.scores, found.relevance),
-        precision_at_k(found.scores, found.relevance),
-        ndcg(found.scores, found.relevance, unretrieved=found.unretrieved),
-        r_precision(found.scores, found.relevance, unretrieved=found.unretrieved),
-    ]
+    left = found.unretrieved
+    return evaluate_rankings(found.scores, found.relevance, list(FOUR), unretrieved=left)

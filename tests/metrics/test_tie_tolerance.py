@@ -169,6 +169,8 @@ def test_a_wrong_tolerance_is_refused(tolerance):
             pair = ([1.0, 2.0, 3.0],) * 3
         elif function is F.pairwise_accuracy:
             pair = [[1.0, 2.0]], [1]
+        elif function is F.evaluate_rankings:
+            pair = (*pair, ["rr"])
         with pytest.raises(MetricInputError, match="`tie_tolerance` is"):
             function(*pair, tie_tolerance=tolerance)
 
