@@ -7,10 +7,12 @@ go on with random ones for what a file lacks.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pqpp_files.errors import PqppError
+from pqpp_hub import is_repository_id
 from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.building import building_within
@@ -18,12 +20,18 @@ from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
 from pqpp_models.errors import CheckpointError
 from pqpp_models.foreign import check_foreign
 
+TEXTS = ("*.json", "*.txt", "*.model")
+"""What tokenizers and processors read of a repository."""
+WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
+"""What models read of a repository."""
 _AGAIN = "save or download it again"
 
 
 @contextlib.contextmanager
-def loading(what: str, remedy: str, *names: str) -> Iterator[None]:
+def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
     """Turn whatever goes wrong in a block into a typed error, within seconds without a network.
+
+    What the block reads of a repository is fetched before, and looked at as a folder is.
 
     The texts of the Hub's client and of those who use it may hold request headers, and with them a
     token: they are shown only of folders, for which nobody is asked.
@@ -32,20 +40,34 @@ def loading(what: str, remedy: str, *names: str) -> Iterator[None]:
         what: What could not be had, as "x holds no usable pipeline".
         remedy: What to do.
         *names: The folders or repositories that the block loads.
+        files: The names or patterns of what it reads; none where it looks after that itself.
 
     Raises:
-        CheckpointError: Something went wrong, or a folder names code of its own or describes what
-            is larger than its weights.
+        CheckpointError: Something went wrong, or a folder or repository names code of its own or
+            describes what is larger than its weights.
     """
     folders = [folder for folder in map(Path, names) if folder.is_dir()]
     for folder in folders:
         check_foreign(folder)
     try:
-        with cached_if_unreachable(*names), building_within(*folders):
-            yield
+        with cached_if_unreachable(*names):
+            fetched = [_fetched(name, files) for name in names if files and is_repository_id(name)]
+            for folder in fetched:
+                check_foreign(folder)
+            with building_within(*folders, *fetched):
+                yield
     except Exception as error:
         reason = why_not_loaded(error, *names)
         raise CheckpointError(f"{what} ({reason}); {remedy}") from None
+
+
+def _fetched(name: str, files: Sequence[str]) -> Path:
+    """Return the folder in the Hub's cache where a repository's files are, fetched if need be."""
+    if Path(name).expanduser().is_dir():  # it wins
+        return Path(name).expanduser()
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(name, allow_patterns=list(files)))
 
 
 def why_not_loaded(error: Exception, *names: str) -> str:
@@ -54,7 +76,7 @@ def why_not_loaded(error: Exception, *names: str) -> str:
     `names` are the folders or repositories that were asked for.
     """
     away = [name for name in names if not Path(name).expanduser().is_dir()]
-    if not away:
+    if not away or isinstance(error, PqppError):  # ours tell no headers
         return " ".join(str(error).split())[:200] or type(error).__name__
     reason = reason_behind(error)
     which = " or ".join(away)
@@ -90,7 +112,7 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
     import transformers
 
     remedy = "name a folder or OWNER/REPOSITORY that has one"
-    with loading(f"{name_or_path} holds no usable {kind}", remedy, name_or_path):
+    with loading(f"{name_or_path} holds no usable {kind}", remedy, name_or_path, files=TEXTS):
         loader = getattr(transformers, auto_class)
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
 

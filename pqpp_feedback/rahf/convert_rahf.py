@@ -295,7 +295,7 @@ def main() -> None:
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
     from pqpp_files.check_output import check_output_folder
     from pqpp_hub.card import render_card
-    from pqpp_models.pretrained import loading
+    from pqpp_models.pretrained import TEXTS, loading
 
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("checkpoint", help="the published file")
@@ -305,7 +305,8 @@ def main() -> None:
     name = options.tokenizer
     check_output_folder(options.output, FILES)
     weights = read_weights(options.checkpoint)
-    with loading(f"{name} holds no usable tokenizer", "name the T5's by --tokenizer", name):
+    remedy = "name the T5's by --tokenizer"
+    with loading(f"{name} holds no usable tokenizer", remedy, name, files=TEXTS):
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     model = convert(weights)
     size = model.config.vision_config.image_size

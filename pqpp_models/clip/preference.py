@@ -29,7 +29,7 @@ from pqpp_models.checkpoint import Tensors
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.images.rows import read_mappings
 from pqpp_models.predictor import Predictor
-from pqpp_models.pretrained import loading
+from pqpp_models.pretrained import TEXTS, loading
 from pqpp_models.torch_predictor import parameter_count
 
 
@@ -115,7 +115,7 @@ class PreferencePredictor(Predictor):
         what = f"the scorer {name!r} could not be loaded from {model}"
         remedy = "connect to the Hub, or give a folder to PreferencePredictor.from_folder"
         source = processor or model
-        with loading(what, remedy, model, source):
+        with loading(what, remedy, model), loading(what, remedy, source, files=TEXTS):
             loaded = AutoModel.from_pretrained(model, use_safetensors=True, trust_remote_code=False)
             found = AutoProcessor.from_pretrained(source, trust_remote_code=False)
             try_embedding(loaded, found)

@@ -1,5 +1,6 @@
 """Without a network nobody waits: one line within seconds, and what is cached is used."""
 
+import json
 import socket
 import time
 
@@ -108,3 +109,39 @@ def test_pinned_files_name_where_a_copy_goes(monkeypatch, tmp_path, cache):
     said = str(caught.value)
     assert said.startswith("pqpp/v1.0/dataset/") and "no connection to raw.github" in said
     assert "PQPP_DATA_DIR" in said and "data_dir=" in said and "\n" not in said
+
+
+def test_a_repository_is_looked_at_before_a_model_is_built(shared, tmp_path):
+    """What a folder is asked, a name on the Hub is asked too, of what was fetched."""
+    pytest.importorskip("torch", reason="encoders need torch")
+    from support.tiny_models import save_text_encoder
+
+    folder = save_text_encoder(tmp_path / "encoder")
+    owner = shared.owner
+    ask = (
+        "from huggingface_hub import HfApi\n"
+        "from pqpp_models.encoder.pretrained import pretrained_encoder\n"
+        "from pqpp_models.pretrained import load_tokenizer\n"
+        "HfApi().create_repo({0!r}, exist_ok=True)\n"
+        "HfApi().upload_folder(repo_id={0!r}, folder_path={1!r})\n"
+        "try:\n"
+        "    result = [str(pretrained_encoder({0!r}).config.num_hidden_layers)]\n"
+        "    result.append(str(len(load_tokenizer({0!r}))))\n"
+        "except ValueError as error:\n"
+        "    result = [type(error).__name__, str(error)]\n"
+    )
+
+    def asked(name, **fields):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | fields))
+        done = shared.user.run(ask.format(f"{owner}/{name}", str(folder)))
+        (folder / "config.json").write_text(json.dumps(config))
+        assert done.error is None, done.error
+        return done.value
+
+    assert asked("sound") == ["2", "57"]
+    kind, said = asked("layers", num_hidden_layers=10**7)
+    assert kind == "CheckpointError" and "'num_hidden_layers' is 1e+07, but there are" in said
+    kind, said = asked("code", auto_map={"AutoModel": "me--x.X"})
+    assert kind == "CheckpointError" and "names code of its own by 'auto_map'" in said
+    assert "\n" not in said

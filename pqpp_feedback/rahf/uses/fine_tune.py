@@ -43,7 +43,7 @@ def load_pipeline(name_or_path: str) -> Any:
     with needing("fine-tuning", "apps"):
         from diffusers import DiffusionPipeline
     remedy = "give a folder or OWNER/REPOSITORY of a diffusers pipeline"
-    with loading(f"{name_or_path} holds no usable pipeline", remedy, name_or_path):
+    with loading(f"{name_or_path} holds no usable pipeline", remedy, name_or_path, files=()):
         pipe = DiffusionPipeline.from_pretrained(
             name_or_path, use_safetensors=True, trust_remote_code=False
         )
