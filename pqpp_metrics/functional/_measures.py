@@ -93,7 +93,8 @@ def parsed_measures(measures):
     if isinstance(measures, str):
         # A comma within brackets parts no measures.
         measures = re.split(r",(?![^(]*\))", measures)
-    found = [_parsed(one) for one in as_list("measures", measures) if str(one)]
+    named = as_list("measures", measures)
+    found = [_parsed(one) for one in named if not isinstance(one, str) or one.strip()]
     if not found:
         raise MetricInputError("`measures` names none; give some, like ndcg@10,p@10,rr")
     return list({one.label: one for one in found}.values())

@@ -17,6 +17,9 @@ from pqpp_metrics.functional._measures import measured, parsed_measures
 from pqpp_metrics.functional._ranking_inputs import Rules
 from pqpp_metrics.functional.significance import holm
 
+# Values up to this can be summed over any number of queries.
+_LARGEST = 1e290
+
 
 def evaluate_rankings(
     scores,
@@ -101,7 +104,10 @@ def _table(name, values):
     columns = [finite_numpy(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
         raise MetricInputError(f"`{name}`: the measures have different numbers of queries")
-    return list(values), np.stack(columns, axis=1)
+    table = np.stack(columns, axis=1)
+    if (largest := float(np.abs(table).max())) > _LARGEST:
+        raise MetricInputError(f"`{name}` holds {largest:g}, too large to sum; rescale it")
+    return list(values), table
 
 
 def compare_means(runs, permutations=10_000, alpha=0.05, seed=0):
