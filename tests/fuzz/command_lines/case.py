@@ -23,7 +23,8 @@ TOKEN = os.environ.get("HF_TOKEN", "hf_none")
 _SECONDS, _MORE_MEMORY, _FILE = 30, 3 << 30, 200 << 20
 _ALLOWED = re.compile(
     r"written: |pqpp: (note|warning): |note: |the input has .*: predictions end in _predicted$|"
-    r".* is not the published file .*; read as it is$|.*; their scores are null$|paired by "
+    r".* is not the published file .*; read as it is$|.*; their scores are null$|paired by |joined on |"
+    r"[\d,]+ rows? with NaN left out$"
 )
 _STREAMS = ("normal",) * 17 + ("closed", "full", "error closed")
 
