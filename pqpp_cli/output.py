@@ -25,7 +25,11 @@ class OutputFolder(str):
     """The name of a folder to write."""
 
 
-_QUIET = {"TRANSFORMERS_VERBOSITY": "error", "DATASETS_VERBOSITY": "critical"}
+_QUIET = {
+    "TRANSFORMERS_VERBOSITY": "error",
+    "DATASETS_VERBOSITY": "critical",
+    "HF_HUB_VERBOSITY": "error",
+}
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
@@ -37,6 +41,8 @@ def quiet_libraries() -> None:
     is_watched = sys.stderr.isatty()
     for name, value in (_QUIET if is_watched else {**_QUIET, **_BARLESS}).items():
         os.environ.setdefault(name, value)
+    if hub := sys.modules.get("huggingface_hub"):
+        hub.logging.set_verbosity_error()
     if datasets := sys.modules.get("datasets"):
         datasets.logging.set_verbosity(datasets.logging.CRITICAL)
         None if is_watched else datasets.disable_progress_bars()

@@ -232,13 +232,23 @@ def embed_captions(
         import torch
         from tqdm import tqdm
         from transformers import AutoModel, AutoTokenizer
+
+    def means_of(texts: list[str]) -> np.ndarray:
+        batch = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+        with torch.inference_mode():
+            states = model(**batch).last_hidden_state
+        mask = batch["attention_mask"][..., None].to(states.dtype)
+        means = (states * mask).sum(1) / mask.sum(1)
+        return torch.nn.functional.normalize(means).float().numpy()
+
     try:
         with cached_if_unreachable(encoder):
             tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
             model = AutoModel.from_pretrained(
                 encoder, use_safetensors=True, trust_remote_code=False
             ).eval()
-    except (OSError, ValueError) as error:
+        means_of(["a", "a cat"])  # what is wrong with a damaged folder may show here only
+    except Exception as error:  # transformers may stumble over anything in a damaged folder
         # The first line says what is wrong; the texts of the Hub's client may hold a token.
         first = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
         reason = f"it {refused}" if (refused := reason_behind(error)) else first
@@ -249,12 +259,5 @@ def embed_captions(
     steps = range(0, len(captions), batch_size)
     for start in tqdm(steps, desc="embedding", disable=not progress):
         part = order[start : start + batch_size]
-        batch = tokenizer(
-            [captions[n] for n in part], padding=True, truncation=True, return_tensors="pt"
-        )
-        with torch.inference_mode():
-            states = model(**batch).last_hidden_state
-        mask = batch["attention_mask"][..., None].to(states.dtype)
-        means = (states * mask).sum(1) / mask.sum(1)
-        rows[part] = torch.nn.functional.normalize(means).float().numpy()
+        rows[part] = means_of([captions[n] for n in part])
     return rows

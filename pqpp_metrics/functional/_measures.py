@@ -132,8 +132,9 @@ def _cut(label, function, at):
         return {"recall": float(at)}
     if "k" not in inspect.signature(function).parameters:
         raise MetricInputError(f"the measure {label!r} has no cut-off; leave it out")
-    if "." in at or int(at) < 1:
-        raise MetricInputError(f"the measure {label!r} has the cut-off {at}; it is 1, 2, 3, ...")
+    if "." in at or len(at) > 18 or int(at) < 1:
+        shown = label[:40]
+        raise MetricInputError(f"the measure {shown!r} has the cut-off {at[:20]}; it is 1, 2, ...")
     return {"k": int(at)}
 
 

@@ -107,3 +107,23 @@ def test_odd_recipes_end_each_trainer_in_one_line(here, trainer, monkeypatch, ca
             or_exit(script.main)
         (line,) = capsys.readouterr().err.splitlines()
         assert left.value.code == 2 and line.startswith("error: ")
+
+
+def test_a_folder_that_datasets_stumbles_over(here, capsys):
+    (here / "mine").mkdir()
+    (here / "mine" / "train.csv").write_text("prompt\na cat\n")
+    (here / "mine" / "mine.py").write_text("open('executed', 'w')\n")
+    line = refused(capsys, "predict", "--dataset", "mine", "--predictor", "n_words")
+    assert "--dataset mine: " in line and not (here / "executed").exists()
+
+
+def test_an_encoder_whose_tokenizer_is_damaged(here, capsys):
+    pytest.importorskip("transformers", reason="encoders need the extra models")
+    from support.tiny_models import save_text_encoder
+
+    path = save_text_encoder(here / "encoder") / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": {"a": 1}}))
+    (here / "captions.txt").write_text("a cat\na dog\n")
+    words = ("select", "captions.txt", "--count", "1", "--encoder", "./encoder")
+    capsys.readouterr()
+    assert "encoder './encoder': cannot be loaded" in refused(capsys, *words)

@@ -110,6 +110,8 @@ def test_unjudged_documents_are_told_apart_by_those_who_know():
         ("bpref@5", "has no cut-off"),
         ("p@0", "the cut-off 0"),
         ("p@2.5", "the cut-off 2.5"),
+        ("p@" + "9" * 5000, "has the cut-off 999"),
+        (["rr", np.zeros(2)], "give names, like ndcg@10"),
         ("rbp(0.8)", "no NAME=VALUE"),
         ("rbp(p=__import__('os'))", "no NAME=VALUE"),
         ("rbp(q=0.8)", "no option 'q'; it has p, k"),
