@@ -46,7 +46,7 @@ MECHANISMS = {
     "read a table": (
         r"\bcsv\.(?:DictReader|reader|read_csv|open_csv)\(|(?:pd|pandas)\.read_csv\(",
         (
-            "pqpp_metrics/trec.py",  # white space separates, by TREC's own rules
+            "pqpp_metrics/trec_lines.py",  # white space separates, by TREC's own rules
             "pqpp_models/text/training/texts.py",  # PartiPrompts: quotes are text there
         ),
     ),

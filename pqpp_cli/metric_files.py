@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.joined_rows import KEYS, joined
-from pqpp_cli.named_files import Reading, is_blank, is_trec, split_columns, table_of
+from pqpp_cli.named_files import Reading, is_trec, lacks_value, named_table, split_columns
 from pqpp_cli.ranking_files import is_long, read_rankings
 from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table
@@ -73,7 +73,7 @@ def read_inputs(
     rows_of = dict.fromkeys(path for path in paths.values() if path not in trec)
     if trec and are_pairs:
         rows_of.pop("-", None)
-    tables = {path: table_of(path, how) for path in rows_of}
+    tables = {path: named_table(path, how) for path in rows_of}
     is_run = are_pairs and all(is_long(table, how) for table in tables.values())
     if is_run and (trec or ranked):
         return _rankings(files["predictions"], files["references"], how, tables)
@@ -103,7 +103,7 @@ def odd_cell(inputs: Inputs) -> str:
     Returns:
         One line; empty where every cell is like the others.
     """
-    blank = {name: list(map(is_blank, cells)) for name, cells in inputs.columns.items()}
+    blank = {name: list(map(lacks_value, cells)) for name, cells in inputs.columns.items()}
     if inputs.place_of is None:
         return ""
     for name, cells in blank.items():
@@ -133,7 +133,7 @@ def _without_blanks(inputs: Inputs) -> Inputs:
     columns, place_of = inputs.columns, inputs.place_of
     if len(set(map(len, columns.values()))) > 1:  # the metric says so
         return inputs
-    kept = [not any(map(is_blank, cells)) for cells in zip(*columns.values(), strict=True)]
+    kept = [not any(map(lacks_value, cells)) for cells in zip(*columns.values(), strict=True)]
     if not any(kept):
         raise CommandError("every row has an empty cell or NaN; give a file with values")
     rows = list(compress(range(len(kept)), kept))
@@ -154,7 +154,7 @@ def _groups(values: dict[str, list], how: Reading) -> Inputs:
     """Return columns that are one entry each."""
     if how.nan != "drop":
         return Inputs({name: [column] for name, column in values.items()})
-    kept = {n: [cell for cell in cells if not is_blank(cell)] for n, cells in values.items()}
+    kept = {n: [cell for cell in cells if not lacks_value(cell)] for n, cells in values.items()}
     left = sum(map(len, values.values())) - sum(map(len, kept.values()))
     return Inputs({n: [cells] for n, cells in kept.items()}, told=_with_left_out("", left))
 

@@ -26,13 +26,14 @@ _EPILOG = """examples:
 _ALL = "all"
 _COLUMNS = "name one column as FILE:COLUMN, or several as FILE:COLUMN,COLUMN"
 
-_FILES = """A file is CSV, TSV, JSON, JSONL or Parquet, and FILE:COLUMN names the column; without it
-the column called like the input is taken, or the only one beside ids. A cell may hold a list
-(JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row, and so is a CSV file without a fitting
-name whose columns beside ids are all numbers or all text. For ranking metrics a TREC run (.run,
-.trec, .txt) and qrels (.qrels, .trec, .txt) are taken as well, and tables with a row for each
-document of a query: columns query_id, doc_id and score, or rel. One file may hold both; a document
-without a score was not retrieved, one without rel not judged. A column of mann_whitney is a group.
+_FILES = """A file is CSV, TSV, JSON, JSONL or Parquet, packed (.gz) or not, or standard input (-,
+or -.csv and so on). FILE:COLUMN names the column; without it the column called like the input is
+taken, or the only one beside ids. A cell may hold a list (JSONL, Parquet); FILE:COLUMN,COLUMN,...
+is one list a row, and so is a CSV file without a fitting name whose columns beside ids are all
+numbers or all text. For ranking metrics a TREC run (.run, .trec, .txt) and qrels (.qrels, .trec,
+.txt) are taken as well, and tables with a row for each document of a query: columns query_id,
+doc_id and score, or rel. One file may hold both; a document without a score was not retrieved, one
+without rel not judged. A column of mann_whitney is a group.
 
 Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that all of
 them have and that is no input, by the pandas index of Parquet files, or by the columns of --id, in

@@ -33,7 +33,7 @@ class Reading:
     keep_unjudged: bool = False
 
 
-def table_of(path: str, how: Reading) -> Table:
+def named_table(path: str, how: Reading) -> Table:
     """Read a table.
 
     Raises:
@@ -64,13 +64,13 @@ def split_columns(text: str) -> tuple[str, str | None]:
     return path, column
 
 
-def is_blank(cell: object) -> bool:
+def lacks_value(cell: object) -> bool:
     """Tell an empty cell or NaN, or a list with one in it.
 
     Example:
-        >>> is_blank(None), is_blank([1.0, float("nan")]), is_blank(0), is_blank("")
+        >>> lacks_value(None), lacks_value([1.0, float("nan")]), lacks_value(0), lacks_value("")
         (True, True, False, False)
     """
     if isinstance(cell, list):
-        return any(map(is_blank, cell))
+        return any(map(lacks_value, cell))
     return cell is None or (isinstance(cell, float) and cell != cell)

@@ -8,7 +8,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import require_choice
 from pqpp_metrics.functional._ranked import below
-from pqpp_metrics.trec_lines import QRELS, RUN, read_columns
+from pqpp_metrics.trec_lines import QRELS, RUN, read_trec_columns
 
 _MISSING = ("error", "zero", "drop")
 _DENSE = 16  # entries of a table a key, up to which it is quicker than sorting
@@ -109,7 +109,7 @@ def _with_negative_apart(judged):
 
 def _read(path, names, value, kind):
     """Read the columns query, document and `value` of a file."""
-    queries, documents, values, lines, name = read_columns(path, names, value, kind)
+    queries, documents, values, lines, name = read_trec_columns(path, names, value, kind)
     judged = Judged(
         [one.decode("utf-8", "replace") for one in queries.dictionary.to_pylist()],
         np.from_dlpack(queries.indices),

@@ -17,7 +17,7 @@ _TO_BLANKS = bytes.maketrans(b"".join(_BLANKS), b" " * len(_BLANKS))
 _AT_ONCE = 1 << 18  # bytes that fit into the cache
 
 
-def read_columns(path, names, value, kind):
+def read_trec_columns(path, names, value, kind):
     """Read the columns query, document and one of numbers.
 
     Args:
