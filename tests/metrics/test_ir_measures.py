@@ -71,3 +71,21 @@ def test_judged_and_exponential_gains(shown, data):
     assert found[gains[0]] == pytest.approx(found[gains[1]], abs=1e-12)
     theirs = ir_measures.providers.registry["pytrec_eval"].calc_aggregate(gains[:1], qrels, run)
     assert found[gains[0]] == pytest.approx(theirs[gains[0]], abs=1e-12)
+
+
+def test_values_of_gdeval(shown, data):
+    gdeval = ir_measures.providers.registry["gdeval"]
+    if not gdeval.is_available():
+        pytest.skip("gdeval needs perl")
+    # It knows queries by their numbers, and prints five decimals.
+    qrels, run = ([one._replace(query_id=one.query_id[1:]) for one in side] for side in data)
+    measures = [ir_measures.ERR @ 10, ir_measures.ERR @ 20, ir_measures.nDCG(dcg="exp-log2") @ 10]
+    theirs = {
+        (str(one.measure), one.query_id): one.value
+        for one in gdeval.iter_calc(measures, qrels, run)
+    }
+    found = shown["provider"].iter_calc(measures, qrels, run)
+    ours = {(str(one.measure), one.query_id): one.value for one in found}
+    assert ours.keys() == theirs.keys() and len(ours) == 90
+    for key, value in theirs.items():
+        assert ours[key] == pytest.approx(value, abs=5.1e-6), key

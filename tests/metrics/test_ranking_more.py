@@ -1,11 +1,14 @@
 """ERR, RBP, bpref, infAP, interpolated precision, judged@k: over all orders, and by trec_eval."""
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from metrics import oracles
 
+from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
     average_precision,
@@ -17,6 +20,8 @@ from pqpp_metrics.functional import (
     rank_biased_precision,
     reciprocal_rank,
 )
+from pqpp_metrics.modules import load_metric
+from pqpp_metrics.registration import list_metrics, metric_path
 
 RULES = ["expected", "optimistic", "pessimistic", "order"]
 GRADES = [0, 1, 2, 4]
@@ -187,3 +192,17 @@ def test_bad_options_are_refused(function, options, words):
 def test_a_huge_cut_off_is_none():
     values = rank_biased_precision([[3, 2, 1]], [[0, 1, 1]], k=10**100)
     assert values == rank_biased_precision([[3, 2, 1]], [[0, 1, 1]])
+
+
+def ranks(name):
+    return "relevance" in inspect.signature(load_metric(name).function).parameters
+
+
+@pytest.mark.parametrize("name", filter(ranks, list_metrics()))
+def test_modules_take_queries_with_different_numbers_of_documents(name):
+    inputs = {"predictions": [[3, 2, 1], [5], [1, 1]], "references": [[0, 1, 0], [1], [1, 0]]}
+    function = getattr(functional, name)
+    expected = function(*inputs.values()).tolist()
+    assert load_metric(name).score(inputs)["scores"] == expected
+    card = metric_path(name).with_name("README.md").read_text("utf-8")
+    assert "may have different numbers" in card and "same number of documents" not in card
