@@ -19,7 +19,7 @@ from pqpp_files.full_disk import require_room
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import whole_folder
 from pqpp_models.errors import CheckpointError
-from pqpp_models.foreign import check_foreign, read_json
+from pqpp_models.foreign import check_foreign, read_foreign_json
 
 FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
@@ -57,7 +57,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     check_foreign(folder)
     try:
-        config = read_json(path)
+        config = read_foreign_json(path)
     except OSError as error:
         raise _unreadable(path, error) from None
     except CheckpointError:
@@ -249,7 +249,7 @@ def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card
 def _type_in(folder: Path) -> str | None:
     """Return the type of what a folder holds, None where its configuration tells none."""
     try:
-        config = read_json(folder / CONFIG)
+        config = read_foreign_json(folder / CONFIG)
     except (OSError, ValueError):
         return None
     found = config.get("predictor_type") if isinstance(config, dict) else None

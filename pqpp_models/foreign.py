@@ -91,7 +91,7 @@ def _is_plain(folder: Path, path: Path) -> bool:
     return True
 
 
-def read_json(path: Path) -> Any:
+def read_foreign_json(path: Path) -> Any:
     """Read a JSON file that is no larger or deeper than known ones.
 
     Raises:
@@ -117,7 +117,7 @@ def read_json(path: Path) -> Any:
 
 def _check_json(path: Path) -> None:
     try:
-        content = read_json(path)
+        content = read_foreign_json(path)
     except CheckpointError:
         raise
     except (OSError, ValueError):

@@ -15,7 +15,7 @@ from pqpp_hub import PushReport, is_repository_id
 from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, FILES
 from pqpp_models.errors import CheckpointError, HubError
-from pqpp_models.foreign import read_json
+from pqpp_models.foreign import read_foreign_json
 from pqpp_models.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _checkpoint_folder(predictor: Any) -> Iterator[tuple[Path, Sequence[str]]]:
 
 def _model_type(folder: Path) -> Any:
     try:
-        return str(read_json(folder / CONFIG).get("model_type"))
+        return str(read_foreign_json(folder / CONFIG).get("model_type"))
     except (OSError, ValueError, AttributeError):
         return None
 

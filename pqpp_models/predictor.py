@@ -14,17 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_files.errors import PqppError
-from pqpp_hub import is_repository_id
 from pqpp_models import registry
 from pqpp_models.checkpoint import (
     CONFIG,
-    FILES,
     Tensors,
     read_config,
     read_tensors,
     write_checkpoint,
 )
-from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
+from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError, in_a_line
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
 
@@ -301,10 +299,9 @@ class Predictor(ABC):
         try:
             return self._card()
         except Exception as error:  # `details` may come from a foreign configuration
-            reason = _reason(error)
             raise CheckpointError(
                 f"no card can be written of what the configuration of this {self.name} tells "
-                f"({reason}); correct its `details`"
+                f"({in_a_line(error)}); correct its `details`"
             ) from error
 
     @classmethod
@@ -358,7 +355,7 @@ class Predictor(ABC):
         folder = Path(name).expanduser()
         # An empty name would be the current folder.
         if not name or not folder.is_dir():
-            folder = _folder_from_hub(name, folder, revision, cache_dir, token)
+            folder = registry.folder_from_hub(name, folder, revision, cache_dir, token)
         config = read_config(folder)
         kind = config["predictor_type"]
         if kind in registry.RETIRED:
@@ -376,7 +373,7 @@ class Predictor(ABC):
             raise
         except Exception as error:  # whatever a foreign folder may bring about
             raise CheckpointError(
-                f"{folder} holds no usable {kind} ({_reason(error)}); save or download it again"
+                f"{folder} holds no usable {kind} ({in_a_line(error)}); save or download it again"
             ) from error
         return cls._checked(loaded, str(folder))
 
@@ -400,25 +397,3 @@ class Predictor(ABC):
         config, tensors = self._state()
         full = {**config, "predictor_type": self.name, "targets": list(self.targets)}
         return write_checkpoint(folder, full, tensors, self.card(), self._files())
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
-
-
-def _folder_from_hub(
-    name: str,
-    folder: Path,
-    revision: str | None,
-    cache_dir: str | None,
-    token: str | bool | None,
-) -> Path:
-    if folder.is_file():
-        raise CheckpointError(f"{folder} is a file; give the folder that holds {CONFIG}")
-    if is_repository_id(name):
-        from pqpp_hub.pull import pull_files
-
-        return pull_files(name, FILES, revision, cache_dir, token, CheckpointError)
-    if "/" in name or os.sep in name:
-        raise CheckpointError(f"there is no folder {folder}; check the path")
-    raise registry.unknown_predictor(name)

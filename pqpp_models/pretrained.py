@@ -17,7 +17,7 @@ from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.building import building_within
 from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
-from pqpp_models.errors import CheckpointError
+from pqpp_models.errors import CheckpointError, in_a_line
 from pqpp_models.foreign import check_foreign
 
 TEXTS = ("*.json", "*.txt", "*.model")
@@ -182,7 +182,7 @@ class StrictLoading:
             said = _why_not_whole(error)
             if said is None and not folders:  # the texts of the Hub's client may hold a token
                 raise
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            reason = in_a_line(error)
             raise CheckpointError(f"{where} {said or f'is not usable ({reason})'}; {_AGAIN}") from (
                 None if said else error
             )

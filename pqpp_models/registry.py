@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from pqpp_files.names import comma_separated, did_you_mean
-from pqpp_models.errors import PredictorError, UnknownPredictorError
+from pqpp_hub import is_repository_id
+from pqpp_models.checkpoint import CONFIG, FILES
+from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
 
 DEFAULT_PREDICTOR = "static"
 """The predictor that is used where none is named."""
@@ -131,6 +135,29 @@ def unknown_predictor(name: str) -> UnknownPredictorError:
     return UnknownPredictorError(
         f"no predictor, folder or Hub repository is called {name!r}; {hint}"
     )
+
+
+def folder_from_hub(
+    name: str,
+    folder: Path,
+    revision: str | None,
+    cache_dir: str | None,
+    token: str | bool | None,
+) -> Path:
+    """Return the folder of a predictor that a name has on the Hub, or say what the name is.
+
+    Raises:
+        CheckpointError, UnknownPredictorError: It is a file, or nothing at all.
+    """
+    if folder.is_file():
+        raise CheckpointError(f"{folder} is a file; give the folder that holds {CONFIG}")
+    if is_repository_id(name):
+        from pqpp_hub.pull import pull_files
+
+        return pull_files(name, FILES, revision, cache_dir, token, CheckpointError)
+    if "/" in name or os.sep in name:
+        raise CheckpointError(f"there is no folder {folder}; check the path")
+    raise unknown_predictor(name)
 
 
 register_predictor(

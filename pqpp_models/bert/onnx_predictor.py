@@ -25,7 +25,7 @@ from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.bert.onnx_graph import why_refused
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.checkpoint import CONFIG, Tensors
-from pqpp_models.errors import CheckpointError, UnknownPredictorError
+from pqpp_models.errors import CheckpointError, UnknownPredictorError, in_a_line
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import resolve_targets, unscale_targets
 from pqpp_models.torch_predictor import fine_tuned_card, processor_files
@@ -202,7 +202,7 @@ def _reason(error: Exception) -> str:
     told = re.search(r"memory of (\d+) is smaller than requested bytes of (\d+)", str(error))
     if told:
         return f"it asks for {int(told[2]):,} bytes, of its bound {int(told[1]):,} are left"
-    return " ".join(f"{type(error).__name__}: {error}".split())[:160]
+    return in_a_line(error)
 
 
 def _refuse_foreign(path: Path, graph: bytes) -> None:
