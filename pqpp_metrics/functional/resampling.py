@@ -220,4 +220,4 @@ def _three(predictions, other_predictions, references, tie_tolerance):
 def _value(statistic, x, y):
     function = MEASURES[statistic]
     exact = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
-    return function(x, y, **exact)[function.__name__]
+    return function(x, y, interval="classic", **exact)[function.__name__]

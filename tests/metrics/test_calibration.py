@@ -1,0 +1,36 @@
+"""The rule of `benchmarks/calibration.py`."""
+
+import math
+
+import numpy as np
+import pytest
+from support.tiny_models import load_script
+
+
+@pytest.fixture(scope="module")
+def script():
+    return load_script("calibration", "benchmarks")
+
+
+def test_a_cell_fails_where_its_binomial_interval_misses_the_band(script):
+    def cell(hits, judged=True):
+        return script.cell(np.arange(4000) < hits, (0.92, 0.97), judged)
+
+    # 91.5 % of 4,000: 90.6 to 92.3; 90.5 %: 89.6 to 91.4.
+    assert (cell(3800), cell(3660), cell(3620)) == ("95.0", "91.5", "**90.5**")
+    assert cell(3920) == "**98.0**" and cell(3620, judged=False) == "(90.5)"
+
+
+def test_unlike_predictors_are_made_equally_good(script):
+    amount = script.equal_amount("unequal noise", "pearson", None)
+    # r = 1 / sqrt(1 + 1.5^2) for noise of one spread, 1 / sqrt(1 + amount^2) for |y| times noise.
+    assert amount == pytest.approx(1.5, abs=0.05)
+    assert math.isnan(script.equal_amount("skewed", "rmse", None))
+
+
+def test_the_runs_of_a_cell(script):
+    true = {"pearson": 0.5, "spearman": 0.483, "kendall": 1 / 3, "smare": 0.23, "rmse": 1.0}
+    hits = script.covered("normal", 50, true, None, 20)
+    assert all(found.sum() >= 15 for found in hits.values())
+    found = script.rejected("tied", 30, dict.fromkeys(script.MEASURES, 0), None, 4)
+    assert all(len(one) == 4 for one in found.values())
