@@ -189,6 +189,9 @@ def require_choice(name, value, allowed):
         raise MetricInputError(f"`{name}` is {brief(value)}; it must be one of {words}")
 
 
+_LARGEST = 2**128  # a seed may be so long; what is longer has no float to divide by
+
+
 def require_int(name, value, least=1):
     """Return an option as int, or raise unless it is an integer of at least `least`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
@@ -196,6 +199,8 @@ def require_int(name, value, least=1):
         raise MetricInputError(
             f"`{name}` is {brief(value)}; it must be an integer of at least {least}"
         )
+    if value > _LARGEST:
+        raise MetricInputError(f"`{name}` is beyond 2**128; give a smaller integer")
     return int(value)
 
 

@@ -352,3 +352,9 @@ def test_grades_too_large_for_exponential_gains_are_refused():
     with pytest.raises(MetricInputError, match="linear"):
         ndcg([[1, 2]], [[2000, 0]], gains="exponential")
     assert ndcg([[1, 2]], [[2000, 0]])[0] == pytest.approx(1 / np.log2(3))
+
+
+@pytest.mark.parametrize("metric", [reciprocal_rank, precision_at_k])
+def test_a_cut_off_that_no_float_holds_is_refused(metric):
+    with pytest.raises(MetricInputError, match="`k` is beyond"):
+        metric([[0.5, 0.5]], [[1, 0]], k=10**400)
