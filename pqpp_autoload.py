@@ -94,10 +94,22 @@ def _patch_with(plugin):
         if not module.__name__.startswith("pqpp") and not hasattr(package, "__version__"):
             return
         __import__(plugin)
-        sys.modules[plugin].patch(module)
+        try:
+            sys.modules[plugin].patch(module)
+        except Exception:
+            if _is_installed(package):
+                raise  # else it is a project's own, which has a version too
 
     patch.plugin = plugin
     return patch
+
+
+def _is_installed(package):
+    """Tell whether what an installer notes of a package lies beside it."""
+    from pathlib import Path  # only here: it would make every interpreter start later
+
+    folders = Path(package.__file__).parents[1].glob(f"{package.__name__}[-.]*")
+    return any(path.suffix in (".dist-info", ".egg-info") for path in folders)
 
 
 def _is_initializing(module):

@@ -52,6 +52,7 @@ def test_the_line_never_breaks_an_interpreter(tmp_path):
 def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
     package = tmp_path / "datasets"
     package.mkdir()
+    (tmp_path / "datasets-99.dist-info").mkdir()  # it is installed there, not a project's own
     (package / "__init__.py").write_text("__version__ = '99'\nfrom . import load\n")
     (package / "load.py").write_text("value = 1\n")
     code = "import datasets; print(datasets.load.value)"
@@ -61,13 +62,14 @@ def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
     assert "by hand: from pqpp_datasets.registration import register; register()" in done.stderr
 
 
-def test_a_package_of_a_project_that_is_called_like_a_library_is_left_alone(tmp_path):
+@pytest.mark.parametrize("version", ["", "__version__ = '1.0'\n"])
+def test_a_package_of_a_project_that_is_called_like_a_library_is_left_alone(tmp_path, version):
     (tmp_path / "datasets").mkdir()
-    (tmp_path / "datasets" / "__init__.py").write_text("")
+    (tmp_path / "datasets" / "__init__.py").write_text(version)
     (tmp_path / "datasets" / "load.py").write_text("def load_dataset(name): return name\n")
     code = (
         "import sys; from datasets.load import load_dataset\n"
-        "print(load_dataset('pqpp'), 'pqpp_datasets' in sys.modules)"
+        "print(load_dataset('pqpp'), 'pqpp_datasets.load' in sys.modules)"
     )
     done = run_python(code, tmp_path)
     assert (done.stdout.strip(), done.stderr) == ("pqpp False", "")
