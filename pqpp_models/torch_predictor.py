@@ -165,7 +165,7 @@ def _model_config(folder: Path, config: Mapping[str, Any], model_class: Any) -> 
     expected = model_class.config_class.model_type
     if fields.pop("model_type", expected) != expected:
         raise CheckpointError(
-            f"{folder / CONFIG} is of model_type {config['model_type']!r}, not {expected!r}; "
+            f"{folder / CONFIG} is of model_type {config['model_type']!r:.60}, not {expected!r}; "
             "correct predictor_type, or load it with AutoModel"
         )
     try:

@@ -103,6 +103,14 @@ def changed(source, place, **fields):
     return place
 
 
+def test_a_long_name_of_a_type_is_not_all_said(folder):
+    put(folder, "config.json", {"predictor_type": "a" * 10**6, "format_version": 1})
+    for load in (CaptionStatistics.load, Predictor.from_pretrained):
+        with pytest.raises(CheckpointError, match="is of type 'aaa") as caught:
+            load(folder)
+        assert len(str(caught.value)) < 500
+
+
 def test_details_of_another_kind(tmp_path, capsys):
     pytest.importorskip("torch", reason="the predictor needs torch")
     from pqpp_cli.main import main

@@ -111,7 +111,7 @@ class EncodedCaptions:
         config = read_config(place)
         if config["predictor_type"] != KIND:
             raise CheckpointError(
-                f"{place} holds a predictor of type {config['predictor_type']!r}, not a "
+                f"{place} holds a predictor of type {config['predictor_type']!r:.60}, not a "
                 "collection; make one by pqpp collection build"
             )
         tensors = read_tensors(place, config)
