@@ -241,7 +241,12 @@ def _write_files(folder: Path, config: Mapping[str, Any], tensors: Tensors, card
         content = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
         (folder / WEIGHTS).write_bytes(content)
         full["weights_sha256"] = sha256_of_parts([content])
-    text = json.dumps(full, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    try:
+        text = json.dumps(full, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    except ValueError:
+        raise CheckpointError(
+            f"{CONFIG} cannot hold NaN or infinite numbers; correct the predictor's details"
+        ) from None
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
 

@@ -362,8 +362,8 @@ class Predictor(ABC):
             raise CheckpointError(f"{folder / CONFIG}: {registry.RETIRED[kind]}")
         if kind not in registry.PREDICTORS:
             raise CheckpointError(
-                f"{folder / CONFIG} is of type {kind!r:.60}, which is not registered; register it or "
-                "upgrade pqpp"
+                f"{folder / CONFIG} is of type {kind!r:.60}, which is not registered; register it "
+                "or upgrade pqpp"
             )
         try:
             tensors = read_tensors(folder, config)

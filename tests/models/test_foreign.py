@@ -121,6 +121,10 @@ def test_details_of_another_kind(tmp_path, capsys):
     loaded = Predictor.from_pretrained(changed(cnn, tmp_path / "b", training={"recipe": [1]}))
     with pytest.raises(CheckpointError, match="no card can be written"):
         loaded.save_pretrained(tmp_path / "c")
+    loaded.details = {"note": float("nan")}
+    loaded._card = lambda: ""
+    with pytest.raises(CheckpointError, match="cannot hold NaN"):
+        loaded.save_pretrained(tmp_path / "c")
     assert not (tmp_path / "c").exists()
     assert main(["models", "show", str(tmp_path / "b")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -165,8 +165,8 @@ class CaptionStatistics:
         config = read_config(place)
         if config["predictor_type"] != KIND:
             raise CheckpointError(
-                f"{place / CONFIG} is of type {config['predictor_type']!r:.60}, not {KIND!r}; give a "
-                "folder written by CaptionStatistics.save"
+                f"{place / CONFIG} is of type {config['predictor_type']!r:.60}, not {KIND!r}; give "
+                "a folder written by CaptionStatistics.save"
             )
         return cls.from_state(place, config, read_tensors(place, config))
 
