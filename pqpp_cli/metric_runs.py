@@ -64,10 +64,11 @@ def compute_runs(measures: str, options: argparse.Namespace, chosen: dict, how: 
     try:
         parsed_measures(measures)  # before anything long is read
         files = _named(options.runs)
-        qrels, left = read_side("qrels", options.qrels, how, _is_one(files, options.qrels))
+        of_both = any(_is_one(file, options.qrels) for file in files.values())
+        qrels, left = read_side("qrels", options.qrels, how, of_both)
         found = {}
         for name, file in files.items():
-            found[name], more = read_side("run", file, how, _is_one(files, options.qrels))
+            found[name], more = read_side("run", file, how, _is_one(file, options.qrels))
             left += more
         given = found if len(found) > 1 else next(iter(found.values()))
         result = function(given, qrels, measures, missing=how.missing, **chosen)
@@ -115,11 +116,11 @@ def _named(runs: list[str]) -> dict[str, str]:
     return found
 
 
-def _is_one(runs: dict[str, str], qrels: str) -> bool:
+def _is_one(run: str, qrels: str) -> bool:
     """Tell whether the judgments stand in the file of a run."""
     from pqpp_cli.named_files import split_columns
 
-    return split_columns(qrels)[0] in {split_columns(file)[0] for file in runs.values()}
+    return split_columns(qrels)[0] == split_columns(run)[0]
 
 
 def _check_options(chosen: dict, function: Any) -> None:

@@ -45,10 +45,12 @@ def quiet_libraries() -> None:
         hub.logging.set_verbosity_error()
     if datasets := sys.modules.get("datasets"):
         datasets.logging.set_verbosity(datasets.logging.CRITICAL)
-        None if is_watched else datasets.disable_progress_bars()
+        if not is_watched:
+            datasets.disable_progress_bars()
     if transformers := sys.modules.get("transformers"):
         transformers.logging.set_verbosity_error()
-        None if is_watched else transformers.logging.disable_progress_bar()
+        if not is_watched:
+            transformers.logging.disable_progress_bar()
 
 
 def check_outputs(options: argparse.Namespace) -> None:

@@ -91,8 +91,8 @@ def parts(folder: Path, split: str, options: Mapping[str, object]) -> list:
 def _check_count(path: Path) -> None:
     """Refuse a file that may be the published one, cut between two records.
 
-    Such a file looks like a whole one. The published files have known sizes; who has records of
-    his own writes their number into a file beside, `train.tfrecord.count` say.
+    Such a file looks like a whole one. The published files have known sizes; whoever has other
+    records writes their number into a file beside, `train.tfrecord.count` say.
     """
     published = release("richhf").file(path.name)
     if published is None or path.stat().st_size == published.bytes:
