@@ -13,15 +13,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_files.errors import PqppError
 from pqpp_models import registry
-from pqpp_models.checkpoint import (
-    CONFIG,
-    Tensors,
-    read_config,
-    read_tensors,
-    write_checkpoint,
-)
+from pqpp_models.checkpoint import Tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError, in_a_line
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
@@ -356,26 +349,7 @@ class Predictor(ABC):
         # An empty name would be the current folder.
         if not name or not folder.is_dir():
             folder = registry.folder_from_hub(name, folder, revision, cache_dir, token)
-        config = read_config(folder)
-        kind = config["predictor_type"]
-        if kind in registry.RETIRED:
-            raise CheckpointError(f"{folder / CONFIG}: {registry.RETIRED[kind]}")
-        if kind not in registry.PREDICTORS:
-            raise CheckpointError(
-                f"{folder / CONFIG} is of type {kind!r:.60}, which is not registered; register it "
-                "or upgrade pqpp"
-            )
-        try:
-            tensors = read_tensors(folder, config)
-            loaded = registry.predictor_class(kind).from_checkpoint(folder, config, tensors)
-            loaded._try()
-        except PqppError:
-            raise
-        except Exception as error:  # whatever a foreign folder may bring about
-            raise CheckpointError(
-                f"{folder} holds no usable {kind} ({in_a_line(error)}); save or download it again"
-            ) from error
-        return cls._checked(loaded, str(folder))
+        return cls._checked(registry.loaded_from(folder), str(folder))
 
     @classmethod
     def _checked(cls, predictor: Predictor, where: str) -> Self:

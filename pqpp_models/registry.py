@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pqpp_files.errors import PqppError
 from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_hub import is_repository_id
-from pqpp_models.checkpoint import CONFIG, FILES
-from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
+from pqpp_models.checkpoint import CONFIG, FILES, read_config, read_tensors
+from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError, in_a_line
 
 DEFAULT_PREDICTOR = "static"
 """The predictor that is used where none is named."""
@@ -158,6 +159,34 @@ def folder_from_hub(
     if "/" in name or os.sep in name:
         raise CheckpointError(f"there is no folder {folder}; check the path")
     raise unknown_predictor(name)
+
+
+def loaded_from(folder: Path) -> Any:
+    """Return the predictor of a folder that anybody may have written.
+
+    Raises:
+        CheckpointError: It holds no usable predictor.
+    """
+    config = read_config(folder)
+    kind = config["predictor_type"]
+    if kind in RETIRED:
+        raise CheckpointError(f"{folder / CONFIG}: {RETIRED[kind]}")
+    if kind not in PREDICTORS:
+        raise CheckpointError(
+            f"{folder / CONFIG} is of type {kind!r:.60}, which is not registered; register it or "
+            "upgrade pqpp"
+        )
+    try:
+        tensors = read_tensors(folder, config)
+        loaded = predictor_class(kind).from_checkpoint(folder, config, tensors)
+        loaded._try()
+    except PqppError:
+        raise
+    except Exception as error:  # whatever a foreign folder may bring about
+        raise CheckpointError(
+            f"{folder} holds no usable {kind} ({in_a_line(error)}); save or download it again"
+        ) from error
+    return loaded
 
 
 register_predictor(
