@@ -7,6 +7,7 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._categories import integers
 from pqpp_metrics.functional._containers import to_numpy, unwrapped
 from pqpp_metrics.functional._gain_order import LARGEST_PACKED, PackedGrades, as_integers
 from pqpp_metrics.functional._inputs import (
@@ -366,10 +367,14 @@ def _checked_ids(ids, shape):
         ids = np.array([list(row) for row in ids], dtype=object)  # text and numbers stay apart
     ids = to_numpy(as_array("document_ids", ids))
     if ids.dtype == object:
-        kinds = set(map(type, ids.flat))
-        ids = ids.astype(str if kinds == {str} else np.int64 if kinds == {int} else object)
+        if all(isinstance(one, str) for one in ids.flat):
+            ids = ids.astype(str)
+        elif all(isinstance(one, (int, np.integer)) for one in ids.flat):
+            ids = integers(ids.ravel().tolist()).reshape(ids.shape)
     if ids.dtype.kind not in "Uiu":
-        raise MetricInputError("`document_ids` must be all text or all integers; give one kind")
+        raise MetricInputError(
+            "`document_ids` must be all text or all integers of 64 bits; give one kind"
+        )
     if ids.shape != shape:
         raise MetricInputError(
             f"shapes differ: `document_ids` {ids.shape} and `scores` {shape}; name every document"

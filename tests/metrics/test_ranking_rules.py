@@ -97,6 +97,18 @@ def test_a_tie_by_hand():
     assert reciprocal_rank(scores, relevance, ties="docno", document_ids=[[10, 9, 1]])[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("above", "below"), [(2, 1), ("b", "a"), (2**63 + 1, 2**63), (2**63 - 1, 2**63 - 2)]
+)
+def test_document_ids_may_be_arrays_a_query(above, below):
+    ids = [np.array([below, above]), np.array([above, below])]
+    options = {"ties": "docno", "document_ids": ids}
+    found = reciprocal_rank([[1, 1], [1, 1]], [[0, 1], [0, 1]], **options)
+    assert found.tolist() == [1.0, 0.5]
+    ragged = {"ties": "docno", "document_ids": [ids[0], ids[1][:1]]}
+    assert reciprocal_rank([[1, 1], [1]], [[0, 1], [1]], **ragged).tolist() == [1.0, 1.0]
+
+
 def test_torch_gives_the_same():
     torch = pytest.importorskip("torch")
     scores, relevance = [[2.0, 2.0, 1.0], [1.0, 1.0, 1.0]], [[1.0, 0.0, 2.0], [0.0, np.nan, 3.0]]
@@ -128,6 +140,7 @@ def test_gains_of_ones_own(grades):
         ({"ties": "docno", "document_ids": [["a"]]}, r"`document_ids` \(1, 1\)"),
         ({"ties": "docno", "document_ids": [["a", 1]]}, "all text or all integers"),
         ({"ties": "docno", "document_ids": [["a", "a"]]}, "'a' twice"),
+        ({"ties": "docno", "document_ids": [[1, 2**70]]}, "all integers of 64 bits"),
         ({"relevance_level": 0}, "`relevance_level` is 0"),
         ({"relevance_level": "high"}, "`relevance_level` is 'high'"),
         ({"judged_only": "yes"}, "`judged_only` is 'yes'"),
