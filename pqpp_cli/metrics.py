@@ -62,6 +62,17 @@ def add_parser(subparsers) -> None:
     show = actions.add_parser("show", help="print the card of a metric")
     _add_name(show)
     show.set_defaults(run=_show)
+    _add_compute(actions)
+    push = add_push(actions, "metrics", "a Space each", _EPILOG, _push)
+    _add_name(push, several=True)
+    push.add_argument(
+        "repository",
+        metavar="OWNER[/NAME]",
+        help="the owner of the Spaces; each is named after its metric",
+    )
+
+
+def _add_compute(actions) -> None:
     compute = actions.add_parser(
         "compute",
         help="compute a metric from files",
@@ -113,13 +124,6 @@ def add_parser(subparsers) -> None:
     )
     add_output(compute, ("table", "json"))
     compute.set_defaults(run=_compute)
-    push = add_push(actions, "metrics", "a Space each", _EPILOG, _push)
-    _add_name(push, several=True)
-    push.add_argument(
-        "repository",
-        metavar="OWNER[/NAME]",
-        help="the owner of the Spaces; each is named after its metric",
-    )
 
 
 def _add_name(parser: argparse.ArgumentParser, several: bool = False) -> None:

@@ -19,33 +19,15 @@ _PACKAGE = Path(__file__).parent
 _IMPORTERS = ("evaluate.inspect", "evaluate.evaluation_suite")
 _FACTORY = "evaluation_module_factory"
 
-# What people type who know a metric by another name, without capitals and signs.
+# What people type who know a metric by another name, without capitals and signs; what the ranking
+# measures are called is told by `functional._measures`.
 _ALSO_CALLED = {
-    "ap": "average_precision",
-    "map": "average_precision",
     "meanaverageprecision": "average_precision",
-    "rr": "reciprocal_rank",
-    "mrr": "reciprocal_rank",
-    "reciprank": "reciprocal_rank",
     "meanreciprocalrank": "reciprocal_rank",
-    "p": "precision_at_k",
     "prec": "precision_at_k",
-    "precision": "precision_at_k",
-    "r": "recall_at_k",
-    "recall": "recall_at_k",
-    "rprec": "r_precision",
-    "rprecision": "r_precision",
-    "success": "hit_rate_at_k",
-    "hits": "hit_rate_at_k",
     "hit": "hit_rate_at_k",
-    "hitrate": "hit_rate_at_k",
     "dcg": "ndcg",
-    "err": "expected_reciprocal_rank",
-    "rbp": "rank_biased_precision",
-    "infap": "inferred_average_precision",
-    "iprec": "interpolated_precision",
     "ipreca": "interpolated_precision",
-    "iprecatrecall": "interpolated_precision",
     "pearson": "pearson_qpp",
     "pearsonr": "pearson_qpp",
     "plcc": "pearson_qpp",
@@ -146,7 +128,7 @@ def metric_path(name):
     from pqpp_metrics.errors import UnknownMetricError
 
     called, _, depth = re.sub(r"^(.+?)(?:@|_(?:cut_)?|-)(\d+)$", r"\1@\2", name).partition("@")
-    alias = _ALSO_CALLED.get(re.sub(r"[^a-z0-9]", "", called.lower()), called.lower())
+    alias = _other_names().get(_letters(called), called.lower())
     near = [alias] if alias in known else close_names(name, known)
     hint = f"; did you mean {' or '.join(repr(_PREFIX + one) for one in near)}" if near else "."
     if near:
@@ -154,6 +136,18 @@ def metric_path(name):
     raise UnknownMetricError(
         f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"
     )
+
+
+def _other_names():
+    """What else metrics are called, without capitals and signs, and the metric."""
+    from pqpp_metrics.functional._measures import FUNCTIONS
+
+    ranking = {_letters(name): function.__name__ for name, function in FUNCTIONS.items()}
+    return ranking | _ALSO_CALLED
+
+
+def _letters(name):
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def card_section(name, heading):

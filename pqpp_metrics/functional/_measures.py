@@ -42,7 +42,7 @@ _NAMES = {
     interpolated_precision: ("iprec", "iprec_at_recall"),
     judged_at_k: ("judged",),
 }
-_FUNCTIONS = {
+FUNCTIONS = {
     name: function
     for function, names in _NAMES.items()
     for name in (*names, function.__name__, function.__name__.removesuffix("_at_k"))
@@ -105,7 +105,7 @@ def _parsed(text):
         raise MetricInputError(f"`measures` holds {brief(text)}; give names, like ndcg@10")
     label = text.strip()
     written = _WRITTEN.fullmatch(label)
-    function = _FUNCTIONS.get(written["name"].lower()) if written else None
+    function = FUNCTIONS.get(written["name"].lower()) if written else None
     if function is None:
         raise MetricInputError(f"the measure {label[:40]!r} is unknown; {_meant(label)}")
     options = _options(label, function, written["options"])
@@ -123,7 +123,7 @@ def _meant(label):
 
     name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
     shown = "choose among " + ", ".join(names[0] for names in _NAMES.values())
-    return did_you_mean(name, _FUNCTIONS, shown)
+    return did_you_mean(name, FUNCTIONS, shown)
 
 
 def _cut(label, function, at):

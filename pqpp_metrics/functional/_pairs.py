@@ -49,7 +49,7 @@ def unit_deviations(values):
     return deviations / np.sqrt((deviations * deviations).sum())
 
 
-def standard_scores(values):
+def scaled_deviations(values):
     """Deviations from the median over their mean size: few extreme values move neither much."""
     values = _to_unit_range(values)
     deviations = _to_unit_range(values - np.median(values))

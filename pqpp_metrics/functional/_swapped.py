@@ -6,7 +6,7 @@ difference of the measure between the two predictors after the swap, one value a
 
 import numpy as np
 
-from pqpp_metrics.functional._pairs import standard_scores, unit_deviations
+from pqpp_metrics.functional._pairs import scaled_deviations, unit_deviations
 from pqpp_metrics.functional._quadratic import pair_sums, signs
 from pqpp_metrics.functional._statistics import average_ranks
 
@@ -17,13 +17,14 @@ _ROWS = 512
 def prepared(statistic, x, other, tie_tolerance):
     """Two predictors' values on a scale that they share, for `statistic`.
 
-    Standard scores, so that a swap mixes no units; of measures of ranks the ranks of all these
-    scores together. Were each predictor ranked by itself, neighbours that two like predictors
-    order differently would tie in half of the swaps, and the difference look too large.
+    Deviations from the median over their mean size, so that a swap mixes no units; of measures of
+    ranks the ranks of all these together. Were each predictor ranked by itself, neighbours that two
+    like predictors order differently would tie in half of the swaps, and the difference look too
+    large.
     """
     if statistic == "rmse":
         return x, other
-    scores = np.concatenate([standard_scores(x), standard_scores(other)])
+    scores = np.concatenate([scaled_deviations(x), scaled_deviations(other)])
     if statistic != "pearson":
         scores = average_ranks(scores, tie_tolerance)
     return scores[: len(x)], scores[len(x) :]

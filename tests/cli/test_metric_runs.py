@@ -116,6 +116,15 @@ def test_a_table_of_documents(compute, folder):
     assert found["values"]["judged@2"] == [0.5, 1.0, 1.0]
 
 
+def test_only_the_run_beside_the_judgments_may_lack_scores(compute, folder):
+    (folder / "both.csv").write_text("query_id,doc_id,score,rel\nq1,a,3,1\nq1,b,2,0\nq1,c,,2\n")
+    (folder / "run.csv").write_text("query_id,doc_id,score\nq1,a,\nq1,b,2\n")
+    files = ("--run", "both.csv", "--run", "run.csv", "--qrels", "both.csv")
+    assert "run.csv, line 2: score is nan" in compute("rr", *files, status=2)
+    found = json.loads(compute("rr", *files, "--nan", "drop", "--format", "json"))
+    assert [one["values"]["rr"] for one in found["runs"].values()] == [[1.0], [0.0]]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
