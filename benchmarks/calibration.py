@@ -279,7 +279,7 @@ def print_tests(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
     print(
         "| data | n | " + " | ".join(" ".join(one) for one in CLASSIC) + " |\n|---|---|---|---|---|"
     )
-    print("\n".join(classic) + "\n\n" + FEW_QUERIES, end="")
+    print("\n".join(classic) + "\n" + FEW_QUERIES, end="")
 
 
 def bootstrap_cell(hits: NDArray[np.bool_], n: int) -> str:

@@ -22,8 +22,8 @@ from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
 from pqpp_metrics.functional._swapped import OF_SWAPS, prepared
 from pqpp_metrics.functional.qpp_report import MEASURES, OF_RANKS
 
-# Of fewer queries the bootstrap tells equally good predictors apart too often, up to every other
-# time of two; benchmarks/calibration.md has the figures.
+# Of fewer queries the bootstrap tells equally good predictors apart too often, as
+# benchmarks/calibration.md counts.
 LEAST_OF_BOOTSTRAP = 30
 
 # Queries of the resamples that are measured together, which bounds the memory to a few hundred
