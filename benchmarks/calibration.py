@@ -277,7 +277,9 @@ def print_tests(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
             )
     print("\n`dependent_correlations`, which assumes normal values, beside them:\n")
     print(
-        "| data | n | " + " | ".join(" ".join(one) for one in CLASSIC) + " |\n|---|---|---|---|---|"
+        "| data | n | "
+        + " | ".join(" ".join(one) for one in CLASSIC)
+        + " |\n|---|---|---|---|---|---|"
     )
     print("\n".join(classic) + "\n" + FEW_QUERIES, end="")
 
