@@ -134,7 +134,7 @@ def test_folder_with_other_things_is_left_alone(fitted, tmp_path):
 
 
 def test_what_is_not_a_number_is_not_written(tmp_path):
-    with pytest.raises(CheckpointError, match="config.json cannot hold NaN"):
+    with pytest.raises(CheckpointError, match=r"config\.json cannot hold NaN"):
         write_checkpoint(tmp_path / "x", {"predictor_type": "n_words", "a": float("nan")}, {}, "")
     assert list(tmp_path.iterdir()) == []
 
