@@ -48,7 +48,16 @@ def named_table(path: str, how: Reading) -> Table:
 
 def is_trec(path: str) -> bool:
     """Tell a TREC file by its name."""
-    return Path(path.lower().removesuffix(".gz")).suffix in TREC
+    return _suffix_of(path) in TREC
+
+
+def is_table(path: str) -> bool:
+    """Tell a table by its name."""
+    return _suffix_of(path) in TABLES
+
+
+def _suffix_of(path: str) -> str:
+    return Path(path.lower().removesuffix(".gz")).suffix
 
 
 def split_columns(text: str) -> tuple[str, str | None]:

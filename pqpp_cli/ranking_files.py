@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.joined_rows import as_text
-from pqpp_cli.named_files import Reading, is_trec, named_table, split_columns
+from pqpp_cli.named_files import Reading, is_table, named_table, split_columns
 from pqpp_files.read_table import Codes, Table
 
 _QUERY = ("query_id", "query", "qid")
@@ -73,7 +73,7 @@ def read_side(
     from pqpp_metrics.trec import read_qrels, read_run
 
     path = split_columns(text)[0]
-    if path not in tables and (is_trec(path) or path == "-"):
+    if path not in tables and not is_table(path):  # runs and qrels are called anything
         return (read_run if side == "run" else read_qrels)(path), 0
     table = tables[path] if path in tables else named_table(path, how)
     return _judged(table, text, side, how, is_one)

@@ -176,6 +176,8 @@ def _as_judged(name, given, read):
             for query, own in given.items()
             for document, value in dict(own).items()
         ]
+        if not given:
+            raise MetricInputError(f"`{name}` holds no document; give some, by query")
     try:
         queries, documents, values = zip(*(tuple(row)[:3] for row in given), strict=True)
     except (TypeError, ValueError):

@@ -116,6 +116,16 @@ def test_a_table_of_documents(compute, folder):
     assert found["values"]["judged@2"] == [0.5, 1.0, 1.0]
 
 
+def test_files_of_trec_are_called_anything(compute, folder):
+    (folder / "a.run").rename(folder / "input.bm25")
+    (folder / "q.qrels").rename(folder / "qrels")
+    found = json.loads(compute("rr", "--run", "input.bm25", "--qrels", "qrels", "--format", "json"))
+    assert found["values"]["rr"] == [0.75, 0.5, 1.0]
+    assert "none: there is no such file" in compute(
+        "rr", "--run", "none", "--qrels", "qrels", status=2
+    )
+
+
 def test_only_the_run_beside_the_judgments_may_lack_scores(compute, folder):
     (folder / "both.csv").write_text("query_id,doc_id,score,rel\nq1,a,3,1\nq1,b,2,0\nq1,c,,2\n")
     (folder / "run.csv").write_text("query_id,doc_id,score\nq1,a,\nq1,b,2\n")

@@ -192,6 +192,8 @@ def test_judged_share_of_short_runs():
     ("run", "qrels", "words"),
     [
         ([1, 2], {"a": {"x": 1}}, "`run` is"),
+        ({}, {"a": {"x": 1}}, "`run` holds no document"),
+        ({"a": {"x": 1}}, {"a": {}}, "`qrels` holds no document"),
         ({"a": {"x": "high"}}, {"a": {"x": 1}}, "no numbers"),
         ({"a": {"x": np.nan}}, {"a": {"x": 1}}, "holds nan for query a, document x"),
         ([("a", "x", 1), ("a", "x", 2)], {"a": {"x": 1}}, "document x twice in query a"),
