@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.metric_runs import add_run_options
+from pqpp_cli.metric_files.runs import add_run_options
 from pqpp_cli.options import add_output
 from pqpp_cli.push import add_push, push_with
 
@@ -195,7 +195,7 @@ def _compute(options: argparse.Namespace) -> None:
 
 def _compute_runs(options: argparse.Namespace, chosen: dict) -> None:
     """Compute several measures of runs."""
-    from pqpp_cli.metric_runs import compute_runs, shown_runs
+    from pqpp_cli.metric_files.runs import compute_runs, shown_runs
     from pqpp_cli.output import emit
 
     result = compute_runs(options.name, options, chosen, _reading(options))
@@ -205,7 +205,7 @@ def _compute_runs(options: argparse.Namespace, chosen: dict) -> None:
 
 def _reading(options: argparse.Namespace) -> Any:
     """Return how the files are read."""
-    from pqpp_cli.named_files import Reading
+    from pqpp_cli.metric_files.named_files import Reading
     from pqpp_files.names import comma_separated
 
     ids = comma_separated(options.id or "")
@@ -214,7 +214,7 @@ def _reading(options: argparse.Namespace) -> Any:
 
 def _inputs(options: argparse.Namespace, name: str, metric: Any, chosen: dict) -> Any:
     """Read the inputs of a metric from the files that the options name."""
-    from pqpp_cli.metric_files import read_inputs
+    from pqpp_cli.metric_files.inputs import read_inputs
     from pqpp_metrics.forms import RANKINGS
 
     files = {n: v for n in ("predictions", "references") if (v := getattr(options, n))}
@@ -240,7 +240,7 @@ def _scored(name: str, metric: Any, inputs: Any, chosen: dict) -> dict:
     try:
         result = metric.score(inputs.columns, chosen)
     except MetricInputError as error:
-        from pqpp_cli.metric_files import odd_cell
+        from pqpp_cli.metric_files.inputs import odd_cell
 
         if odd := odd_cell(inputs):
             raise CommandError(f"{name}: {error} ({odd})") from None

@@ -15,7 +15,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import compare_means, mean_intervals
 from pqpp_metrics.functional._inputs import brief
 from pqpp_metrics.functional._measures import measured, parsed_measures
-from pqpp_metrics.functional._ranking_inputs import Rules
+from pqpp_metrics.functional._rankings.inputs import Rules
 from pqpp_metrics.trec import (
     Judged,
     first_repeated,

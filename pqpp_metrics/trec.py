@@ -7,7 +7,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import require_choice
-from pqpp_metrics.functional._ranked import below
+from pqpp_metrics.functional._rankings.ranked import below
 from pqpp_metrics.trec_lines import QRELS, RUN, read_trec_columns
 
 _MISSING = ("error", "zero", "drop")

@@ -9,7 +9,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import as_list, brief, to_numpy
-from pqpp_metrics.functional._ranking_inputs import ranking_inputs
+from pqpp_metrics.functional._rankings.inputs import ranking_inputs
 from pqpp_metrics.functional.incomplete_judgments import (
     bpref,
     inferred_average_precision,

@@ -14,7 +14,7 @@ from pqpp_metrics.functional._inputs import (
 )
 from pqpp_metrics.functional._means import bootstrap_intervals, sign_flip_p_values
 from pqpp_metrics.functional._measures import measured, parsed_measures
-from pqpp_metrics.functional._ranking_inputs import Rules
+from pqpp_metrics.functional._rankings.inputs import Rules
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.

@@ -10,9 +10,9 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.functional._inputs import require_int
-from pqpp_metrics.functional._rank_groups import of_ranks, share
-from pqpp_metrics.functional._ranked import relevant_in_top
-from pqpp_metrics.functional._ranking_inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.groups import of_ranks, share
+from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.ranked import relevant_in_top
 
 # As in trec_eval, so that a rank with nothing judged above it has a precision.
 _EPSILON = 1e-5

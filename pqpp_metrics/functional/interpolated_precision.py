@@ -4,8 +4,8 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import brief
-from pqpp_metrics.functional._rank_groups import of_ranks
-from pqpp_metrics.functional._ranking_inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.groups import of_ranks
+from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 
 
 def interpolated_precision(

@@ -34,7 +34,8 @@ of `incomplete_judgments` take NaN.
 import numpy as np
 
 from pqpp_metrics.functional._inputs import require_int
-from pqpp_metrics.functional._ranked import (
+from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.ranked import (
     any_relevant_in_top,
     count,
     mean_reciprocal_of_tie,
@@ -42,7 +43,6 @@ from pqpp_metrics.functional._ranked import (
     relevant_in_top,
     take_rows,
 )
-from pqpp_metrics.functional._ranking_inputs import Rules, ranking_inputs
 
 
 def reciprocal_rank(

@@ -10,15 +10,15 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._gain_order import (
+from pqpp_metrics.functional._inputs import brief, require_choice, require_int, to_numpy
+from pqpp_metrics.functional._rankings.gain_order import (
     LARGEST_PACKED,
     as_integers,
     gains_by_rank,
     ranked_groups,
 )
-from pqpp_metrics.functional._inputs import brief, require_choice, require_int, to_numpy
-from pqpp_metrics.functional._ranked import count
-from pqpp_metrics.functional._ranking_inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.ranked import count
 
 _GAINS = ("linear", "exponential")
 _LARGEST_EXPONENT = 1000

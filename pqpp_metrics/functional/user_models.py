@@ -7,10 +7,10 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._gain_order import gains_by_rank
 from pqpp_metrics.functional._inputs import require_between, require_int
-from pqpp_metrics.functional._rank_groups import of_ranks
-from pqpp_metrics.functional._ranking_inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.gain_order import gains_by_rank
+from pqpp_metrics.functional._rankings.groups import of_ranks
+from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 
 _LARGEST_GRADE = 50
 

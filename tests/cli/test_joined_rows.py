@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.joined_rows import joined
 from pqpp_cli.main import main
+from pqpp_cli.metric_files.joined_rows import joined
 from pqpp_files.read_table import read_table
 
 

@@ -10,7 +10,10 @@ import pytest
 
 from pqpp_metrics import functional
 
-MODULES = [module.name for module in pkgutil.iter_modules(functional.__path__)]
+MODULES = [
+    module.name.removeprefix("pqpp_metrics.functional.")
+    for module in pkgutil.walk_packages(functional.__path__, "pqpp_metrics.functional.")
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -48,7 +48,7 @@ def compute_runs(measures: str, options: argparse.Namespace, chosen: dict, how: 
     Raises:
         CommandError: What can't be used, in one line.
     """
-    from pqpp_cli.ranking_files import in_options, read_side
+    from pqpp_cli.metric_files.rankings import in_options, read_side
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.forms import plain
     from pqpp_metrics.functional._measures import parsed_measures
@@ -118,7 +118,7 @@ def _named(runs: list[str]) -> dict[str, str]:
 
 def _is_one(run: str, qrels: str) -> bool:
     """Tell whether the judgments stand in the file of a run."""
-    from pqpp_cli.named_files import split_columns
+    from pqpp_cli.metric_files.named_files import split_columns
 
     return split_columns(qrels)[0] == split_columns(run)[0]
 

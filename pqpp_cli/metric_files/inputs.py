@@ -6,9 +6,15 @@ from itertools import compress
 from typing import Any
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.joined_rows import KEYS, joined
-from pqpp_cli.named_files import Reading, is_trec, lacks_value, named_table, split_columns
-from pqpp_cli.ranking_files import is_long, read_rankings
+from pqpp_cli.metric_files.joined_rows import KEYS, joined
+from pqpp_cli.metric_files.named_files import (
+    Reading,
+    is_trec,
+    lacks_value,
+    named_table,
+    split_columns,
+)
+from pqpp_cli.metric_files.rankings import is_long, read_rankings
 from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table
 

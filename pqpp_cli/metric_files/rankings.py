@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.joined_rows import as_text
-from pqpp_cli.named_files import Reading, is_table, named_table, split_columns
+from pqpp_cli.metric_files.joined_rows import as_text
+from pqpp_cli.metric_files.named_files import Reading, is_table, named_table, split_columns
 from pqpp_files.read_table import Codes, Table
 
 _QUERY = ("query_id", "query", "qid")

@@ -3,7 +3,7 @@
 import array_api_compat
 import numpy as np
 
-from pqpp_metrics.functional._ranked import take_rows
+from pqpp_metrics.functional._rankings.ranked import take_rows
 
 # Grades up to this are packed into the lowest bits of a score, to sort both at once.
 LARGEST_PACKED = 15

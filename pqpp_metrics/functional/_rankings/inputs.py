@@ -9,7 +9,6 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._categories import integers
 from pqpp_metrics.functional._containers import to_numpy, unwrapped
-from pqpp_metrics.functional._gain_order import LARGEST_PACKED, PackedGrades, as_integers
 from pqpp_metrics.functional._inputs import (
     as_array,
     as_finite,
@@ -22,7 +21,8 @@ from pqpp_metrics.functional._inputs import (
     require_tolerance,
     same_library,
 )
-from pqpp_metrics.functional._ranked import below, count
+from pqpp_metrics.functional._rankings.gain_order import LARGEST_PACKED, PackedGrades, as_integers
+from pqpp_metrics.functional._rankings.ranked import below, count
 
 # Entries of a block of queries and documents, few enough for the cache.
 _ENTRIES_AT_ONCE = 131_072

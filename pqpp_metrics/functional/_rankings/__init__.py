@@ -1,0 +1,1 @@
+"""What the ranking metrics share: checked inputs, and documents in the order of rank."""
