@@ -58,7 +58,7 @@ def require_room(path: str | os.PathLike[str], wanted: int) -> None:
         >>> require_room("a.csv", 10**18)
         Traceback (most recent call last):
         ...
-        OSError: [Errno 28] no space is left for its 1,000,000,000,000,000,000 bytes (...): 'a.csv'
+        OSError: [Errno 28] no space is left for its 1,000,000,000,000,000,000 bytes (...'a.csv'
     """
     disk = _disk_of(path)
     if disk.total and wanted > disk.free:  # some file systems do not tell, and give zeros
