@@ -81,7 +81,8 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=[*KINDS, *UNLIKE], help="of data: all")
     options = parser.parse_args()
     rows = functools.cache(lambda: pqpp_rows(options.data_dir))
-    print("# How often intervals cover and tests err\n\n    python benchmarks/calibration.py\n")
+    print("# How often intervals cover and tests err\n")
+    print("    python benchmarks/calibration.py --data-dir DATA\n")
     print(__doc__.split("\n\n", 2)[2].replace("RUNS", f"{options.runs:,}"))
     print(f"numpy {version('numpy')}, scipy {version('scipy')}. Seeds: the cell's n.\n")
     if options.part != "tests":
