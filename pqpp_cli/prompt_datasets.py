@@ -67,7 +67,7 @@ def dataset_rows(options: argparse.Namespace) -> Any:
     from datasets.exceptions import DatasetGenerationError
 
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_files.errors import PqppError
+    from pqpp_files.errors import PqppError, in_a_line
     from pqpp_files.full_disk import is_full, naming
     from pqpp_hub.reasons import reason_behind
 
@@ -86,7 +86,7 @@ def dataset_rows(options: argparse.Namespace) -> Any:
         is_ours = (options.subset or options.dataset) in BENCHMARKS
         if is_ours and not isinstance(error, (ValueError, OSError, DatasetGenerationError)):
             raise  # of another's folder `datasets` may stumble over anything
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        reason = in_a_line(error, named=False)
         raise CommandError(f"--dataset {options.dataset}: {reason}") from None
     return _with_prompts(rows, options)
 

@@ -17,6 +17,7 @@ from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.pqpp import CITATION, SPLITS, files_v1_0, short_name
 from pqpp_datasets.restricted_pickle import read_pickle
 from pqpp_datasets.tables import REMEDY, Column, read_csv
+from pqpp_files.errors import in_a_line
 
 _V1_1_PICKLE = "dataset/retrieval/ground_truth/retrieval_{}_gt.pickle"
 _V1_1_GENERATION = "dataset/generative/ground_truth/average/average_{}.csv"
@@ -79,7 +80,7 @@ def _columns_of_parquet(path: Path) -> list:
     try:
         table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
     except (pa.ArrowInvalid, OSError) as error:
-        raise DataFileError(f"{path}: {str(error).splitlines()[0][:200]}; {REMEDY}") from None
+        raise DataFileError(f"{path}: {in_a_line(error, named=False)}; {REMEDY}") from None
     if set(table.column_names) != {"query_index", "image_ids"}:
         raise DataFileError(f"{path}: the columns query_index and image_ids are needed; {REMEDY}")
     table = table.sort_by("query_index")

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_files.errors import in_a_line
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 _BUILTINS = ("set", "frozenset", "list", "dict", "tuple")
@@ -219,7 +220,7 @@ def read_pickle(path: Path) -> object:
         _check_sizes(file)
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        reason = in_a_line(error, named=False)
         raise DataFileError(
             f"{path}, byte {file.tell()}: not a readable pickle of lists, numbers and texts "
             f"({reason}); restore the file as published, and do not open it by other means"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, in_a_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ def load_array(path: str | os.PathLike[str]) -> np.ndarray:
     try:
         found = np.load(path, allow_pickle=False, mmap_mode="r")
     except Exception as error:  # a header is parsed as Python: a damaged one ends in anything
-        reason = " ".join(str(error).split())[:150]
+        reason = in_a_line(error, named=False)
         raise FileError(f"{path}: no .npy file of numbers ({reason}); write one again") from None
     if not isinstance(found, np.ndarray):
         raise FileError(f"{path}: no .npy file of numbers (several arrays); write one alone")

@@ -23,3 +23,20 @@ class NoHeaderError(FileError):
 
 class MissingExtraError(PqppError, ImportError):
     """A package that an optional part needs is not installed."""
+
+
+def in_a_line(error: BaseException, named: bool = True) -> str:
+    r"""Return what an error of others says, in one line that is not long.
+
+    Args:
+        error: The error.
+        named: Whether its type stands before; it stands alone where the error says nothing.
+
+    Example:
+        >>> in_a_line(KeyError("a")), in_a_line(OSError("no\nroom"), named=False)
+        ("KeyError: 'a'", 'no room')
+        >>> in_a_line(OSError(), named=False)
+        'OSError'
+    """
+    kind, said = type(error).__name__, " ".join(str(error).split())[:300]
+    return said if said and not named else f"{kind}: {said}" if said else kind

@@ -30,12 +30,3 @@ class MissingResourceError(PredictorError):
 
 class CheckpointError(PredictorError):
     """A saved predictor is absent, damaged, of another kind, or from a newer version."""
-
-
-def in_a_line(error: Exception) -> str:
-    """Return what an error of others is and says, in one line.
-
-    >>> in_a_line(KeyError("a"))
-    "KeyError: 'a'"
-    """
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]

@@ -13,9 +13,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.errors import in_a_line
 from pqpp_models import registry
 from pqpp_models.checkpoint import Tensors, write_checkpoint
-from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError, in_a_line
+from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
 

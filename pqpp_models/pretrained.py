@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import PqppError
+from pqpp_files.errors import PqppError, in_a_line
 from pqpp_hub import is_repository_id
 from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.building import building_within
 from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
-from pqpp_models.errors import CheckpointError, in_a_line
+from pqpp_models.errors import CheckpointError
 from pqpp_models.foreign import check_foreign
 
 TEXTS = ("*.json", "*.txt", "*.model")
@@ -77,7 +77,7 @@ def why_not_loaded(error: Exception, *names: str) -> str:
     """
     away = [name for name in names if not Path(name).expanduser().is_dir()]
     if not away or isinstance(error, PqppError):  # ours tell no headers
-        return " ".join(str(error).split())[:200] or type(error).__name__
+        return in_a_line(error, named=False)
     reason = reason_behind(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):

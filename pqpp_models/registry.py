@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import PqppError
+from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_hub import is_repository_id
 from pqpp_models.checkpoint import CONFIG, FILES, read_config, read_tensors
-from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError, in_a_line
+from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
 
 DEFAULT_PREDICTOR = "static"
 """The predictor that is used where none is named."""

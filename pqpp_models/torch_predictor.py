@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pqpp_files.errors import PqppError
+from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
 from pqpp_models.building import building_within
@@ -173,7 +173,7 @@ def _model_config(folder: Path, config: Mapping[str, Any], model_class: Any) -> 
         resolve_targets(own.targets)
     except Exception as error:
         # Every model of transformers checks its fields in its own way, with its own exceptions.
-        reason = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
+        reason = in_a_line(error, named=False)
         raise CheckpointError(f"{folder / CONFIG} is not usable ({reason}); {_REMEDY}") from None
     return own
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
+from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
 
 _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
@@ -83,7 +84,7 @@ def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | N
         yield from _matches_of(pq.ParquetFile(path), wanted)
     except (pa.ArrowInvalid, OSError) as error:
         raise DataFileError(
-            f"{path}: no readable Parquet file ({str(error).splitlines()[0][:200]}); fetch it again"
+            f"{path}: no readable Parquet file ({in_a_line(error, named=False)}); fetch it again"
         ) from None
     except KeyError as error:
         raise DataFileError(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
+from pqpp_files.errors import in_a_line
 from pqpp_models.errors import CheckpointError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def convert(
     try:
         lacking, odd = model.load_state_dict(renamed(weights), strict=False)
     except RuntimeError as error:  # another shape
-        reason = " ".join(str(error).split())[:200]
+        reason = in_a_line(error, named=False)
         raise CheckpointError(
             f"the weights do not fit together ({reason}); check the file"
         ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.table_formats.table_format import Block, Format
 
 UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
@@ -38,7 +38,7 @@ class Parquet(Format):
                     columns = map(_cells_of, batch.columns)
                     yield len(batch), dict(zip(batch.schema.names, columns, strict=True))
         except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0][:150]
+            reason = in_a_line(error, named=False)
             raise FileError(f"{self.path}: not Parquet ({reason}); copy it again") from None
 
 

@@ -20,12 +20,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.bert.onnx_graph import why_refused
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.checkpoint import CONFIG, Tensors
-from pqpp_models.errors import CheckpointError, UnknownPredictorError, in_a_line
+from pqpp_models.errors import CheckpointError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import resolve_targets, unscale_targets
 from pqpp_models.torch_predictor import fine_tuned_card, processor_files

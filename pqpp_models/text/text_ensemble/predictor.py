@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_models import registration
 from pqpp_models.building import building_within
@@ -172,10 +173,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
             given = parts["outside."]
             instruction_model = InstructionModel.from_tensors(given) if given else None
         except Exception as error:  # tokenizers raise bare ones
-            reason = str(error).splitlines()[0][:200] if str(error) else ""
             raise CheckpointError(
-                f"{folder} is no usable {cls.name} ({type(error).__name__}: {reason}); save or "
-                "download the predictor again"
+                f"{folder} is no usable {cls.name} ({in_a_line(error)}); save or download the "
+                "predictor again"
             ) from None
         description = config.get("collection", {})
         model = CollectionModel.from_tensors(str(folder), description, parts["collection."])
