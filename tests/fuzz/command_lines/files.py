@@ -378,6 +378,7 @@ def _parquet(columns: dict[str, list]) -> bytes:
     for name, cells in columns.items():
         try:
             arrays[name] = pa.array(cells)
+            pa.parquet.write_table(pa.table({name: arrays[name]}), io.BytesIO())  # {} has no place
         except (pa.ArrowException, OverflowError, UnicodeEncodeError):
             arrays[name] = pa.array([ascii(cell) for cell in cells])
     pa.parquet.write_table(pa.table(arrays), file)
