@@ -14,6 +14,9 @@ if "NLTK_DATA" in os.environ:
     _folders = os.environ["NLTK_DATA"].split(os.pathsep)
     os.environ["NLTK_DATA"] = os.pathsep.join(str(Path(one).resolve()) for one in _folders if one)
 
+# Tests share the cores with each other, and some fork: a fork of a process whose libraries have
+# threads waits for them for ever. Read when numpy or torch are first imported, hence here.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # How long an example takes says more about the machine than about the code. One run is as good as
 # another; `HYPOTHESIS_PROFILE=search` looks for new examples.

@@ -83,7 +83,7 @@ def test_what_a_card_cannot_be_made_of(templates, template, said):
 
 
 def test_an_unknown_card_names_the_known_ones():
-    with pytest.raises(CardError, match=r"no card template nothing\.md; there are datasets/conqa"):
+    with pytest.raises(CardError, match=r"no card template nothing\.md; there are datasets/agiqa"):
         render_card("nothing")
 
 

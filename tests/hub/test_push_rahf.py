@@ -32,7 +32,8 @@ LOADERS = {
     "pipeline": "from pqpp_feedback.rahf.uses.fine_tune import load_pipeline as load",
     "towers": "from support.tiny_models import load_script\n"
     "script = load_script('train_rahf')\n"
-    "load = lambda name: script.join_towers(script.RahfRecipe(vision_model=name), {})",
+    "both = lambda name: script.RahfRecipe(vision_model=name, text_model=name)\n"
+    "load = lambda name: script.join_towers(both(name), {})",
 }
 
 

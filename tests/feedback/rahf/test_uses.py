@@ -181,23 +181,19 @@ def test_a_folder_without_prompts_is_refused(tmp_path):
 
 
 def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
-    import argparse
     import sys
 
     from transformers.utils import logging
 
-    from pqpp_cli import feedback as command
+    from pqpp_cli.main import main
 
-    parser = argparse.ArgumentParser()
-    command.add_parser(parser.add_subparsers())
     saved = feedback.save_pretrained(tmp_path / "saved")
     page, table = tmp_path / "page.html", tmp_path / "table.json"
     words = ["feedback", str(folder), "--model", str(saved), "--output", str(page)]
     words += ["--json", str(table), "--threshold", "0", "--overlays", str(tmp_path / "tinted")]
-    options = parser.parse_args(words)
     logging.enable_progress_bar()
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    options.run(options)
+    assert main(words) == 0
     assert not logging.is_progress_bar_enabled()
     assert "<mark>red</mark>" in page.read_text()
     tinted = sorted((tmp_path / "tinted").iterdir())
