@@ -24,6 +24,7 @@ _EPILOG = """examples:
 """
 
 _ALL = "all"
+_FORMATS = ("table", "json")
 _COLUMNS = "name one column as FILE:COLUMN, or several as FILE:COLUMN,COLUMN"
 
 _FILES = """A file is CSV, TSV, JSON, JSONL or Parquet, packed (.gz) or not, or standard input (-,
@@ -123,7 +124,7 @@ def _add_compute(actions) -> None:
         action="store_true",
         help="the first line of CSV and TSV is a row; the columns are called 1, 2, ...",
     )
-    add_output(compute, ("table", "json"))
+    add_output(compute, _FORMATS, by_name=True)
     compute.set_defaults(run=_compute)
 
 
@@ -177,9 +178,10 @@ def _card(name: str) -> list[str]:
 
 
 def _compute(options: argparse.Namespace) -> None:
-    from pqpp_cli.output import emit
+    from pqpp_cli.output import emit, format_of
     from pqpp_metrics.modules import load_metric
 
+    options.format = format_of(options, _FORMATS)
     chosen = {key: _value(text) for key, text in (_pair(t, "--option") for t in options.option)}
     if options.runs or options.qrels or options.by_query:
         _compute_runs(options, chosen)

@@ -128,7 +128,8 @@ def metric_path(name):
     from pqpp_metrics.errors import UnknownMetricError
 
     called, _, depth = re.sub(r"^(.+?)(?:@|_(?:cut_)?|-)(\d+)$", r"\1@\2", name).partition("@")
-    alias = _other_names().get(_letters(called), called.lower())
+    others = _other_names() | {_letters(one): one for one in known}
+    alias = others.get(_letters(called), called.lower())
     near = [alias] if alias in known else close_names(name, known)
     hint = f"; did you mean {' or '.join(repr(_PREFIX + one) for one in near)}" if near else "."
     if near:

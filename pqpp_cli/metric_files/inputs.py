@@ -19,7 +19,7 @@ from pqpp_files.names import comma_separated
 from pqpp_files.read_table import Table
 
 _IDS = (*KEYS, "prompt_ids")
-_TRUTH = {"True": True, "true": True, "False": False, "false": False}
+_TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 
 
 @dataclass
@@ -209,8 +209,8 @@ def _is_numeric(values: Sequence) -> bool:
 def _values(table: Table, column: str) -> list:
     """Return a column with its numbers as such, and the truth values of a CSV file."""
     values = table.values(column)
-    if table.is_text and set(values) <= _TRUTH.keys():
-        return [_TRUTH[one] for one in values]
+    if table.is_text and set(values) - {None} <= _TRUTH.keys():
+        return [_TRUTH.get(one) for one in values]
     return values
 
 

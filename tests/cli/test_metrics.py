@@ -380,6 +380,32 @@ def test_truth_values_of_a_csv_file_are_numbers(tmp_path, compute):
     assert found["match_rate"] == 0.75
 
 
+def test_truth_values_as_a_spreadsheet_writes_them_and_blanks(tmp_path, pqpp, compute):
+    (tmp_path / "m.csv").write_text("match,task\nTRUE,a\nFALSE,a\n,b\nTRUE,b\n")
+    files = ("--input", "matches=m.csv:match", "--input", "groups=m.csv:task")
+    refused = pqpp("compute", "match_rate", *files)
+    assert refused.value == 2 and "m.csv, line 4: matches is empty or NaN" in refused.stderr
+    found = compute("match_rate", *files, "--nan", "drop")
+    assert (found["match_rate"], found["n"]) == (pytest.approx(2 / 3), 3)
+
+
+def test_the_name_of_the_output_says_its_format(tmp_path, pqpp):
+    pd.DataFrame({"p": PREDICTED, "r": TRUE}).to_csv(tmp_path / "a.csv", index=False)
+    files = ("--predictions", "a.csv:p", "--references", "a.csv:r")
+    assert pqpp("compute", "kendall_qpp", *files, "--output", "k.json").value == 0
+    assert json.loads((tmp_path / "k.json").read_text())["n"] == len(TRUE)
+    (tmp_path / "run.trec").write_text("q Q0 d 1 0.5 t\n")
+    (tmp_path / "qrels.trec").write_text("q 0 d 1\n")
+    of_runs = ("--run", "run.trec", "--qrels", "qrels.trec", "--output", "runs.json")
+    assert pqpp("compute", "rr,ap", *of_runs).value == 0
+    assert json.loads((tmp_path / "runs.json").read_text())["means"]["rr"]["mean"] == 1
+    refused = pqpp("compute", "kendall_qpp", *files, "--output", "k.csv")
+    assert (
+        refused.value == 2 and ".csv is no known format; use one of .json, .txt" in refused.stderr
+    )
+    assert not (tmp_path / "k.csv").exists()
+
+
 def test_an_option_without_a_default_must_be_given(tmp_path, pqpp):
     record = {"scores": [[4]], "keyword_labels": [[1]], "points": [[]]}
     (tmp_path / "f.jsonl").write_text(json.dumps(record))

@@ -116,6 +116,8 @@ def test_an_unknown_name_is_one_clear_error():
         ("ERR@20", "'pqpp/expected_reciprocal_rank' with k=20?"),
         ("infAP", "'pqpp/inferred_average_precision'?"),
         ("kendal_qpp", "'pqpp/kendall_qpp'?"),
+        ("AUC-Judd", "'pqpp/auc_judd'?"),
+        ("KendallQPP", "'pqpp/kendall_qpp'?"),
     ],
 )
 def test_names_that_people_type_are_understood(name, meant):
