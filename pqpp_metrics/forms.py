@@ -138,8 +138,8 @@ def _readings(name, values, entries, item):
             faults.append(fault)
     if read:
         return read
-    if not misfits:
-        raise faults[0]
+    if faults and (not misfits or len({entry.kind for entry in entries}) == 1):
+        raise faults[0]  # the nesting is right: what is wrong is another thing
     came = misfits[0].tolist() if hasattr(misfits[0], "tolist") else misfits[0]
     examples = " or ".join(f"{name}=[{'[' * e.depth}...{']' * e.depth}, ...]" for e in entries)
     raise InputFormError(

@@ -389,6 +389,14 @@ def test_truth_values_as_a_spreadsheet_writes_them_and_blanks(tmp_path, pqpp, co
     assert (found["match_rate"], found["n"]) == (pytest.approx(2 / 3), 3)
 
 
+def test_a_missing_group_is_called_missing(tmp_path, pqpp):
+    (tmp_path / "m.csv").write_text("match,task\n1,a\n0,\n1,b\n")
+    done = pqpp(
+        "compute", "match_rate", "--input", "matches=m.csv:match", "--input", "groups=m.csv:task"
+    )
+    assert done.value == 2 and "none missing (m.csv, line 3: groups is empty" in done.stderr
+
+
 def test_the_name_of_the_output_says_its_format(tmp_path, pqpp):
     pd.DataFrame({"p": PREDICTED, "r": TRUE}).to_csv(tmp_path / "a.csv", index=False)
     files = ("--predictions", "a.csv:p", "--references", "a.csv:r")
