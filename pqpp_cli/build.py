@@ -6,6 +6,7 @@ import sys
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_retired, given_once
 from pqpp_cli.output import OutputFolder
+from pqpp_files.visible import visible
 
 _EPILOG = """examples:
   pqpp build votes.csv --output my-benchmark
@@ -91,7 +92,8 @@ def run(options: argparse.Namespace) -> None:
         print(f"annotators: {admitted} of {len(annotators)} admitted")
     for warning in built.warnings:
         print(f"pqpp: warning: {warning}", file=sys.stderr)
-    print(f"written: {folder} (quality report: {folder / 'report.html'})")
+    report = folder / "report.html"
+    print(visible(f"written: {folder} (quality report: {report})"))
 
 
 def fractions_of(text: str) -> dict[str, float]:

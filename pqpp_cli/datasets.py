@@ -6,6 +6,7 @@ from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_retired, given_once, names_of
 from pqpp_cli.output import OutputFolder
 from pqpp_cli.push import add_push, push_with
+from pqpp_files.visible import visible
 
 _EPILOG = """examples:
   pqpp datasets list
@@ -144,7 +145,7 @@ def _export(options: argparse.Namespace) -> None:
         rows = export(configurations, options.output, options.data_dir, extra)
     for (config, split), count in rows.items():
         print(f"{config} {split}: {count} rows")
-    print(f"written: {options.output}")
+    print(f"written: {visible(str(options.output))}")
 
 
 def _push(options: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pqpp_cli.errors import CommandError
+from pqpp_files.visible import visible
 
 _SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
 _SUFFIXES |= {".md": "markdown", ".tex": "latex"}
@@ -145,7 +146,7 @@ def emit(text: str | bytes, output: str | None) -> None:
     from pqpp_files.write_beside import write_whole
 
     write_whole(output, text)
-    print(f"written: {output}", file=sys.stderr)
+    print(f"written: {visible(str(output))}", file=sys.stderr)
 
 
 def show(text: str) -> None:

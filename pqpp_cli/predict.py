@@ -10,6 +10,7 @@ from typing import Any
 
 from pqpp_cli.options import add_output, add_predictors, add_targets
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
+from pqpp_files.visible import visible
 
 FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet")
 _MANY = 20_000
@@ -221,7 +222,7 @@ def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: An
         else:
             with beside.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(table_text(style, answers()))
-    print(f"written: {options.output}", file=sys.stderr)
+    print(f"written: {visible(str(options.output))}", file=sys.stderr)
 
 
 def _beside(given: dict, found: dict, renamed: list[str]) -> dict:

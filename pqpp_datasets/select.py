@@ -20,6 +20,7 @@ from pqpp_hub.reasons import reason_behind
 ITERATIONS = 10
 _MOST_DRAWN = 256
 _ROWS_AT_A_TIME = 8192
+_LARGEST = 1e15  # squares of larger ones, summed, leave single precision
 # Of a squared distance by norms and product, in single precision, relative to the norms.
 _LOST_DIGITS = 1e-4
 
@@ -87,6 +88,12 @@ def _as_points(embeddings) -> np.ndarray:
     if not np.isfinite(points).all():
         row = int(np.argmin(np.isfinite(points).all(axis=1)))
         raise DataFileError(f"embeddings, row {row}: a value is not finite; embed it anew")
+    large = np.abs(points).max(axis=1) > _LARGEST
+    if large.any():
+        raise DataFileError(
+            f"embeddings, row {int(np.argmax(large))}: a value is beyond {_LARGEST:g}, so "
+            "distances overflow; scale all rows alike"
+        )
     return np.ascontiguousarray(points, dtype=np.float32)
 
 

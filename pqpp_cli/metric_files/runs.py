@@ -8,6 +8,7 @@ from typing import Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputFile
+from pqpp_files.visible import visible
 
 _MEANS = ("mean", "ci_low", "ci_high", "n")
 
@@ -162,4 +163,4 @@ def _write(path: str, tables: dict) -> None:
         else:
             with beside.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(table_text(style, parts))
-    print(f"written: {path}", file=sys.stderr)
+    print(f"written: {visible(str(path))}", file=sys.stderr)

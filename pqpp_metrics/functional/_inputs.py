@@ -189,6 +189,7 @@ def require_choice(name, value, allowed):
         raise MetricInputError(f"`{name}` is {brief(value)}; it must be one of {words}")
 
 
+_MOST_DRAWS = 10_000_000  # minutes for a thousand queries, and more digits of p than are ever told
 _LARGEST = 2**128  # a seed may be so long; what is longer has no float to divide by
 
 
@@ -202,6 +203,16 @@ def require_int(name, value, least=1):
     if value > _LARGEST:
         raise MetricInputError(f"`{name}` is beyond 2**128; give a smaller integer")
     return int(value)
+
+
+def require_draws(name, value):
+    """Return a number of random draws as int, or raise unless it is from 1 to ten million."""
+    value = require_int(name, value)
+    if value > _MOST_DRAWS:
+        raise MetricInputError(
+            f"`{name}` is {brief(value)}; 1 to {_MOST_DRAWS:,} is allowed, and 10,000 is usual"
+        )
+    return value
 
 
 def require_size(height, width):

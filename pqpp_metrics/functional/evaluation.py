@@ -10,6 +10,7 @@ from pqpp_metrics.functional._inputs import (
     brief,
     finite_numpy,
     require_between,
+    require_draws,
     require_int,
 )
 from pqpp_metrics.functional._means import bootstrap_intervals, sign_flip_p_values
@@ -89,7 +90,7 @@ def mean_intervals(values, confidence=0.95, resamples=2_000, seed=0):
     """
     names, table = _table("values", values)
     confidence = require_between("confidence", confidence, 0, 1)
-    resamples, seed = require_int("resamples", resamples), require_int("seed", seed, least=0)
+    resamples, seed = require_draws("resamples", resamples), require_int("seed", seed, least=0)
     ends = bootstrap_intervals(table, confidence, resamples, seed).tolist()
     return {
         name: {"mean": float(column.mean()), "ci_low": low, "ci_high": high, "n": len(column)}
@@ -138,7 +139,7 @@ def compare_means(runs, permutations=10_000, alpha=0.05, seed=0):
         >>> round(row["difference"], 3), row["p_value"] < 0.05
         (0.467, True)
     """
-    permutations, seed = require_int("permutations", permutations), require_int("seed", seed, 0)
+    permutations, seed = require_draws("permutations", permutations), require_int("seed", seed, 0)
     if not isinstance(runs, Mapping) or len(runs) < 2:
         raise MetricInputError("`runs` must hold two runs or more, each with its values")
     tables = {name: _table(str(name), values) for name, values in runs.items()}

@@ -13,6 +13,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
     require_between,
     require_choice,
+    require_draws,
     require_int,
     require_tolerance,
 )
@@ -77,7 +78,7 @@ def paired_bootstrap(
     require_choice("statistic", statistic, tuple(MEASURES))
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
     x, other, y = _three(predictions, other_predictions, references, tie_tolerance)
-    resamples = require_int("resamples", resamples)
+    resamples = require_draws("resamples", resamples)
     confidence = require_between("confidence", confidence, 0, 1)
     seed = require_int("seed", seed, least=0)
     if len(y) < LEAST_OF_BOOTSTRAP:
@@ -165,7 +166,7 @@ def paired_permutation(
     require_choice("statistic", statistic, tuple(MEASURES))
     tie_tolerance = require_tolerance("tie_tolerance", tie_tolerance) * (statistic in OF_RANKS)
     x, other, y = _three(predictions, other_predictions, references, tie_tolerance)
-    permutations = require_int("permutations", permutations)
+    permutations = require_draws("permutations", permutations)
     seed = require_int("seed", seed, least=0)
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     difference, p = value - other_value, math.nan

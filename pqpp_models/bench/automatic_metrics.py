@@ -128,8 +128,15 @@ def values_by_prompt(
 def _means(keys: Sequence, values: Sequence) -> dict:
     collected: dict = {}
     for key, value in zip(keys, values, strict=True):
-        if value is not None and not math.isnan(value):
-            collected.setdefault(key, []).append(float(value))
+        try:
+            number = math.nan if value is None else float(value)
+        except OverflowError:
+            raise PredictorError(
+                f"the file of metrics holds an integer at {key!r} that no float can hold; give "
+                "values below 1e308"
+            ) from None
+        if not math.isnan(number):
+            collected.setdefault(key, []).append(number)
     return {key: math.fsum(some) / len(some) for key, some in collected.items()}
 
 

@@ -16,6 +16,7 @@ from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.run import Run
 from pqpp_models.bench.tables import MEASURES, labels_of, notes, table_rows
 
+_DRAWN = 1e100
 _BINS = 10
 _DIRECTIONS = {
     "easier": "",
@@ -151,6 +152,8 @@ def scatter_figure(
 
 
 def _draw(panel, predicted, reference, result: Result) -> None:
+    # The ticks of an axis overflow where it holds the largest floats.
+    predicted, reference = (np.clip(one, -_DRAWN, _DRAWN) for one in (predicted, reference))
     panel.scatter(predicted, reference, s=5, alpha=0.25, linewidths=0, color="#33658a")
     if len(predicted) >= 2 * _BINS:
         order = np.argsort(predicted, kind="stable")

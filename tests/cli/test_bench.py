@@ -181,6 +181,15 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
     assert (again / "report.html").read_text() == page
 
 
+def test_a_report_of_the_largest_numbers_says_no_warning(tmp_path, home):
+    rows = "".join(f"a cat {'big ' * n},{n * 1e307}\n" for n in range(17))
+    (tmp_path / "scores.csv").write_text("prompt,price\n" + rows)
+    arguments = ["--dataset", "scores.csv", "--targets", "price", "--predictors", "n_words"]
+    arguments += ["--report", "page.html", "--projection", "none"]
+    ended = run_pqpp("bench", *arguments, cwd=tmp_path, **home)
+    assert ended.returncode == 0 and "Warning" not in ended.stderr, ended.stderr
+
+
 def test_rows_without_a_true_value_are_dropped_and_n_is_shown(tmp_path, home):
     folder = write_v1_1(tmp_path / "data")
     arguments = ("--subset", "pqpp", "--data-dir", str(folder), "--predictors", "static")

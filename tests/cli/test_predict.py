@@ -408,6 +408,8 @@ def test_prompts_do_nothing_to_a_terminal_and_end_no_cell(tmp_path):
         assert not set(done.stdout) & set("\x1b\x07\x9b\u202e")
     done = run_pqpp("predict", *words, "--column", "x\x1b[2J\x07", cwd=tmp_path)
     assert done.returncode == 2 and not set(done.stderr) & set("\x1b\x07")
+    done = run_pqpp("predict", *words, "--output", "a\nb\x1b[2J.csv", cwd=tmp_path)
+    assert done.stderr.splitlines()[-1] == r"written: a\nb\x1b[2J.csv"
     done = run_pqpp("predict", *words, "--tar\x1b[2J\x07", cwd=tmp_path)
     assert done.returncode == 2 and not set(done.stderr) & set("\x1b\x07")
 

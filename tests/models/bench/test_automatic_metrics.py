@@ -69,6 +69,8 @@ def test_images_of_a_prompt_are_averaged_and_the_identifier_wins():
 def test_files_that_do_not_fit_are_refused():
     with pytest.raises(PredictorError, match="needs a column prompt_id or prompt; it has text, m"):
         values_by_prompt({"text": ["a"], "m": [1.0]}, {"prompt": ["a"]}, ["m"])
+    with pytest.raises(PredictorError, match="an integer at 'a' that no float can hold"):
+        values_by_prompt({"prompt": ["a"], "m": [10**400]}, {"prompt": ["a"]}, ["m"])
     with pytest.raises(PredictorError, match="no prompt of the file of metrics is one of"):
         values_by_prompt({"prompt": ["a"], "m": [1.0]}, {"prompt": ["b"]}, ["m"])
 
