@@ -61,11 +61,13 @@ def of_pearson(x, y):
     """Influence of each pair on Fisher's z of Pearson's r, by leaving the pair out.
 
     Under long tails a single pair can carry the correlation, which the derivative at the whole
-    sample does not see. NaN where the other pairs have no correlation.
+    sample does not see. NaN where the other pairs have no correlation; 0 where all are in a line.
     """
     n = len(x)
     x, y = unit_deviations(x), unit_deviations(y)
     r, lost = float(x @ y), n / (n - 1)
+    if abs(r) > _LINE:
+        return np.zeros(n)
     x_square, y_square = 1 - lost * x * x, 1 - lost * y * y
     x_square[x_square < 1e-14] = y_square[y_square < 1e-14] = math.nan
     left = (r - lost * x * y) / np.sqrt(x_square * y_square)

@@ -1,4 +1,5 @@
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -269,3 +270,13 @@ def test_torch_values_are_taken(metric):
     torch = pytest.importorskip("torch")
     x, y = samples(30, ties=True)
     assert metric(torch.tensor(x), torch.tensor(y, requires_grad=True)) == metric(x, y)
+
+
+@pytest.mark.parametrize("interval", ["influence", "classic"])
+def test_pairs_that_are_in_a_line_but_for_rounding_warn_of_nothing(interval):
+    for x, y in (([-32768, 1, -32768], [0, 1, 0]), ([1.0, 6.104e-05, 1.0, 1.0], [3, 1, 3, 3])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = pearson_qpp(x, y, interval=interval)
+        assert found["pearson_qpp"] == pytest.approx(1, abs=1e-12)
+        assert np.isnan(found["ci_low"]) or found["ci_low"] == pytest.approx(1, abs=1e-9)
