@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +20,8 @@ Singles = NDArray[np.float32]
 BUCKETS = 1024
 """How many columns words and pairs of neighbours are hashed into."""
 
-_MOST_CHARACTERS = 2000
 _MOST_DEVIATIONS = 4.0
 _WORD = re.compile(r"\w+(?:'\w+)?")
-_ENDING = " \t.,;:!?…"
 
 
 class Encoder(Protocol):
@@ -73,21 +70,6 @@ class Standardisation:
 def _share(spreads: Floats) -> Floats:
     """Return what makes the squared lengths of a block's rows one on average."""
     return spreads / max(np.sqrt((spreads**2).sum()), 1e-12)
-
-
-def normalise(prompt: str) -> str:
-    r"""Return a prompt as the ridge predictor reads it, so that how it is typed changes nothing.
-
-    Compatibility forms of Unicode become one (NFKC), capitals small letters; blanks and line breaks
-    become one blank each; blanks and marks at the end (``.,;:!?``) and blanks at the beginning go.
-    Only the first 2,000 characters count.
-
-    >>> normalise("  A RED  cat. "), normalise("Cafe\u0301!")
-    ('a red cat', 'café')
-    """
-    text = unicodedata.normalize("NFKC", prompt).casefold()
-    text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    return " ".join(text.split())[:_MOST_CHARACTERS].rstrip(_ENDING)
 
 
 def hashed_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:

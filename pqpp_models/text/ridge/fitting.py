@@ -21,12 +21,12 @@ from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import known_range
 from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
+from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.features import (
     Floats,
     Standardisation,
     hashed_words,
     measure,
-    normalise,
 )
 from pqpp_models.text.ridge.predictor import ENCODER, SCALE, RidgePredictor, check_names
 from pqpp_models.text.ridge.solving import STRENGTHS, cross_validate, solve

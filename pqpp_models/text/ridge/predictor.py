@@ -14,13 +14,13 @@ from pqpp_models.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
+from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.features import (
     BUCKETS,
     Floats,
     Standardisation,
     hashed_words,
     measure,
-    normalise,
 )
 from pqpp_models.text.words import DIFFICULTY_FEATURES
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from pqpp_models import Predictor
 from pqpp_models.checkpoint import read_tensors
 from pqpp_models.errors import CheckpointError, PredictorError
-from pqpp_models.text.ridge.features import Standardisation, hashed_words, normalise
+from pqpp_models.text.normaliser import normalise
+from pqpp_models.text.ridge.features import Standardisation, hashed_words
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
 from pqpp_models.text.ridge.solving import STRENGTHS, cross_validate, solve
