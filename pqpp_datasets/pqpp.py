@@ -22,21 +22,12 @@ from pqpp_datasets.errors import BenchmarkError, DataFileError
 from pqpp_datasets.images import add_images, cache_key_of_images, features_of_images
 from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY, Column, read_csv
+from pqpp_datasets.target_columns import PQPP_TARGETS
 
 logger = logging.getLogger(__name__)
 
 SPLITS = ("train", "validation", "test")
-TARGETS = (
-    "glide_hbpp",
-    "sdxl_hbpp",
-    "mean_hbpp",
-    "clip_p10",
-    "blip2_p10",
-    "mean_p10",
-    "clip_rr",
-    "blip2_rr",
-    "mean_rr",
-)
+TARGETS = PQPP_TARGETS
 DESCRIPTION = (
     "One row is a prompt with its human-based prompt performance (HBPP, -1 to 2) for images that "
     "GLIDE and SDXL generated, and its precision at 10 and reciprocal rank (0 to 1) for images "

@@ -146,7 +146,9 @@ class Predictor(ABC):
         """
         if not self.one_score:
             return resolve_targets(targets, self.targets)
-        return (SCORE,) if targets is None else resolve_targets(targets, (*self.targets, SCORE))
+        if targets in (None, SCORE, [SCORE], (SCORE,)):
+            return (SCORE,)
+        return resolve_targets(targets)
 
     def predict(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False

@@ -1,62 +1,59 @@
-"""The nine performance values that predictors predict, with their ranges.
+"""The values that predictors predict: their names, their ranges, and how they are scaled.
 
-A target's name is the same in the datasets, the predictors, the command line and the tables.
+A target's name is the same in the datasets, the predictors, the command line and the tables:
+`<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has no model. What the
+measures are stands in `pqpp_datasets.target_columns`. Of any benchmark:
 
-=========== ======== =================================================================
-name ending range    what it is
-=========== ======== =================================================================
-``hbpp``    -1 .. 2  human-based prompt performance: how well annotators judged the
-                     images generated for a prompt (PQPP, section 3.1)
-``p10``     0 .. 1   precision among the ten images retrieved first for a query
-``rr``      0 .. 1   reciprocal of the rank of the first relevant image
-=========== ======== =================================================================
-
-The beginning of a name is the generation or retrieval model, or ``mean`` for the average of both.
+============= ======== ===============================================================
+name ending   range    what it is
+============= ======== ===============================================================
+``alignment`` 0 .. 1   share of people who would say that an image matches the prompt
+``hbpp``      -1 .. 2  human-based prompt performance: how well annotators judged the
+                       images generated for a prompt (PQPP, section 3.1)
+``p<k>``      0 .. 1   precision among the first k images retrieved for a query
+``rr``        0 .. 1   reciprocal of the rank of the first relevant image
+``rate``      0 .. 1   share of votes that say yes
+``rating``    its own  mean rating by people, in the range that the dataset tells
+``score``     its own  score by people, on a scale of its own
+============= ======== ===============================================================
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_datasets.target_columns import MEASURES, PQPP_TARGETS, is_target, measure_of
+from pqpp_datasets.target_columns import sort_targets as sort_targets
 from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_models.errors import UnknownTargetError
 
-TARGETS: tuple[str, ...] = (
-    "glide_hbpp",
-    "sdxl_hbpp",
-    "mean_hbpp",
-    "clip_p10",
-    "blip2_p10",
-    "mean_p10",
-    "clip_rr",
-    "blip2_rr",
-    "mean_rr",
-)
-
-_RANGES = {"hbpp": (-1.0, 2.0), "p10": (0.0, 1.0), "rr": (0.0, 1.0), "rate": (0.0, 1.0)}
+TARGETS: tuple[str, ...] = PQPP_TARGETS
+Limits = Mapping[str, Sequence[float]]
+"""Target to its lowest and highest value."""
 
 
 def target_range(target: str) -> tuple[float, float]:
     """Return the lowest and the highest value that a target can take.
 
     Args:
-        target: one of ``TARGETS``.
+        target: `<model>_<measure>`, `mean_<measure>` or `alignment`.
 
     Returns:
-        The closed range, in the target's own units.
+        The closed range, in the target's own units; without an end for ratings and scores, whose
+        range is that of their dataset.
 
     Raises:
-        UnknownTargetError: the name is not one of ``TARGETS``.
+        UnknownTargetError: the name is none of a target.
 
-    >>> target_range("sdxl_hbpp")
-    (-1.0, 2.0)
+    >>> target_range("sdxl_hbpp"), target_range("alignment"), target_range("flux_rating")
+    ((-1.0, 2.0), (0.0, 1.0), (-inf, inf))
     """
     (name,) = resolve_targets([target])
-    return _RANGES[name.rsplit("_", 1)[1]]
+    return known_range(name) or (-np.inf, np.inf)
 
 
 def known_range(target: str) -> tuple[float, float] | None:
@@ -65,22 +62,32 @@ def known_range(target: str) -> tuple[float, float] | None:
     >>> known_range("flux_hbpp"), known_range("match_rate"), known_range("mean_rating")
     ((-1.0, 2.0), (0.0, 1.0), None)
     """
-    return _RANGES.get(target.rsplit("_", 1)[-1])
+    measure = measure_of(target)
+    return measure.limits if measure else None
 
 
-def target_limits(targets: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def target_limits(
+    targets: Sequence[str], limits: Limits | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower and the upper limits of several targets, as two arrays to clip with.
 
-    >>> low, high = target_limits(["mean_hbpp", "mean_rr"])
+    Args:
+        targets: names of targets.
+        limits: those that are told of some of them; the others' are those of their measure.
+
+    >>> low, high = target_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
     >>> low.tolist(), high.tolist()
-    ([-1.0, 0.0], [2.0, 1.0])
+    ([-1.0, 1.0], [2.0, 5.0])
     """
-    ranges = np.array([target_range(target) for target in targets], dtype=np.float64)
+    told = limits or {}
+    ranges = np.array([told.get(one) or target_range(one) for one in targets], dtype=np.float64)
     ranges = ranges.reshape(len(targets), 2)
     return ranges[:, 0].copy(), ranges[:, 1].copy()
 
 
-def scale_targets(values: ArrayLike, targets: Sequence[str] = TARGETS) -> NDArray[np.float64]:
+def scale_targets(
+    values: ArrayLike, targets: Sequence[str] = TARGETS, limits: Limits | None = None
+) -> NDArray[np.float64]:
     """Map values from the targets' own units to 0 .. 1, as the paper does before training.
 
     HBPP becomes ``(s + 1) / 3``; P@10 and RR stay as they are.
@@ -88,40 +95,58 @@ def scale_targets(values: ArrayLike, targets: Sequence[str] = TARGETS) -> NDArra
     Args:
         values: shape ``(..., len(targets))``; NaN (no value) stays NaN.
         targets: the targets of the last axis.
+        limits: as for `target_limits`; needed for ratings and scores.
 
     Returns:
         An array of the same shape.
 
     Raises:
         ValueError: the last axis does not have one value a target.
+        UnknownTargetError: a rating or score came without limits.
 
     >>> scale_targets([[2.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[1.0, 0.5]]
     """
     array = _one_value_a_target(values, targets)
-    low, high = target_limits(targets)
+    low, high = _finite_limits(targets, limits)
     return (array - low) / (high - low)
 
 
-def unscale_targets(values: ArrayLike, targets: Sequence[str] = TARGETS) -> NDArray[np.float64]:
+def unscale_targets(
+    values: ArrayLike, targets: Sequence[str] = TARGETS, limits: Limits | None = None
+) -> NDArray[np.float64]:
     """Map values from 0 .. 1 back to the targets' own units: the inverse of ``scale_targets``.
 
     >>> unscale_targets([[1.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[2.0, 0.5]]
     """
     array = _one_value_a_target(values, targets)
-    low, high = target_limits(targets)
+    low, high = _finite_limits(targets, limits)
     return array * (high - low) + low
 
 
+def _finite_limits(
+    targets: Sequence[str], limits: Limits | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    low, high = target_limits(targets, limits)
+    for name, one in zip(targets, np.isfinite(high - low), strict=True):
+        if not one:
+            raise UnknownTargetError(
+                f"target {name!r} has no range of its own; give the lowest and highest value that "
+                "it can take as its limits"
+            )
+    return low, high
+
+
 def resolve_targets(
-    names: str | Iterable[str] | None, available: Sequence[str] = TARGETS
+    names: str | Iterable[str] | None, available: Sequence[str] | None = None
 ) -> tuple[str, ...]:
     """Check names of targets and return them as a tuple, in the order given.
 
     Args:
         names: names, or one string with names separated by commas, or ``None`` for all.
-        available: the names that are allowed.
+        available: the names that are allowed; if left out, all that are names of targets, of
+            which PQPP's nine stand for all.
 
     Returns:
         The names, without blanks around them.
@@ -130,8 +155,8 @@ def resolve_targets(
         UnknownTargetError: a name is not available, is given twice, or none is given, or
             something else came than names.
 
-    >>> resolve_targets("mean_hbpp, mean_p10")
-    ('mean_hbpp', 'mean_p10')
+    >>> resolve_targets("mini-dalle_hbpp, mean_p10, alignment")
+    ('mini-dalle_hbpp', 'mean_p10', 'alignment')
     >>> resolve_targets(None, ("mean_rr",))
     ('mean_rr',)
     >>> resolve_targets("mean_hbp")
@@ -139,18 +164,19 @@ def resolve_targets(
         ...
     pqpp_models.errors.UnknownTargetError: no target is called 'mean_hbp'; did you mean ...
     """
+    known = TARGETS if available is None else available
     if names is None:
-        return tuple(available)
+        return tuple(known)
     if not isinstance(names, Iterable):
         raise UnknownTargetError(
             f"`targets` is {names!r} ({type(names).__name__}); give names, like "
-            f"{available[0]!r}, or leave it out for all"
+            f"{known[0]!r}, or leave it out for all"
         )
     parts = comma_separated(names) if isinstance(names, str) else list(names)
     chosen = [_known_target(part, available) for part in parts]
     if not chosen:
         raise UnknownTargetError(
-            f"no target was named; choose among {', '.join(available)}, or leave targets out"
+            f"no target was named; choose among {', '.join(known)}, or leave targets out"
         )
     repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
@@ -158,17 +184,19 @@ def resolve_targets(
     return tuple(chosen)
 
 
-def _known_target(name: object, available: Sequence[str]) -> str:
+def _known_target(name: object, available: Sequence[str] | None) -> str:
     text = name.strip() if isinstance(name, str) else repr(name)
-    text = f"{text[:60]} ..." if len(text) > 60 else text
-    if text in available:
+    if text in available if available is not None else is_target(text):
         return text
-    if text in TARGETS:
+    text = f"{text[:60]} ..." if len(text) > 60 else text
+    if available is not None and is_target(text):
         raise UnknownTargetError(
             f"target {text!r} is not predicted here; available: {', '.join(available)}"
         )
-    hint = did_you_mean(text, available, f"available: {', '.join(available)}")
-    raise UnknownTargetError(f"no target is called {text!r}; {hint}")
+    others = f"write <model>_<measure>, the measure one of {', '.join(MEASURES)}"
+    some = TARGETS if available is None else available
+    rest = others if available is None else f"available: {', '.join(available)}"
+    raise UnknownTargetError(f"no target is called {text!r}; {did_you_mean(text, some, rest)}")
 
 
 def _one_value_a_target(values: ArrayLike, targets: Sequence[str]) -> NDArray[np.float64]:

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_models import TARGETS, UnknownTargetError, resolve_targets, target_range
-from pqpp_models.targets import scale_targets, target_limits, unscale_targets
+from pqpp_models import TARGETS, Predictor, UnknownTargetError, resolve_targets, target_range
+from pqpp_models.targets import scale_targets, sort_targets, target_limits, unscale_targets
 
 
 def test_names_and_ranges():
@@ -46,7 +46,7 @@ def test_names_are_resolved_in_their_order():
     ("names", "said"),
     [
         ("mean_hbbp", "did you mean 'mean_hbpp'"),
-        ("xyz", "no target is called 'xyz'; available: glide_hbpp"),
+        ("xyz", "no target is called 'xyz'; write <model>_<measure>, the measure one of align"),
         ("mean_hbpp,mean_hbpp", "named twice: mean_hbpp"),
         ("", "no target was named"),
         ([], "no target was named"),
@@ -61,3 +61,37 @@ def test_bad_names_are_refused(names, said):
 def test_target_that_a_predictor_does_not_have():
     with pytest.raises(UnknownTargetError, match="'mean_rr' is not predicted here"):
         resolve_targets("mean_rr", ("mean_hbpp",))
+
+
+def test_targets_of_any_model_and_alignment_are_known():
+    names = ("alignment", "mini-dalle_hbpp", "siglip_p5", "mean_rate", "t2v_rating")
+    assert resolve_targets(names) == names
+    low, high = target_limits(names, {"t2v_rating": (1, 5)})
+    assert low.tolist() == [0, -1, 0, 0, 1] and high.tolist() == [1, 2, 1, 1, 5]
+    assert sort_targets(names[::-1]) == (
+        *("alignment", "mini-dalle_hbpp", "siglip_p5", "mean_rate", "t2v_rating"),
+    )
+    assert sort_targets(TARGETS[::-1]) == (
+        *("sdxl_hbpp", "glide_hbpp", "mean_hbpp", "blip2_p10", "clip_p10", "mean_p10"),
+        *("blip2_rr", "clip_rr", "mean_rr"),
+    )
+
+
+@pytest.mark.parametrize("name", ["hbpp", "_hbpp", "flux_alignment", "flux_p0", "n_words"])
+def test_names_without_model_or_measure_are_no_targets(name):
+    with pytest.raises(UnknownTargetError, match=r"write <model>_<measure>|did you mean"):
+        resolve_targets([name])
+
+
+def test_a_rating_is_scaled_by_the_limits_that_are_given():
+    told = {"flux_rating": (1.0, 5.0)}
+    assert scale_targets([[1.0], [4.0]], ["flux_rating"], told).tolist() == [[0.0], [0.75]]
+    assert unscale_targets([[0.75]], ["flux_rating"], told).tolist() == [[4.0]]
+    with pytest.raises(UnknownTargetError, match="'flux_rating' has no range of its own"):
+        scale_targets([[1.0]], ["flux_rating"])
+
+
+def test_a_measure_without_training_stands_for_targets_of_any_model():
+    words = Predictor.from_pretrained("mean_word_length")
+    assert words.predict(["a red cat"], "flux_hbpp,alignment").shape == (1, 2)
+    assert words.columns_for("score") == ("score",)

@@ -1,0 +1,296 @@
+"""What a benchmark's target columns are, and how a dataset tells it.
+
+A target is a column `<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has
+no model. By its name any program knows the measure. What a name cannot tell, the model as its users
+write it and the range of a rating, stands in the column's feature, in the text that `datasets`
+calls its `id`: that travels with Parquet files, `save_to_disk`, pushes, maps and selections.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pqpp_datasets.errors import OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PQPP_TARGETS = (
+    *("glide_hbpp", "sdxl_hbpp", "mean_hbpp"),
+    *("clip_p10", "blip2_p10", "mean_p10"),
+    *("clip_rr", "blip2_rr", "mean_rr"),
+)
+"""The targets of PQPP, in the order of its columns."""
+ALIGNMENT = "alignment"
+MEAN = "mean"
+_KEY = "target"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What the values of a target say.
+
+    Attributes:
+        name: What the target's name ends in.
+        title: The heading of tables.
+        about: What it is, for a card.
+        limits: The lowest and the highest value, None where each dataset has its own.
+        higher: What a higher value says of a prompt: `easier` or `harder`.
+    """
+
+    name: str
+    title: str
+    about: str
+    limits: tuple[float, float] | None = (0.0, 1.0)
+    higher: str = "easier"
+
+    @property
+    def transform(self) -> str:
+        """How values are brought to 0 .. 1 to learn them, linearly.
+
+        `limits` from these, `observed` from the lowest and highest value of the training rows.
+        """
+        return "observed" if self.limits is None else "limits"
+
+
+_PRECISION = re.compile(r"p([1-9][0-9]*)")
+MEASURES = {
+    one.name: one
+    for one in (
+        Measure(
+            ALIGNMENT,
+            "Alignment",
+            "share of people who would say that the image of a current generator matches the "
+            "prompt",
+        ),
+        Measure("hbpp", "HBPP (generation)", "human-based prompt performance", (-1.0, 2.0)),
+        Measure("p10", "P@10 (retrieval)", "precision among the first 10 images"),
+        Measure("rr", "RR (retrieval)", "reciprocal rank of the first relevant image"),
+        Measure("rate", "Rates", "share of votes that say yes"),
+        Measure("rating", "Ratings", "mean rating by people", None),
+        Measure("score", "Scores", "score by people, on a scale of its own", None),
+    )
+}
+"""Measures by name, in the order of tables. `p<k>` is as `p10` for any k."""
+
+
+def measure_of(name: str) -> Measure | None:
+    """Return the measure that a target's name ends in, None where it ends in none.
+
+    Example:
+        >>> measure_of("flux_hbpp").limits, measure_of("mean_p5").title, measure_of("n_words")
+        ((-1.0, 2.0), 'P@5 (retrieval)', None)
+        >>> measure_of("alignment").name, measure_of("flux_alignment")
+        ('alignment', None)
+    """
+    ending = name.rsplit("_", 1)[-1]
+    if ending == ALIGNMENT and name != ALIGNMENT:
+        return None
+    cut = _PRECISION.fullmatch(ending)
+    if cut and ending != "p10":
+        k = cut[1]
+        about = f"precision among the first {k} images"
+        return Measure(ending, f"P@{k} (retrieval)", about)
+    return MEASURES.get(ending)
+
+
+def is_target(name: str) -> bool:
+    """Tell whether a name is one of a target: `<model>_<measure>`, or `alignment`.
+
+    Example:
+        >>> [name for name in ("mini-dalle_hbpp", "alignment", "rating", "n_words")
+        ...  if is_target(name)]
+        ['mini-dalle_hbpp', 'alignment']
+    """
+    return measure_of(name) is not None and (name == ALIGNMENT or name.find("_") > 0)
+
+
+def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
+    """Return targets as tables show them: by measure, in a measure as they came, its mean last.
+
+    Example:
+        >>> sort_targets(["mean_hbpp", "flux_p5", "flux_hbpp", "alignment"])
+        ('alignment', 'flux_hbpp', 'mean_hbpp', 'flux_p5')
+    """
+    order = [*MEASURES]
+
+    def place(name: str) -> tuple[int, bool]:
+        measure = measure_of(name)
+        kind = measure and ("p10" if _PRECISION.fullmatch(measure.name) else measure.name)
+        return order.index(kind) if kind else len(order), name.rpartition("_")[0] == MEAN
+
+    return tuple(sorted(names, key=place))
+
+
+def model_slug(model: str) -> str:
+    """Return a model's name as it stands in the names of columns.
+
+    Example:
+        >>> model_slug("mini-dalle"), model_slug("SD 1.5")
+        ('mini-dalle', 'sd-1.5')
+    """
+    return re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-") or "model"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target column of a dataset.
+
+    Attributes:
+        name: Of the column.
+        model: As its users write it; None for a mean, and for `alignment`.
+        limits: The lowest and the highest value, None where they are not known.
+    """
+
+    name: str
+    model: str | None = None
+    limits: tuple[float, float] | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """Its measure."""
+        return measure_of(self.name) or Measure("score", "Scores", MEASURES["score"].about, None)
+
+    @property
+    def about(self) -> str:
+        """What it is, in words.
+
+        Example:
+            >>> target_of("mean_hbpp").about
+            'human-based prompt performance, -1 to 2, mean over the models'
+        """
+        limits = "{:g} to {:g}".format(*self.limits) if self.limits else ""
+        of = f"of {self.model}" if self.model else ""
+        mean = "mean over the models" if self.name.rpartition("_")[0] == MEAN else ""
+        return ", ".join(filter(None, (self.measure.about, limits, of or mean)))
+
+    def told(self) -> dict[str, Any]:
+        """Return it as plain values, as cards and features tell it."""
+        limits = list(self.limits) if self.limits else None
+        known = {"model": self.model, "measure": self.measure.name, "limits": limits}
+        return {"name": self.name, **{key: one for key, one in known.items() if one is not None}}
+
+
+def target_of(name: str, told: Mapping[str, Any] | None = None) -> Target:
+    """Return the target of a column.
+
+    Args:
+        name: Of the column.
+        told: What the dataset tells of it, `model` and `limits`; what is missing or not usable
+            comes from the name.
+
+    Example:
+        >>> target_of("flux_hbpp")
+        Target(name='flux_hbpp', model='flux', limits=(-1.0, 2.0))
+        >>> target_of("sd-1.5_rating", {"model": "SD 1.5", "limits": [1, 5]})
+        Target(name='sd-1.5_rating', model='SD 1.5', limits=(1.0, 5.0))
+    """
+    told = told or {}
+    measure = measure_of(name)
+    before, ends, _ = name.rpartition("_")
+    model = told.get("model") if isinstance(told.get("model"), str) else None
+    if model is None and measure and ends and before != MEAN:
+        model = before
+    limits = _limits(told.get("limits")) or (measure.limits if measure else None)
+    return Target(name, model, limits)
+
+
+def _limits(told: Any) -> tuple[float, float] | None:
+    try:
+        low, high = (float(one) for one in told)
+    except (TypeError, ValueError):
+        return None
+    return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
+
+
+def targets_for(
+    models: Iterable[str], measure: str, limits: tuple[float, float] | None = None
+) -> list[Target]:
+    """Return the targets of some models, and of their mean, in the order of columns.
+
+    Args:
+        models: As users write them.
+        measure: What the names end in, like `hbpp` or `p5`.
+        limits: Of the values, where the measure has none of its own.
+
+    Raises:
+        OptionError: Two models, or a model and the mean, would share a column.
+
+    Example:
+        >>> [target.name for target in targets_for(["flux", "mini-dalle"], "hbpp")]
+        ['flux_hbpp', 'mini-dalle_hbpp', 'mean_hbpp']
+        >>> targets_for(["SD 1.5", "sd 1.5"], "hbpp")
+        Traceback (most recent call last):
+            ...
+        pqpp_datasets.errors.OptionError: the model 'sd 1.5' and the model 'SD 1.5' would share ...
+    """
+    taken = {MEAN: "the mean over the models"}
+    found = []
+    for model in models:
+        slug = model_slug(model)
+        if slug in taken:
+            raise OptionError(
+                f"the model {model!r:.60} and {taken[slug]:.70} would share the column "
+                f"{slug}_{measure}, where one alone is allowed; rename the model"
+            )
+        taken[slug] = f"the model {model!r}"
+        found.append(target_of(f"{slug}_{measure}", {"model": model, "limits": limits}))
+    return [*found, target_of(f"{MEAN}_{measure}", {"limits": limits})]
+
+
+def with_targets(table: pa.Table, targets: Sequence[Target]) -> pa.Table:
+    """Return a table whose schema tells what its targets are, as `datasets` reads it.
+
+    Args:
+        table: With a column for each target.
+        targets: What is told.
+    """
+    from datasets import Features
+
+    features = Features.from_arrow_schema(table.schema)
+    for target in targets:
+        features[target.name].id = json.dumps({_KEY: target.told()}, sort_keys=True)
+    metadata = {**(table.schema.metadata or {}), **features.arrow_schema.metadata}
+    return table.replace_schema_metadata(metadata)
+
+
+def targets_of(features: Mapping[str, Any]) -> dict[str, Target]:
+    """Return what the targets of a dataset are, by column, in the order of columns.
+
+    Args:
+        features: A dataset's `features`. Where no column tells, columns of numbers that are called
+            like targets are taken for some.
+
+    Example:
+        >>> from datasets import Features, Value
+        >>> number = Value("float64")
+        >>> list(targets_of(Features({"prompt": Value("string"), "flux_hbpp": number})))
+        ['flux_hbpp']
+    """
+    told = {name: _told(feature) for name, feature in features.items()}
+    if any(told.values()):
+        return {name: target_of(name, one) for name, one in told.items() if one}
+    numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
+    return {name: target_of(name) for name in numbers}
+
+
+def is_number(feature: Any) -> bool:
+    """Tell whether a column holds one number a row."""
+    return str(getattr(feature, "dtype", "")).startswith(("float", "int", "uint"))
+
+
+def _told(feature: Any) -> Mapping[str, Any] | None:
+    text = getattr(feature, "id", None)
+    if not isinstance(text, str) or not is_number(feature):
+        return None
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return None  # somebody's own id
+    told = told.get(_KEY) if isinstance(told, dict) else None
+    return told if isinstance(told, dict) else None

@@ -1,0 +1,72 @@
+"""What a dataset tells of its targets comes back however the dataset travels."""
+
+import pyarrow as pa
+import pytest
+from datasets import Dataset, Features, Value, load_dataset, load_from_disk
+
+from pqpp_datasets.errors import OptionError
+from pqpp_datasets.export.parquet_folder import write_split
+from pqpp_datasets.target_columns import Target, target_of, targets_for, targets_of, with_targets
+
+TOLD = [
+    *targets_for(["mini-dalle", "SD 1.5"], "hbpp"),
+    *targets_for(["mini-dalle", "SD 1.5"], "rating", (1.0, 5.0)),
+]
+NAMES = ["mini-dalle_hbpp", "sd-1.5_hbpp", "mean_hbpp"]
+
+
+def rows():
+    columns = {target.name: [1.0, 2.0] for target in TOLD}
+    return with_targets(
+        pa.table({"prompt": ["a cat", "a dog"], "seed_score": [1, 2], **columns}), TOLD
+    )
+
+
+def test_a_table_keeps_what_is_told_in_files_and_in_datasets(tmp_path, cache):
+    write_split(tmp_path / "mine" / "data", "train", [rows()])
+    loaded = load_dataset(str(tmp_path / "mine"), split="train")
+    expected = {target.name: target for target in TOLD}
+    assert targets_of(loaded.features) == expected
+    assert expected["sd-1.5_rating"] == Target("sd-1.5_rating", "SD 1.5", (1.0, 5.0))
+    assert expected["mean_hbpp"] == Target("mean_hbpp", None, (-1.0, 2.0))
+    loaded.save_to_disk(tmp_path / "disk")
+    loaded.to_parquet(tmp_path / "one.parquet")
+    again = load_dataset("parquet", data_files=str(tmp_path / "one.parquet"), split="train")
+    for one in (load_from_disk(tmp_path / "disk"), again, loaded.select([0]), loaded.filter(bool)):
+        assert targets_of(one.features) == expected
+    streamed = load_dataset(str(tmp_path / "mine"), split="train", streaming=True)
+    assert targets_of(streamed.features) == expected
+
+
+def test_where_nothing_is_told_numbers_that_are_called_so_are_targets():
+    found = Dataset.from_dict(
+        {"prompt": ["a"], "flux_hbpp": [1.0], "mean_p5": [1], "n_words": [2], "note_rating": ["x"]}
+    )
+    assert list(targets_of(found.features)) == ["flux_hbpp", "mean_p5"]
+
+
+@pytest.mark.parametrize("text", ["x", "3", '{"a": 1}', '{"target": 3}', '{"target": []}'])
+def test_an_id_of_somebody_else_tells_nothing(text):
+    assert not targets_of(Features({"quality": Value("float64", id=text)}))
+
+
+def test_limits_that_are_none_are_those_of_the_measure():
+    for limits in ([2, 1], ["a", 3], [1], 5, [float("nan"), 1], None):
+        assert target_of("a_hbpp", {"limits": limits}).limits == (-1.0, 2.0)
+        assert target_of("a_rating", {"limits": limits}).limits is None
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (
+            ["SDXL", "sdxl"],
+            "the model 'sdxl' and the model 'SDXL' would share the column sdxl_hbpp",
+        ),
+        (["Mean"], "the model 'Mean' and the mean over the models would share the column mean_"),
+        (["通义", "混元"], "share the column model_hbpp"),
+    ],
+)
+def test_models_that_would_share_a_column_are_refused(models, said):
+    with pytest.raises(OptionError, match=said):
+        targets_for(models, "hbpp")
