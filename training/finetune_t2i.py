@@ -46,7 +46,9 @@ class LoraRecipe(OptimisationOptions):
         "stable-diffusion-v1-5/stable-diffusion-v1-5", "pipeline, Stable Diffusion or XL"
     )
     output_dir: str = option("runs/t2i")
-    image_dir: str | None = option(None, "folder of chosen images", required=True, decides=False)
+    image_dir: str | None = option(
+        None, "folder of chosen images", required=True, decides=False, path="folder"
+    )
     max_train_rows: int | None = option(None, "use only the first images", above=0)
     resolution: int = option(512, "pixels along a side, a multiple of 8", above=0)
     lora_rank: int = option(4, "rank of the adapters", above=0)

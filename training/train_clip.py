@@ -50,7 +50,9 @@ class ClipRecipe(PredictorRecipe):
 
     model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")
     output_dir: str = option("runs/clip")
-    image_dir: str | None = option(None, "folder of PQPP's images, for the dataset pqpp")
+    image_dir: str | None = option(
+        None, "folder of PQPP's images, for the dataset pqpp", path="folder"
+    )
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     task: str = option("generation", "which images and head", TASKS)
     tuning: str = option("full", "what learns beside the head", TUNINGS)
@@ -59,7 +61,9 @@ class ClipRecipe(PredictorRecipe):
     head_dropout: float = option(0.5, "dropout in the head")
     first_k: int = option(25, "retrieved images of a model that are looked at")
     aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
-    cache_dir: str = option("runs/embeddings", "cache of features, with --tuning frozen")
+    cache_dir: str = option(
+        "runs/embeddings", "cache of features, with --tuning frozen", path="output"
+    )
 
 
 def read_split(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:

@@ -41,11 +41,13 @@ class CnnRecipe(PredictorRecipe):
 
     model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")
     output_dir: str = option("runs/correlation_cnn")
-    image_dir: str | None = option(None, "folder of PQPP's images, for the dataset pqpp")
+    image_dir: str | None = option(
+        None, "folder of PQPP's images, for the dataset pqpp", path="folder"
+    )
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     channels: int = option(1, "matrices a row: one a retrieval model")
     matrix_size: int = option(4, "results a matrix: 4 for generation, 25 for retrieval")
-    cache_dir: str = option("runs/embeddings", "cache of the images' features")
+    cache_dir: str = option("runs/embeddings", "cache of the images' features", path="output")
 
 
 def read_split(recipe: CnnRecipe, split: str):

@@ -51,12 +51,16 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     """What RAHF is trained by."""
 
     subset: str | None = option("richhf", "its configuration")
-    pickapic_dir: str | None = option(None, "folder of a copy of Pick-a-Pic v1", decides=False)
+    pickapic_dir: str | None = option(
+        None, "folder of a copy of Pick-a-Pic v1", decides=False, path="folder"
+    )
     model: str = option(
         "towers", "towers (vision_model and text_model), small, tiny, or a RAHF to go on from"
     )
-    vision_model: str = option("google/vit-base-patch16-224-in21k", "pretrained image tower")
-    text_model: str = option("google/t5-v1_1-base", "pretrained T5")
+    vision_model: str = option(
+        "google/vit-base-patch16-224-in21k", "pretrained image tower", path="name"
+    )
+    text_model: str = option("google/t5-v1_1-base", "pretrained T5", path="name")
     output_dir: str = option("runs/rahf")
     variant: str = option("multi_head", "seven heads, or three with task strings", VARIANTS)
     heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", least=0)

@@ -34,7 +34,9 @@ class BaselineRecipe(DataOptions, OptimisationOptions):
 
     baseline: str = option("resnet", "which one", BASELINES)
     subset: str | None = option("richhf", "its configuration")
-    pickapic_dir: str | None = option(None, "folder of a copy of Pick-a-Pic v1", decides=False)
+    pickapic_dir: str | None = option(
+        None, "folder of a copy of Pick-a-Pic v1", decides=False, path="folder"
+    )
     model: str = option("default", "pretrained backbone; ResNet-50 or CLIP ViT-B/32 if left out")
     output_dir: str = option("runs/rahf_baseline")
     heatmap_size: int = option(

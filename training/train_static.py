@@ -64,7 +64,7 @@ class StaticRecipe(TextRecipe):
 
     output_dir: str = option("runs/static", "folder to write the predictor to")
     geneval: str | None = option(None, required=True)
-    parti: str | None = option(None, "PartiPrompts.tsv, for the student to read")
+    parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
     made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
     teacher: FitSettings = option(FitSettings(), "how the teacher is fitted")
     student: DistilSettings = option(DistilSettings(), "how the network is trained")
@@ -170,6 +170,8 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     recipe.check_output(StaticPredictor.name)
     torch.use_deterministic_algorithms(True)
     train, validation = recipe.read(recipe.train_split), recipe.read(recipe.validation_split)
+    goals = recipe.goals(train)
+    scored = drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir)
     captions = read_captions(recipe.captions, [*train.prompts, *validation.prompts])
     others = read_parti(recipe.parti) if recipe.parti else []
     texts = Texts(train.prompts, captions, *read_geneval(recipe.geneval), others)
@@ -182,13 +184,12 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     texts.others += made_up_prompts(captions, names, recipe.made_up, recipe.seed)
     encoded = cached_layer_means(encoder, tokenizer, texts.all, recipe.layers, recipe.cache)
     tokens = WordPieces(sorted(numbers, key=numbers.__getitem__), MAX_PIECES)
-    fitted = fit_teacher(recipe, texts, encoded, recipe.goals(train))
+    fitted = fit_teacher(recipe, texts, encoded, goals)
     student = fit_student(recipe, texts, encoded, fitted, encoder, tokens)
     predictor = assemble(recipe, texts, fitted, student, tokens, train)
     predictor.details |= describe(recipe, texts, train, predictor)
     saved = StaticPredictor.from_pretrained(predictor.save_pretrained(recipe.output_dir))
-    others = drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir)
-    scores = evaluate_calibrated(saved, validation.prompts, validation.targets, others)
+    scores = evaluate_calibrated(saved, validation.prompts, validation.targets, scored)
     predictor.details["evaluation"] = scores
     predictor.save_pretrained(recipe.output_dir)
     return scores

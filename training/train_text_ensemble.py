@@ -103,9 +103,13 @@ class EnsembleRecipe(TextRecipe):
 
 @dataclass
 class Read:
-    """What is read: the training prompts, the captions, and the encoder with both's states."""
+    """What is read: the training prompts, the captions, and the encoder with both's states.
+
+    `goals` are what is fitted to, for each training prompt.
+    """
 
     train: Rows
+    goals: np.ndarray
     captions: list[str]
     encoder: Any
     tokenizer: Any
@@ -123,7 +127,7 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
     tables = WordTables.build(texts)
     collection = Collection.build(known, len(rows), tables, Postings.build(texts))
     training = {layer: array[rows] for layer, array in read.encoded.items()}
-    goals = recipe.goals(read.train)[rows]
+    goals = read.goals[rows]
     fitted = fit_collection_model(collection, prompts, training, goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
     tuned = fine_tune(recipe, prompts, targets, read.tokenizer)
@@ -250,6 +254,10 @@ def main(arguments: list[str] | None = None) -> None:
     if not recipe.folds:
         recipe.check_output(TextEnsemblePredictor.name)
     train, validation = recipe.read(recipe.train_split), recipe.read(recipe.validation_split)
+    goals, others = (
+        recipe.goals(train),
+        drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir),
+    )
     captions = read_captions(recipe.captions, [*train.prompts, *validation.prompts])
     captions = [captions[i] for i in spaced(0, len(captions), recipe.collection_captions)]
     print(f"{len(train)} training prompts, {len(captions)} further captions")
@@ -260,12 +268,11 @@ def main(arguments: list[str] | None = None) -> None:
         require_room(recipe.output_dir, 4 * encoder.num_parameters())
     texts = [*train.prompts, *captions]
     encoded = cached_layer_means(encoder, tokenizer, texts, recipe.layers, recipe.cache)
-    read = Read(train, captions, encoder, tokenizer, encoded)
+    read = Read(train, goals, captions, encoder, tokenizer, encoded)
     if recipe.folds:
         return cross_validate(recipe, read)
     predictor = train_ensemble(recipe, read, np.arange(len(train)))
     predictor.details |= describe(recipe, read)
-    others = drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir)
     scores = evaluate_calibrated(predictor, validation.prompts, validation.targets, others)
     predictor.details["evaluation"] = scores
     predictor.save_pretrained(recipe.output_dir)

@@ -55,7 +55,7 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
 
     pqpp_datasets.registration.register()
     if recipe.data_dir is not None:
-        options["data_dir"] = str(Path(recipe.data_dir).expanduser())
+        options["data_dir"] = recipe.data_dir
     field = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{field}`"
     with reading(recipe.dataset, remedy), cached_if_unreachable(recipe.dataset):

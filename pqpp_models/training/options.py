@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
 import reprlib
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pqpp_files.check_output import check_output_folder
+from pqpp_files.errors import FileError
+from pqpp_files.open_input import names_input
 from pqpp_hub import is_repository_id
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import resolve_targets
@@ -34,6 +38,7 @@ def option(
     below: float | None = None,
     decides: bool | None = None,
     required: bool | None = None,
+    path: str | None = None,
 ) -> Any:
     """Declare an option: its default, its line of `--help`, and what it may be.
 
@@ -49,6 +54,9 @@ def option(
         decides: Whether the weights depend on it, as they do if nothing is said: then a resumed
             run must agree in it, and the card tells it.
         required: Whether a script cannot do without it.
+        path: What it names: a `file` or a `folder` to read, a folder of the user's or a `name`
+            elsewhere, or a folder for `output`. It is looked at when the recipe is made, before
+            anything takes long; `~` is the user's own folder.
     """
     metadata = {
         "help": help_text,
@@ -58,6 +66,7 @@ def option(
         "below": below,
         "decides": decides,
         "required": required,
+        "path": path,
     }
     metadata = {name: value for name, value in metadata.items() if value is not None}
     if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
@@ -108,6 +117,12 @@ class Options:
                 raise RecipeError(f"`{field.name}` is missing: {field.metadata['help']}")
             for one in value if isinstance(value, list) else [value]:
                 _check(field, one)
+        for field in dataclasses.fields(self):
+            kind, value = field.metadata.get("path"), getattr(self, field.name)
+            if kind and value is not None:
+                value = os.path.expanduser(value)  # noqa: PTH111 -- a Path would lose `./`
+                setattr(self, field.name, value)
+                _check_path(field.name, kind, value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all options as plain values."""
@@ -139,11 +154,36 @@ def _check(field: dataclasses.Field, value: Any) -> None:
         raise RecipeError(f"`{field.name}` is {shown(value)}; it must be {words}")
 
 
+def _check_path(name: str, kind: str, value: str) -> None:
+    """Refuse what could not be read, or written to, after hours."""
+    said = f"`{name}` is {shown(value)}"
+    if kind == "output":
+        try:
+            return check_output_folder(value)
+        except (FileError, ValueError) as error:
+            raise RecipeError(f"{said}; {error}") from None
+    is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
+    if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
+        return
+    if kind == "file" and names_input(value) and not is_there:
+        return  # standard input
+    wanted = "file" if kind == "file" else "folder"
+    if not is_there:
+        raise RecipeError(f"{said}; there is no such {wanted}, check the path")
+    if is_folder == (wanted == "file"):
+        found = "folder" if is_folder else "file"
+        raise RecipeError(f"{said}, a {found}; name a {wanted}")
+    if not os.access(value, os.R_OK | os.X_OK if is_folder else os.R_OK):
+        raise RecipeError(f"{said}; you may not read this {wanted}, check its permissions")
+
+
 @dataclass(kw_only=True)
 class RunOptions(Options):
     """Results."""
 
-    output_dir: str = option("runs/model", "folder for what is trained, with logs", decides=False)
+    output_dir: str = option(
+        "runs/model", "folder for what is trained, with logs", decides=False, path="output"
+    )
     overwrite: bool = option(False, "replace the finished model in output_dir", decides=False)
     seed: int = option(0, "of everything random", least=0)
 
@@ -152,7 +192,7 @@ class RunOptions(Options):
 class DataOptions(Options):
     """Data."""
 
-    dataset: str = option("pqpp", "dataset: a folder, OWNER/NAME or a listed name")
+    dataset: str = option("pqpp", "dataset: a folder, OWNER/NAME or a listed name", path="name")
     subset: str | None = option(None, "its configuration, like pqpp-v1.0")
     data_dir: str | None = option(
         None, "folder of the benchmark's files, instead of a download", decides=False
@@ -166,16 +206,18 @@ class DataOptions(Options):
     def __post_init__(self) -> None:
         """Write a listed name as what `load_dataset` takes: pqpp and its configuration."""
         super().__post_init__()
-        if self.dataset == "pqpp":
-            return
         from pqpp_datasets.benchmarks import BENCHMARKS
 
-        if self.dataset in BENCHMARKS:
+        if self.dataset != "pqpp" and self.dataset in BENCHMARKS:
             if self.subset not in (None, self.dataset):
                 raise RecipeError(
                     f"`dataset` is {self.dataset!r} and `subset` {self.subset!r}; name one of them"
                 )
             self.dataset, self.subset = "pqpp", self.dataset
+        if self.data_dir is not None:
+            self.data_dir = os.path.expanduser(self.data_dir)  # noqa: PTH111
+            if self.dataset == "pqpp":  # of others it is a part, and they are read at once
+                _check_path("data_dir", "folder", self.data_dir)
 
 
 @dataclass(kw_only=True)
@@ -195,7 +237,9 @@ class TargetOptions(Options):
 class OptimisationOptions(RunOptions):
     """Training."""
 
-    model: str = option("google-bert/bert-base-cased", "pretrained model: name or folder")
+    model: str = option(
+        "google-bert/bert-base-cased", "pretrained model: name or folder", path="name"
+    )
     epochs: int = option(15, "passes over the data at most", above=0)
     batch_size: int = option(256, "rows a step and process", above=0)
     gradient_accumulation_steps: int = option(1, "batches that make one step", above=0)

@@ -1,6 +1,7 @@
 """Recipes from YAML and flags: precedence, types, and errors in one line."""
 
 import dataclasses
+import os
 import subprocess
 import sys
 
@@ -104,8 +105,70 @@ def recipe_of(script):
         and issubclass(value, Options)
         and value.__module__ == module.__name__
     )
-    needed = [f.name for f in dataclasses.fields(kind) if f.metadata.get("required")]
-    return kind, [part for name in needed for part in (f"--{name}", "x")]
+    there = {"file": __file__, "folder": str(FOLDER), None: "x"}
+    needed = [f for f in dataclasses.fields(kind) if f.metadata.get("required")]
+    return kind, [part for f in needed for part in (f"--{f.name}", there[f.metadata.get("path")])]
+
+
+PLACES = ("_dir", "cache", "captions", "model", "dataset", "geneval", "parti")
+NO_PLACES = {"collection_captions", "instruction_model", "hub_model_id", "max_validation_rows"}
+
+
+def paths_of(script):
+    """Return the options of a script that name a place, with what they name there."""
+    kind, _ = recipe_of(script)
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.name not in NO_PLACES}
+    told = {name: f.metadata.get("path") for name, f in fields.items()}
+    words = [n for n, f in fields.items() if {"file", "folder"} & {*f.metadata["help"].split()}]
+    suspected = {*words, *(name for name in told if name.endswith(PLACES))}
+    # A benchmark's folder is looked at where the dataset is known to be one.
+    return {name: told[name] or ("folder" if name == "data_dir" else None) for name in suspected}
+
+
+@pytest.mark.parametrize("script", RECIPES)
+def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a_file").write_text("x")
+    (tmp_path / "a_folder").mkdir()
+    kind, needed = recipe_of(script)
+    wrong = {
+        "file": {"nowhere": "there is no such file", "a_folder": "a folder; name a file"},
+        "folder": {"nowhere": "there is no such folder", "a_file": "a file; name a folder"},
+        "name": {"./nowhere": "there is no such folder", "a_file": "a file; name a folder"},
+        "output": {"a_file": "is a file; name a folder", "a_file/in": "is a file; name a folder"},
+    }
+    paths = paths_of(script)
+    assert "output_dir" in paths
+    for name, what in paths.items():
+        for value, said in wrong[what].items():
+            with pytest.raises(RecipeError, match=f"`{name}` is .{value}.[;,] .*{said}") as caught:
+                parse_recipe(kind, "", "", [*needed, f"--{name}", value])
+            assert "\n" not in str(caught.value)
+
+
+def test_what_may_be_read_or_written_is_let_pass(tmp_path, monkeypatch):
+    kind, needed = recipe_of("train_text_ensemble")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "captions.txt").write_text("x")
+    home = ["--captions", "~/here/captions.txt", "--data_dir", "~/here", "--output", "~/new/one"]
+    found = parse_recipe(kind, "", "", home)
+    assert (
+        found.captions == f"{tmp_path}/here/captions.txt" and found.data_dir == f"{tmp_path}/here"
+    )
+    assert found.output_dir == f"{tmp_path}/new/one" and not (tmp_path / "new").exists()
+    for model in ("bert-base-cased", "owner/name", "~/here"):
+        assert parse_recipe(kind, "", "", [*needed, "--model", model])
+    assert parse_recipe(kind, "", "", ["--captions", "-"]).captions == "-"
+    # A folder of another dataset is a part of that dataset, which its reader looks for.
+    assert parse_recipe(kind, "", "", [*needed, "--dataset", "owner/data", "--data_dir", "part"])
+
+
+def test_what_may_not_be_read_is_refused(tmp_path, monkeypatch):
+    kind, needed = recipe_of("finetune_t2i")
+    monkeypatch.setattr("os.access", lambda _, mode: not mode & os.R_OK)
+    with pytest.raises(RecipeError, match=r"`image_dir` is .*; you may not read this folder"):
+        parse_recipe(kind, "", "", [*needed, "--output", str(tmp_path)])
 
 
 def test_every_script_and_every_recipe_is_tried():
@@ -181,8 +244,9 @@ def test_batches_hold_rows_of_like_length():
 
 
 def test_hyphens_other_names_and_retired_ones(tmp_path):
-    recipe = parse("--max-train-rows", "3", "--output", "there", "--data-dir", "here")
-    assert (recipe.max_train_rows, recipe.output_dir, recipe.data_dir) == (3, "there", "here")
+    here = str(tmp_path)
+    recipe = parse("--max-train-rows", "3", "--output", "there", "--data-dir", here)
+    assert (recipe.max_train_rows, recipe.output_dir, recipe.data_dir) == (3, "there", here)
     assert parse("--max_train_rows=4", "--output_dir", "x").max_train_rows == 4
     assert parse("--output-dir", "x").output_dir == "x"
     path = tmp_path / "recipe.yaml"
@@ -292,6 +356,6 @@ def test_the_rows_of_a_listed_name_are_loaded(cache):
 def test_only_pqpp_has_relevant_images_to_learn_from(cache):
     from pqpp_models.text.training.recipe import TextRecipe
 
-    recipe = build_recipe(TextRecipe, {"dataset": "sample", "captions": "c.txt"})
+    recipe = build_recipe(TextRecipe, {"dataset": "sample", "captions": __file__})
     train = recipe.read("train")
     assert recipe.goals(train) is train.targets

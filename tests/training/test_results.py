@@ -382,9 +382,9 @@ def test_scripts_of_text_predictors_refuse_what_is_retired_or_missing(
         assert run_in_main(script_name, "--captions", "x") == 2
         assert "error: `geneval` is missing: " in capsys.readouterr().err
     else:
-        assert run_in_main(script_name, "--captions", "x", "--folds", 1) == 2
+        assert run_in_main(script_name, "--captions", __file__, "--folds", 1) == 2
         assert capsys.readouterr().err == "error: `folds` is 1; give 0, or 2 and more\n"
-        assert run_in_main(script_name, "--captions", "x", "--targets", "mean_rr") == 2
+        assert run_in_main(script_name, "--captions", __file__, "--targets", "mean_rr") == 2
         said = "error: `tuned.targets` has glide_hbpp, which is not in `targets`\n"
         assert capsys.readouterr().err == said
 
@@ -395,7 +395,7 @@ def test_a_finished_text_predictor_is_not_replaced_unasked(script_name, tmp_path
     out = tmp_path / "out"
     out.mkdir()
     (out / "config.json").write_text(f'{{"predictor_type": "{kind}", "format_version": 1}}')
-    flags = ["--captions", "x", "--geneval", "x", "--output", out]
+    flags = ["--captions", __file__, "--geneval", __file__, "--output", out]
     assert run_in_main(script_name, *flags) == 2
     assert capsys.readouterr().err == (
         f"error: {out} holds a finished model; add --overwrite to replace it, or name another "
@@ -417,7 +417,7 @@ def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):
     flags += ["--config", REPOSITORY / "training" / "recipes" / "text_ensemble.yaml"]
     flags += ["--subset", "none"]
     assert run_in_main("train_text_ensemble", *flags) == 2
-    assert f"error: {captions}" in capsys.readouterr().err
+    assert f"error: `captions` is '{captions}'; there is no such file" in capsys.readouterr().err
     captions.write_text("two red birds\n")
     clip = save_clip(tmp_path / "clip")
     assert run_in_main("train_text_ensemble", *flags, "--model", clip) == 2
@@ -501,7 +501,7 @@ def test_an_output_of_another_kind_is_refused_before_the_training(tmp_path, caps
     for folder in (tmp_path / "one", tmp_path / "runs" / "model"):
         folder.mkdir(parents=True)
         (folder / "config.json").write_text('{"predictor_type": "static"}')
-    # There is no such dataset either, which would be told otherwise.
+    (tmp_path / "none").mkdir()  # nor does it hold a dataset, which would be told otherwise
     none = ["--dataset", tmp_path / "none", "--output_dir", tmp_path / "runs"]
     for script in ("train_bert", "train_clip", "train_correlation_cnn"):
         assert run_in_main(script, *none) == 2

@@ -28,23 +28,33 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     """A collection of captions, and an encoder that sees it; a trainer adds what it fits."""
 
     validation_split: str = option("validation", "the split that is scored at the end")
-    model: str = option("sentence-transformers/all-MiniLM-L6-v2", "the encoder: name or folder")
+    model: str = option(
+        "sentence-transformers/all-MiniLM-L6-v2", "the encoder: name or folder", path="name"
+    )
     layers: list[int] = option([0, 2, 6], "layers whose states are used; 0 is the first's input")
     captions: str | None = option(
         None,
         "captions of the collection: one on each line, or a table with a column caption",
         required=True,
+        path="file",
     )
     collection_captions: int = option(12000, "how many of them are in the collection", above=0)
     geneval: str | None = option(
-        None, "GenEval's evaluation_metadata.jsonl: teaches what is hard in instructions"
+        None,
+        "GenEval's evaluation_metadata.jsonl: teaches what is hard in instructions",
+        path="file",
     )
     drawbench_dir: str | None = option(
-        None, "folder of PQPP v1.1, to score DrawBench", decides=False
+        None, "folder of PQPP v1.1, to score DrawBench", decides=False, path="folder"
     )
-    gimbrr_dir: str | None = option(None, "folder of GIMBRR, to score it", decides=False)
+    gimbrr_dir: str | None = option(
+        None, "folder of GIMBRR, to score it", decides=False, path="folder"
+    )
     cache: str | None = option(
-        None, "folder that keeps the encoder's states for the next run", decides=False
+        None,
+        "folder that keeps the encoder's states for the next run",
+        decides=False,
+        path="output",
     )
     instruction_model: InstructionSettings = option(
         InstructionSettings(), "how the gate and the model of instructions are fitted"
@@ -74,9 +84,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         is_pqpp = self.dataset == "pqpp" and self.subset in (None, "pqpp", "pqpp-v1.0")
         if not is_pqpp or "prompt_id" not in train.table.column_names:
             return train.targets
-        return with_relevant_counts(
-            train.targets, train.table, self.data_dir and str(Path(self.data_dir).expanduser())
-        )
+        return with_relevant_counts(train.targets, train.table, self.data_dir)
 
     def describe(self, train: Rows, captions: int) -> dict[str, Any]:
         """Return what a configuration and a card tell of every training."""

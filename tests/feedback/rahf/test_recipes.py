@@ -46,8 +46,8 @@ def test_the_folder_of_images_has_another_name_now():
         build_recipe(kind, {"data_dir": "chosen"})
 
 
-def test_the_defaults_are_taken(kind):
-    needed = {"image_dir": "chosen"} if kind.__name__ == "LoraRecipe" else {}
+def test_the_defaults_are_taken(kind, tmp_path):
+    needed = {"image_dir": str(tmp_path)} if kind.__name__ == "LoraRecipe" else {}
     assert build_recipe(kind, needed) == kind(**needed)
 
 
@@ -137,17 +137,17 @@ def test_what_is_not_pushed_has_no_repository(option):
 @pytest.mark.parametrize(
     ("images", "share", "held_out"), [(10, 0.95, 9), (10, 0.1, 1), (2, 0.1, 1), (2, 0.9, 1)]
 )
-def test_some_images_are_left_to_learn_from(images, share, held_out):
+def test_some_images_are_left_to_learn_from(images, share, held_out, tmp_path):
     script = load_script("finetune_t2i")
-    recipe = script.LoraRecipe(image_dir="set", held_out=share)
+    recipe = script.LoraRecipe(image_dir=str(tmp_path), held_out=share)
     assert script.held_out_count(recipe, images) == held_out
 
 
 @pytest.mark.parametrize("images", [0, 1])
-def test_one_image_is_too_few(images):
+def test_one_image_is_too_few(images, tmp_path):
     script = load_script("finetune_t2i")
     with pytest.raises(RecipeError, match=rf"holds {images} image\(s\); 2 or more are needed"):
-        script.held_out_count(script.LoraRecipe(image_dir="set"), images)
+        script.held_out_count(script.LoraRecipe(image_dir=str(tmp_path)), images)
 
 
 def test_damaged_images_are_told_before_the_pipeline_is_loaded(tmp_path):
@@ -157,6 +157,7 @@ def test_damaged_images_are_told_before_the_pipeline_is_loaded(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.png").write_text("no image")
         (tmp_path / f"{name}.txt").write_text("a cat")
+    (tmp_path / "none").mkdir()  # of a pipeline
     recipe = script.LoraRecipe(image_dir=str(tmp_path), model=str(tmp_path / "none"))
     with pytest.raises(PredictorError, match=r"the image .*a\.png could not be read"):
         script.finetune(recipe)

@@ -11,6 +11,7 @@ pytest.importorskip("transformers")
 from models.made_up import made_up
 from support.tiny_models import load_script, save_text_encoder
 
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.errors import PredictorError
 
@@ -69,6 +70,18 @@ def test_a_recipe_becomes_a_predictor(files, name, recipe):
     assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
     with pytest.raises(PredictorError, match="holds a finished model; add --overwrite"):
         script.main(flags(files, recipe))
+
+
+@pytest.mark.parametrize("name", ["static", "text_ensemble"])
+@pytest.mark.parametrize("option", ["drawbench_dir", "gimbrr_dir"])
+def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, option, monkeypatch):
+    script = load_script(f"train_{name}")
+    monkeypatch.setattr(script, "load_encoder", None)  # whatever takes long
+    (files / "empty").mkdir()
+    with pytest.raises(BenchmarkError, match="empty"):
+        script.main(
+            [*flags(files, STATIC if name == "static" else ENSEMBLE), f"--{option}", "empty"]
+        )
 
 
 def test_some_targets_only(files):
