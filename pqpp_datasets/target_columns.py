@@ -243,12 +243,15 @@ def targets_for(
     return [*found, target_of(f"{MEAN}_{measure}", {"limits": limits})]
 
 
-def with_targets(table: pa.Table, targets: Sequence[Target]) -> pa.Table:
+def with_targets(
+    table: pa.Table, targets: Sequence[Target], splits: Mapping[str, Any] | None = None
+) -> pa.Table:
     """Return a table whose schema tells what its targets are, as `datasets` reads it.
 
     Args:
         table: With a column for each target.
         targets: What is told.
+        splits: How the splits were made, kept beside as JSON under the key `pqpp`.
     """
     from datasets import Features
 
@@ -256,6 +259,8 @@ def with_targets(table: pa.Table, targets: Sequence[Target]) -> pa.Table:
     for target in targets:
         features[target.name].id = json.dumps({_KEY: target.told()}, sort_keys=True)
     metadata = {**(table.schema.metadata or {}), **features.arrow_schema.metadata}
+    if splits is not None:
+        metadata[b"pqpp"] = json.dumps({"splits": splits}).encode()
     return table.replace_schema_metadata(metadata)
 
 

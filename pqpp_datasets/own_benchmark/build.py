@@ -1,7 +1,6 @@
 """From raw files to the splits of a benchmark."""
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +14,9 @@ from pqpp_datasets.own_benchmark import admission
 from pqpp_datasets.own_benchmark.generation import Generation, read_judgments, score_judgments
 from pqpp_datasets.own_benchmark.prompts import Prompts
 from pqpp_datasets.own_benchmark.retrieval import Retrieval, read_relevance, read_runs, score_runs
-from pqpp_datasets.own_benchmark.splits import FRACTIONS, stratified_split
+from pqpp_datasets.own_benchmark.splits import FRACTIONS, split_rule, stratified_split
 from pqpp_datasets.pqpp import IDENTITIES
+from pqpp_datasets.target_columns import Target, targets_for, with_targets
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Built:
             that got no prompt are left out.
         generation: What came of the judgments, or None.
         retrieval: What came of the runs, or None.
+        targets: What the target columns are, which the tables' schemas tell too.
         inputs: The files that it was built from.
         warnings: What is odd about it, a line each: an empty split, a target without a value.
     """
@@ -73,14 +74,9 @@ class Built:
     generation: Generation | None
     retrieval: Retrieval | None
     options: BuildOptions
+    targets: tuple[Target, ...] = ()
     inputs: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
-
-    @property
-    def targets(self) -> list[str]:
-        """The names of the target columns."""
-        names = next(iter(self.splits.values())).column_names
-        return [name for name in names if name not in IDENTITIES]
 
 
 def build_benchmark(
@@ -122,11 +118,12 @@ def build_benchmark(
     columns = prompts.identities()
     arrays = [pa.array(columns[name], kind) for name, kind in IDENTITIES.items()]
     targets = _targets(generation, retrieval, len(prompts.keys), options)
-    empty = [name for name, values in targets.items() if np.isnan(values).all()]
+    empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         raise DataFileError(_nothing_scored(inputs, generation, retrieval))
     arrays += [pa.array(values, pa.float64(), from_pandas=True) for values in targets.values()]
-    table = pa.table(arrays, names=[*IDENTITIES, *targets])
+    table = pa.table(arrays, names=[*IDENTITIES, *(target.name for target in targets)])
+    table = with_targets(table, list(targets), split_rule(options.fractions, options.seed))
     of_row = np.array(
         stratified_split(prompts.split_keys(), columns["source"], options.fractions, options.seed)
     )
@@ -136,6 +133,7 @@ def build_benchmark(
         generation,
         retrieval,
         options,
+        tuple(targets),
         tuple(inputs.values()),
         tuple(_warnings(splits, empty, options)),
     )
@@ -188,29 +186,21 @@ def _warnings(splits: Mapping[str, pa.Table], empty: list[str], options: BuildOp
     return [*found, *(f"the column {name} has no value for any prompt" for name in empty)]
 
 
-def _targets(generation, retrieval, prompts: int, options) -> dict[str, np.ndarray]:
+def _targets(generation, retrieval, prompts: int, options) -> dict[Target, np.ndarray]:
     groups: dict[str, dict[str, np.ndarray]] = {}
     if generation:
         groups["hbpp"] = generation.scores
     if retrieval:
         groups[f"p{options.k}"] = retrieval.precision
         groups["rr"] = retrieval.reciprocal_rank
-    found: dict[str, np.ndarray] = {}
+    found: dict[Target, np.ndarray] = {}
     for measure, scores in groups.items():
-        for model, values in scores.items():
-            name = f"{_slug(model)}_{measure}"
-            if name in found or name.startswith("mean_"):
-                raise OptionError(
-                    f"the model {model!r} would give the column {name}, which is taken; rename it"
-                )
+        *columns, mean = targets_for(scores, measure)
+        own = []
+        for values in scores.values():
             # Prompts that a later file brought have no value here.
-            padded = np.full(prompts, np.nan)
-            padded[: len(values)] = values
-            found[name] = padded
-        own = [found[f"{_slug(model)}_{measure}"] for model in scores]
-        found[f"mean_{measure}"] = exact_mean(own) if own else np.full(prompts, math.nan)
+            own.append(np.full(prompts, np.nan))
+            own[-1][: len(values)] = values
+        found |= dict(zip(columns, own, strict=True))
+        found[mean] = exact_mean(own) if own else np.full(prompts, math.nan)
     return found
-
-
-def _slug(model: str) -> str:
-    return re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-") or "model"

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.target_columns import Target
 from pqpp_files.render_page import render_page
 
 _BINS = 12
-_RANGES = {"hbpp": (-1.0, 2.0)}
 _LABEL_NAMES = {2: "high relevance", 1: "low relevance", 0: "no relevance", -1: "unrealistic"}
 _ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
 
@@ -63,14 +63,13 @@ def _retrieval_facts(built: Built) -> dict:
     }
 
 
-def _histogram(built: Built, target: str) -> dict:
-    column = pa.chunked_array([c for t in built.splits.values() for c in t[target].chunks])
+def _histogram(built: Built, target: Target) -> dict:
+    column = pa.chunked_array([c for t in built.splits.values() for c in t[target.name].chunks])
     values = column.drop_null().to_numpy()
-    low, high = _RANGES.get(target.rsplit("_", 1)[-1], (0.0, 1.0))
-    counts, edges = np.histogram(values, bins=_BINS, range=(low, high))
+    counts, edges = np.histogram(values, bins=_BINS, range=target.limits)
     top = max(1, int(counts.max()))
     return {
-        "target": target,
+        "target": target.name,
         "count": len(values),
         "missing": column.null_count,
         "mean": float(values.mean()) if len(values) else math.nan,

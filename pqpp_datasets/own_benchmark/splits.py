@@ -55,6 +55,17 @@ def stratified_split(
     return found
 
 
+def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
+    """Return how `stratified_split` makes splits, as plain values for cards and files.
+
+    Example:
+        >>> split_rule({"train": 0.8, "test": 0.2}, 0)["stratum"]
+        'source'
+    """
+    rule = "in each stratum prompts in the order of the SHA-256 of seed and prompt, cut at shares"
+    return {"rule": rule, "stratum": "source", "shares": dict(fractions), "seed": seed}
+
+
 def split_counts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
     """Say how many prompts of each stratum go to each split.
 

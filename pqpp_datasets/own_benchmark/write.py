@@ -5,6 +5,7 @@ from pathlib import Path
 from pqpp_datasets.export.parquet_folder import export_folder, write_split
 from pqpp_datasets.own_benchmark.build import Built
 from pqpp_datasets.own_benchmark.report import quality_report
+from pqpp_datasets.own_benchmark.splits import split_rule
 from pqpp_hub.card import render_card
 
 
@@ -39,6 +40,8 @@ def _card(built: Built, name: str) -> str:
         title=name,
         splits={split: table.num_rows for split, table in built.splits.items()},
         targets=built.targets,
+        targets_told=[target.told() for target in built.targets],
+        split_rule=split_rule(built.options.fractions, built.options.seed),
         options=built.options,
         has_generation=built.generation is not None,
         has_control=bool(built.generation and built.generation.control_group),

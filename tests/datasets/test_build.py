@@ -606,7 +606,7 @@ def test_ids_that_do_not_hold_are_refused(tmp_path):
 
 def test_models_that_would_share_a_column_are_refused(tmp_path):
     rows = [("A", "1", "SD 2", "a", 2), ("A", "1", "sd-2", "a", 2)]
-    with pytest.raises(OptionError, match="would give the column sd-2_hbpp, which is taken"):
+    with pytest.raises(OptionError, match="would share the column sd-2_hbpp"):
         build_benchmark(write(tmp_path / "a.csv", rows, HEADER[:5]))
     with pytest.raises(OptionError, match="mean_hbpp"):
         build_benchmark(write(tmp_path / "a.csv", [("A", "1", "mean", "a", 2)], HEADER[:5]))

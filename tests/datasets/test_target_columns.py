@@ -1,18 +1,22 @@
 """What a dataset tells of its targets comes back however the dataset travels."""
 
+import json
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 from datasets import Dataset, Features, Value, load_dataset, load_from_disk
 
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.export.parquet_folder import write_split
+from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
 from pqpp_datasets.target_columns import Target, target_of, targets_for, targets_of, with_targets
 
 TOLD = [
     *targets_for(["mini-dalle", "SD 1.5"], "hbpp"),
     *targets_for(["mini-dalle", "SD 1.5"], "rating", (1.0, 5.0)),
 ]
-NAMES = ["mini-dalle_hbpp", "sd-1.5_hbpp", "mean_hbpp"]
 
 
 def rows():
@@ -70,3 +74,20 @@ def test_limits_that_are_none_are_those_of_the_measure():
 def test_models_that_would_share_a_column_are_refused(models, said):
     with pytest.raises(OptionError, match=said):
         targets_for(models, "hbpp")
+
+
+def test_a_built_dataset_tells_its_targets_and_how_its_splits_were_made(tmp_path, cache):
+    votes = [f"p{n},{n}.png,{m},a,{n % 3}" for n in range(20) for m in ("mini-dalle", "SD 1.5")]
+    judgments = tmp_path / "votes.csv"
+    judgments.write_text("\n".join(["prompt,image,model,annotator,label", *votes]))
+    built = build_benchmark(judgments, options=BuildOptions(seed=3))
+    folder = write_benchmark(built, tmp_path / "mine")
+    loaded = load_dataset(str(folder), split="validation")
+    assert targets_of(loaded.features) == {one.name: one for one in built.targets}
+    assert [one.model for one in built.targets] == ["mini-dalle", "SD 1.5", None]
+    card = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---\n")[1])
+    assert card["pqpp"]["targets"] == [one.told() for one in built.targets]
+    metadata = pq.read_schema(next((folder / "data").glob("test-*"))).metadata
+    rule = json.loads(metadata[b"pqpp"])["splits"]
+    assert rule == card["pqpp"]["splits"]
+    assert rule["seed"] == 3 and rule["shares"] == {"train": 0.6, "validation": 0.2, "test": 0.2}
