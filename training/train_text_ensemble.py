@@ -24,9 +24,7 @@ with script_imports("train_text_ensemble"):
         score_table,
     )
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.encoder.encoding import as_batch
     from pqpp_models.encoder.pretrained import allowed_length, check_layers, load_encoder
-    from pqpp_models.encoder.tokens import encode
     from pqpp_models.targets import scale_targets
     from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
     from pqpp_models.text.collection.collection import Collection
@@ -35,9 +33,7 @@ with script_imports("train_text_ensemble"):
     from pqpp_models.text.training.collection_model import (
         FitSettings,
         Fitted,
-        batches_of_like_length,
         fit_collection_model,
-        warm_up_and_decay,
     )
     from pqpp_models.text.training.instructions import fit_instruction_model
     from pqpp_models.text.training.recipe import TextRecipe
@@ -47,38 +43,30 @@ with script_imports("train_text_ensemble"):
         read_geneval,
         spaced,
     )
+    from pqpp_models.text.training.tuning import TuneSettings
+    from pqpp_models.text.training.tuning import fine_tune as tune_encoder
     from pqpp_models.text.words import WordTables
     from pqpp_models.training.arguments import parse_recipe
     from pqpp_models.training.data import Rows
-    from pqpp_models.training.divergence import Divergence
     from pqpp_models.training.options import RecipeError, option
 
 EXAMPLES = """\
   python training/train_text_ensemble.py --config training/recipes/text_ensemble.yaml \\
       --captions captions.txt"""
 UNLABELLED = 2000
-POOL = 20
 
 
 @dataclass(frozen=True)
-class TunedSettings:
+class TunedSettings(TuneSettings):
     """How the encoder is fine-tuned.
 
     Attributes:
         targets: the targets that it has a share in.
         share: its share in them.
-        head_learning_rate: of the new layers; the encoder's is ``learning_rate``.
-        max_length: tokens after which a prompt is cut.
     """
 
     targets: list[str] = field(default_factory=lambda: ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"])
     share: float = 0.35
-    epochs: int = 4
-    batch_size: int = 32
-    learning_rate: float = 5e-5
-    head_learning_rate: float = 1e-3
-    weight_decay: float = 0.01
-    max_length: int = 96
 
 
 @dataclass(kw_only=True)
@@ -164,37 +152,8 @@ def fine_tune(
         target_weights=(variance.mean() / variance).tolist(),
         pooling="mean",
         max_length=settings.max_length,
-    ).train()
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": model.backbone.parameters(), "lr": settings.learning_rate},
-            {"params": model.head.parameters(), "lr": settings.head_learning_rate},
-        ],
-        weight_decay=settings.weight_decay,
     )
-    numbers = encode(tokenizer, prompts, settings.max_length)
-    lengths = np.array([len(row) for row in numbers])
-    random = np.random.default_rng(recipe.seed)
-    steps = settings.epochs * -(-len(prompts) // settings.batch_size)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warm_up_and_decay(steps))
-    divergence, step = Divergence("tuned.learning_rate"), 0
-    for epoch in range(settings.epochs):
-        total = 0.0
-        batches = batches_of_like_length(lengths, settings.batch_size, POOL, random)
-        for batch in batches:
-            inputs = as_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
-            loss = model(**inputs, labels=torch.from_numpy(labels[batch])).loss
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            step += 1
-            divergence.note(step, schedule.get_last_lr()[0], loss)
-            schedule.step()
-            total += loss.item()
-        divergence.check(model)
-        print(f"epoch {epoch + 1}: loss {total / len(batches):.5f}", flush=True)
-    return model.eval()
+    return tune_encoder(model, tokenizer, prompts, labels, settings, recipe.seed)
 
 
 def calibrate(
