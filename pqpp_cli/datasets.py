@@ -8,9 +8,12 @@ from pqpp_cli.output import OutputFolder
 from pqpp_cli.push import add_push, push_with
 from pqpp_files.visible import visible
 
+_CELL = 32
+_PLAIN = {"tablefmt": "simple", "disable_numparse": True}
 _EPILOG = """examples:
   pqpp datasets list
   pqpp datasets show conqa
+  pqpp datasets show my-benchmark
   pqpp datasets export conqa conqa-candidates --output conqa-parquet
   pqpp datasets export pqpp-v1.0 --data-dir ../PQPP --output pqpp-parquet
   pqpp datasets push conqa-parquet OWNER/conqa --dry-run
@@ -31,8 +34,14 @@ def add_parser(subparsers) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="name every configuration")
     listing.set_defaults(run=_list)
-    show = actions.add_parser("show", help="print the splits, columns and sources of one")
+    show = actions.add_parser(
+        "show",
+        help="print rows, sizes, licence, columns and first rows of one",
+        description="Print what a benchmark holds: rows, sizes, licence, columns, three rows, and "
+        "where its images are. Nothing large is downloaded.",
+    )
     _add_configuration(show)
+    show.add_argument("--data-dir", metavar="DIR", help="show rows of the published files here")
     show.set_defaults(run=_show)
     _add_export(actions)
     push = add_push(actions, "an exported folder", "a dataset", _EPILOG, _push)
@@ -43,7 +52,10 @@ def add_parser(subparsers) -> None:
 def _add_configuration(parser: argparse.ArgumentParser, several: bool = False) -> None:
     what = "configurations" if several else "configuration"
     words = parser.add_argument(
-        "configuration", metavar="CONFIGURATION", nargs="*" if several else "?", help=f"the {what}"
+        "configuration",
+        metavar="CONFIGURATION",
+        nargs="*" if several else "?",
+        help=f"the {what}" + ("" if several else ", or a folder that export or build wrote"),
     )
     option = parser.add_argument(
         "--subset",
@@ -90,36 +102,56 @@ def _list(options: argparse.Namespace) -> None:
     from tabulate import tabulate
 
     from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
+    from pqpp_datasets.export.describe import size_of
 
     rows = [
-        (b.name + (" (default)" if b.name == DEFAULT else ""), " ".join(b.splits), b.licence)
+        (
+            b.name + (" (default)" if b.name == DEFAULT else ""),
+            ", ".join(f"{split} {b.rows[split]:,}" if b.rows else split for split in b.splits),
+            f"{size:,}" if (size := size_of(b)) is not None else "not known",
+            b.licence,
+        )
         for b in BENCHMARKS.values()
     ]
-    print(tabulate(rows, ("configuration", "splits", "licence"), tablefmt="simple"))
+    header = ("configuration", "splits and rows", "bytes", "licence")
+    print(tabulate(rows, header, tablefmt="simple", disable_numparse=True))
 
 
 def _show(options: argparse.Namespace) -> None:
+    from pathlib import Path
+
     from tabulate import tabulate
 
-    from pqpp_datasets.benchmarks import benchmark_of
-    from pqpp_datasets.sources import release
+    from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
+    from pqpp_datasets.export.describe import describe_benchmark, describe_folder
 
-    benchmark = benchmark_of(given_once(options.configuration, "--subset", options.subset))
-    print(f"{benchmark.name} {benchmark.version}: {benchmark.description}\n")
-    print(f"splits: {', '.join(benchmark.splits)}")
-    print(
-        f"options: {', '.join(['data_dir', *benchmark.options]) if benchmark.folders else 'none'}"
-    )
-    print(f"licence: {benchmark.licence}")
-    print(f"home: {benchmark.homepage or 'this package'}\n")
-    columns = [(name, _kind(feature)) for name, feature in benchmark.features({}).items()]
-    print(tabulate(columns, ("column", "type"), tablefmt="simple"))
-    if benchmark.folders:
-        wanted = {path for split in benchmark.splits for path in benchmark.files(None, split)}
-        files = [s for s in release(benchmark.folders[0]).files if s.path in wanted]
-        print("\nfiles:" if files else "\nno file is published; give a folder as data_dir=")
-        for source in files:
-            print(f"  {source.url}" + (f" ({source.bytes:,} bytes)" if source.bytes else ""))
+    name = options.configuration
+    if name is not None and name not in BENCHMARKS and Path(name).is_dir():
+        found = describe_folder(name, options.subset)
+    else:
+        benchmark = benchmark_of(given_once(name, "--subset", options.subset))
+        found = describe_benchmark(benchmark, options.data_dir)
+    print(visible(found.title) + "\n")
+    for fact, said in found.facts.items():
+        print(f"{fact}: {said}" if fact == "files" else visible(f"{fact}: {said}"))
+    rows = [(c, s, "not known" if n is None else f"{n:,}") for c, s, n in found.splits]
+    print("\n" + tabulate(rows, ("configuration", "split", "rows"), **_PLAIN))
+    columns = [
+        (visible(column), visible(_kind(feature)), *(_cell(row.get(column)) for row in found.rows))
+        for column, feature in found.features.items()
+    ]
+    header = ("column", "type", *(f"row {n}" for n in range(1, len(found.rows) + 1)))
+    print("\n" + tabulate(columns, header, **_PLAIN))
+    if found.no_rows:
+        print("\n" + visible(f"no row to show: {found.no_rows}"))
+
+
+def _cell(value: object) -> str:
+    """Show a value in a few characters; an image by its size, a long list by its length."""
+    if isinstance(value, dict) and isinstance(value.get("bytes"), bytes):
+        return f"image, {len(value['bytes']):,} bytes"
+    text = "" if value is None else visible(" ".join(str(value).split()))
+    return text if len(text) <= _CELL else text[: _CELL - 3] + "..."
 
 
 def _kind(feature) -> str:

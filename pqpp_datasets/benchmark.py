@@ -30,6 +30,20 @@ def features_of(schema: pa.Schema) -> Callable[[Mapping[str, object]], object]:
     return features
 
 
+def size_category(rows: int) -> str:
+    """Return the Hub's key of a dataset's size.
+
+    Example:
+        >>> size_category(999), size_category(1000), size_category(10**12)
+        ('n<1K', '1K<n<10K', 'n>1T')
+    """
+    if rows < 1000:
+        return "n<1K"
+    steps = ["1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T"]
+    place = len(str(rows)) - 4
+    return f"{steps[place]}<n<{steps[place + 1]}" if place + 1 < len(steps) else "n>1T"
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """A configuration of `load_dataset("pqpp", <name>)`.
@@ -52,6 +66,10 @@ class Benchmark:
         version_in: Gives the release that a folder holds, where `folders` hold several.
         options: The load options that it takes beside `data_dir`. Each has a function of its value
             that refuses a bad one and returns what stands for it in the cache key.
+        rows: Split to its published number of rows, where that is known.
+        images: Where the images are, how large, and how they lie; empty where there are none.
+        tasks: `task_categories` of its card, keys of the Hub.
+        annotators: `annotations_creators` of its card, keys of the Hub.
         parts: Cuts a split into a list of parts that processes may share; called as `read` is.
         read_parts: Reads some parts of a split, in order, a table at a time; called with folder,
             split, the options and the list of parts.
@@ -75,6 +93,10 @@ class Benchmark:
     optional_files: tuple[str, ...] = ()
     version_in: Callable[[Path], str] | None = None
     options: Mapping[str, Callable[[object], str]] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+    images: str = ""
+    tasks: tuple[str, ...] = ("text-to-image",)
+    annotators: tuple[str, ...] = ("crowdsourced",)
     parts: Callable[[Path, str, Mapping[str, object]], list] | None = None
     read_parts: Callable[[Path, str, Mapping[str, object], list], Iterator[pa.Table]] | None = None
 

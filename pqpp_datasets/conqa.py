@@ -192,6 +192,8 @@ _COMMON = {
     "licence": "CC BY 4.0",
     "year": 2024,
     "homepage": "https://github.com/AU-DIS/ConQA",
+    "tasks": ("text-retrieval",),
+    "images": "those of Visual Genome 1.4, by id: http://visualgenome.org/api/v0/api_home.html",
 }
 BENCHMARKS = (
     Benchmark(
@@ -204,6 +206,7 @@ BENCHMARKS = (
         splits=SPLITS,
         features=features_of(_SCHEMA),
         read=read,
+        rows={"conceptual": 50, "descriptive": 30},
         files=files,
         options={"relevance_rule": label_rule},
         **_COMMON,
@@ -214,6 +217,7 @@ BENCHMARKS = (
         splits=("candidates",),
         features=features_of(pa.schema({"image_id": pa.int64()})),
         read=read_candidates,
+        rows={"candidates": 43_413},
         files=candidate_files,
         **_COMMON,
     ),

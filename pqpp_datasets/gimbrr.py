@@ -193,6 +193,8 @@ _COMMON = {
     "licence": "MIT",
     "year": 2023,
     "homepage": "https://github.com/IntelLabs/generative-ai",
+    "annotators": ("expert-generated",),
+    "images": "not published",
 }
 BENCHMARKS = (
     Benchmark(
@@ -204,6 +206,7 @@ BENCHMARKS = (
         splits=("test",),
         features=features_of(_PROMPT_SCHEMA),
         read=read,
+        rows={"test": 2302},
         files=files,
         **_COMMON,
     ),
@@ -213,6 +216,7 @@ BENCHMARKS = (
         splits=tuple(MODELS),
         features=features_of(_ANNOTATION_SCHEMA),
         read=read_annotations,
+        rows=dict.fromkeys(MODELS, 2102),
         files=annotation_files,
         **_COMMON,
     ),

@@ -14,6 +14,16 @@ import pyarrow as pa
 from pqpp_datasets.errors import MissingFileError
 from pqpp_files.hashes import sha256_of_parts
 
+ARCHIVE = (
+    "https://fmiunibuc-my.sharepoint.com/:u:/g/personal/radu_ionescu_fmi_unibuc_ro/"
+    "Eb0peYyLDVRNn0EPeY7ZwKUBAd4Yt-Zs_PtEpc-DmQ0P4A?e=oIflTJ"
+)
+WHERE_IMAGES = (
+    f"an archive of 33.5 GB, to download by hand from {ARCHIVE}; unpacked, it is the folder for "
+    "image_dir= or --image-dir: <COCO image id>/image_4.png and image_5.png (SDXL), image_6.png "
+    "(MS COCO), image_7.png and image_8.png (GLIDE); drawbench/<index>/ has SDXL's as 4 and 5, "
+    "GLIDE's as 6 and 7"
+)
 _NUMBERS = {
     "mscoco": {"sdxl_images": (4, 5), "glide_images": (7, 8), "reference_image": (6,)},
     "drawbench": {"sdxl_images": (4, 5), "glide_images": (6, 7), "reference_image": ()},
@@ -42,7 +52,7 @@ def image_root(image_dir: str | Path) -> Path:
     root = Path(image_dir).expanduser().absolute()
     if not root.is_dir():
         raise MissingFileError(
-            f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive"
+            f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive ({ARCHIVE})"
         )
     return root / "images" if (root / "images").is_dir() else root
 
@@ -74,7 +84,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     if not any(paths for row in rows for paths in row.values()):
         raise MissingFileError(
             f"{root}: no image of the {table.num_rows} prompts is here (expected "
-            "<image id>/image_4.png and so on); give the unpacked archive as image_dir="
+            "<image id>/image_4.png and so on); give the unpacked archive as image_dir= ({ARCHIVE})"
         )
     for name in _NUMBERS["mscoco"]:
         table = table.append_column(name, _image_column(name, [row[name] for row in rows]))

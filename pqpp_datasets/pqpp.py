@@ -19,7 +19,12 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError, DataFileError
-from pqpp_datasets.images import add_images, cache_key_of_images, features_of_images
+from pqpp_datasets.images import (
+    WHERE_IMAGES,
+    add_images,
+    cache_key_of_images,
+    features_of_images,
+)
 from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS
@@ -310,6 +315,7 @@ _COMMON = {
     "licence": "CC BY 4.0",
     "year": 2025,
     "homepage": "https://github.com/Eduard6421/PQPP",
+    "images": WHERE_IMAGES,
 }
 BENCHMARKS = (
     Benchmark(
@@ -319,6 +325,7 @@ BENCHMARKS = (
         files=files_v1_1,
         optional_files=(_CATEGORIES,),
         read=read_v1_1,
+        rows={"train": 6080, "validation": 2040, "test": 2080},
         **_COMMON,
     ),
     Benchmark(
@@ -327,6 +334,7 @@ BENCHMARKS = (
         folders=("pqpp/v1.0",),
         files=files_v1_0,
         read=read_v1_0,
+        rows={"train": 6000, "validation": 2000, "test": 2000},
         **_COMMON,
     ),
 )

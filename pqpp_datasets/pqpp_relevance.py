@@ -138,6 +138,7 @@ BENCHMARKS: Sequence[Benchmark] = (
         splits=SPLITS,
         features=features_of(_SCHEMA),
         read=read,
+        rows={"train": 6080, "validation": 2040, "test": 2080},
         folders=("pqpp/v1.1", "pqpp/v1.0"),
         files=files,
         version_in=lambda folder: "1.0.0" if _is_v1_0(folder) else "1.1.0",
@@ -145,5 +146,7 @@ BENCHMARKS: Sequence[Benchmark] = (
         licence="CC BY 4.0",
         year=2025,
         homepage="https://github.com/Eduard6421/PQPP",
+        tasks=("text-retrieval",),
+        images="those of MS COCO, https://cocodataset.org/#download; the ids are its own",
     ),
 )

@@ -110,7 +110,9 @@ BENCHMARKS = (
         splits=SPLITS,
         features=features,
         read=read,
+        rows={"train": 240, "validation": 80, "test": 80},
         licence="Apache-2.0",
         year=2024,
+        annotators=("machine-generated",),
     ),
 )

@@ -79,11 +79,13 @@ BENCHMARKS = (
         splits=("composition", "counting"),
         features=features_of(_SCHEMA),
         read=read,
+        rows={"composition": 15_000, "counting": 7500},
         files=files,
         folders=("tia2",),
         licence="Apache-2.0",
         year=2024,
         citation=CITATION,
         homepage="https://github.com/kykim0/TextNorm",
+        images="https://drive.google.com/drive/folders/1sgWSzlFm740PFCngcRmsgN2J5oPYncCW",
     ),
 )

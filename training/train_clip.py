@@ -26,7 +26,7 @@ with script_imports("train_clip"):
     from pqpp_models.images.rows import read_mappings
     from pqpp_models.pretrained import load_processor
     from pqpp_models.training.batches import in_order
-    from pqpp_models.training.data import Rows, correlations, load_rows
+    from pqpp_models.training.data import Rows, correlations, image_options, load_rows
     from pqpp_models.training.loop import (
         Task,
         is_sharded,
@@ -68,8 +68,7 @@ class ClipRecipe(PredictorRecipe):
 
 def read_split(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
     """Load a split and take its rows apart into pairs."""
-    options = {"image_dir": recipe.image_dir} if recipe.image_dir else {}
-    rows = load_rows(recipe, split, **options)
+    rows = load_rows(recipe, split, **image_options(recipe))
     pairs = read_pairs(read_mappings(rows.table), recipe.task, recipe.first_k)
     return rows, pairs
 

@@ -23,7 +23,7 @@ with script_imports("train_correlation_cnn"):
     from pqpp_models.pretrained import load_processor
     from pqpp_models.targets import scale_targets, unscale_targets
     from pqpp_models.training.batches import in_order
-    from pqpp_models.training.data import correlations, load_rows
+    from pqpp_models.training.data import correlations, image_options, load_rows
     from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts
     from pqpp_models.training.options import PredictorRecipe, option
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
@@ -52,8 +52,7 @@ class CnnRecipe(PredictorRecipe):
 
 def read_split(recipe: CnnRecipe, split: str):
     """Load a split; return its rows and their matrices."""
-    options = {"image_dir": recipe.image_dir} if recipe.image_dir else {}
-    rows = load_rows(recipe, split, **options)
+    rows = load_rows(recipe, split, **image_options(recipe))
     mappings = read_mappings(rows.table)
     if any(name.endswith("images") for name in rows.table.column_names):
         return rows, matrices_of_images(recipe, mappings)

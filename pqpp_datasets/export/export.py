@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import LICENCES
+from pqpp_datasets.benchmark import LICENCES, size_category
 from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
 from pqpp_datasets.errors import OptionError
 from pqpp_hub.card import render_card
@@ -127,6 +127,10 @@ def card_of(
         licence_name=benchmark.licence,
         citation=benchmark.citation,
         homepage=benchmark.homepage,
+        images=benchmark.images,
+        tasks=list(benchmark.tasks),
+        sizes=[size_category(sum(rows.values()))],
+        annotators=list(benchmark.annotators),
         releases=dict(releases),
         options=dict(options),
         options_given=_options_named(options),

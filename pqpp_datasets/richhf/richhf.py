@@ -231,6 +231,10 @@ BENCHMARKS = (
         ),
         splits=SPLITS,
         features=features,
+        rows={"train": 15_810, "validation": 995, "test": 955},
+        annotators=("expert-generated",),
+        images="those of Pick-a-Pic v1, by uid, as pickapic_dir=: "
+        "https://huggingface.co/datasets/yuvalkirstain/pickapic_v1",
         folders=("richhf",),
         files=files,
         options={"pickapic_dir": cache_key_of_pickapic},

@@ -191,6 +191,7 @@ BENCHMARKS = (
         ),
         splits=SPLITS,
         features=features_of(_SCHEMA),
+        annotators=("expert-generated",),
         read=read,
         folders=("vistar",),
         files=files,

@@ -73,6 +73,25 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
     return Rows(_prompts(table, split), _targets(table, recipe.targets, split), table)
 
 
+def image_options(recipe: PredictorRecipe) -> dict[str, str]:
+    """Return the option that adds images to the recipe's dataset.
+
+    Raises:
+        RecipeError: The dataset comes without images, and no folder of them is named.
+    """
+    from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
+
+    if recipe.image_dir:
+        return {"image_dir": recipe.image_dir}
+    known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
+    if known and "image_dir" in known.options:
+        raise RecipeError(
+            f"the dataset {known.name} comes without images; name a folder of them by "
+            f"--image-dir. They are in {known.images}"
+        )
+    return {}
+
+
 @contextlib.contextmanager
 def reading(dataset: str, remedy: str) -> Iterator[None]:
     """Say in one line why the block's dataset cannot be loaded; errors of ours pass as they are.

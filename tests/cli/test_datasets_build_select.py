@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_conqa
+from support.pqpp_folders import write_v1_1
 from support.rated_folders import WRITERS
 
 from pqpp_cli.main import main
@@ -16,14 +17,19 @@ def _cache(cache):
     return cache
 
 
-def test_list_and_show(capsys):
+def test_list_and_show(capsys, monkeypatch):
+    monkeypatch.setattr("pqpp_hub.pull.is_offline", lambda: True)
     assert main(["datasets", "list"]) == 0
     listed = capsys.readouterr().out
-    assert "pqpp (default)" in listed and "conceptual descriptive" in listed
+    assert (
+        "pqpp (default)" in listed
+        and "conceptual 50, descriptive 30" in listed
+        and "222,619" in listed
+    )
     for name in ("pqpp", "conqa", "richhf", "gimbrr-annotations", "vistar", "sample", *WRITERS):
         assert main(["datasets", "show", name]) == 0
         shown = capsys.readouterr().out
-        assert shown.startswith(name) and "splits:" in shown and "column" in shown
+        assert shown.startswith(name) and " split " in shown and "column" in shown
     assert main(["datasets", "show", "nope"]) == 2
     assert "no such configuration; there are pqpp," in capsys.readouterr().err
 
@@ -222,3 +228,42 @@ def test_rules_of_build_are_those_of_its_options():
     assert {name: getattr(plain, name) for name in _RULES} == {
         name: default for name, (default, *_) in _RULES.items()
     }
+
+
+def test_show_says_rows_and_images_and_shows_rows(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("pqpp_hub.pull.is_offline", lambda: True)
+    data = str(write_v1_1(tmp_path / "data"))
+    assert main(["datasets", "show", "pqpp", "--data-dir", data]) == 0
+    shown = capsys.readouterr().out
+    assert "33.5 GB" in shown and "sharepoint.com" in shown and "image_4.png" in shown
+    assert "licence: CC BY 4.0 (cc-by-4.0)" in shown and "pinned at the first download" in shown
+    assert "pqpp             validation  2,040" in shown and "glide_hbpp  float64  " in shown
+    first = load_dataset("pqpp", data_dir=data, split="train")[0]
+    assert f"prompt_id   string   {first['prompt_id']}" in shown and "row 3" in shown
+    # Offline it tells what the package knows, and why no row is shown.
+    assert main(["datasets", "show", "conqa"]) == 0
+    shown = capsys.readouterr().out
+    assert "conceptual   50" in shown and "files: 3, 222,619 bytes, verified by SHA-256" in shown
+    assert "\nno row to show: " in shown and "offline mode is on" in shown and "row 1" not in shown
+
+
+def test_show_of_a_folder(tmp_path, capsys):
+    folder = str(tmp_path / "out")
+    data = str(write_conqa(tmp_path / "data"))
+    words = ["conqa", "conqa-candidates", "--data-dir", data, "--output", folder]
+    assert main(["datasets", "export", *words]) == 0
+    capsys.readouterr()
+    assert main(["datasets", "show", folder]) == 0
+    shown = capsys.readouterr().out
+    assert "licence: cc-by-4.0\n" in shown and "conqa-candidates  candidates" in shown
+    assert "query_id" in shown and "row 1" in shown
+    assert main(["datasets", "show", folder, "--subset", "conqa-candidates"]) == 0
+    shown = capsys.readouterr().out
+    assert "query_id" not in shown and "image_id  int64" in shown
+    assert main(["datasets", "show", folder, "--subset", "nope"]) == 2
+    assert "no subset 'nope'; there are conqa, conqa-candidates" in capsys.readouterr().err
+    (tmp_path / "out/data/conqa/conceptual-00000-of-00001.parquet").write_bytes(b"PAR1")
+    assert main(["datasets", "show", folder]) == 2
+    assert "not Parquet, or damaged" in capsys.readouterr().err
+    assert main(["datasets", "show", str(tmp_path)]) == 2
+    assert "no dataset is described here" in capsys.readouterr().err

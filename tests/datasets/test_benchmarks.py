@@ -9,10 +9,11 @@ from support.pqpp_folders import write_v1_0, write_v1_1
 from support.rated_folders import WRITERS
 from support.relevance import write_relevance
 
-from pqpp_datasets.benchmark import LICENCES, Benchmark
+from pqpp_datasets.benchmark import LICENCES, Benchmark, size_category
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.errors import BenchmarkError, MissingFileError
 from pqpp_datasets.export.export import export
+from pqpp_datasets.location import available_splits, local_folder
 from pqpp_hub.card import card_names
 
 FOLDERS = {
@@ -60,6 +61,36 @@ def test_each_has_its_licence_year_and_card():
     for benchmark in BENCHMARKS.values():
         assert benchmark.licence in LICENCES and 2022 < benchmark.year < 2027
         assert f"datasets/{benchmark.family}" in card_names()
+
+
+# The Hub's own, of its metadata of datasets.
+_ANNOTATORS = {"crowdsourced", "expert-generated", "machine-generated", "no-annotation", "other"}
+
+
+def test_each_says_its_rows_task_and_annotators():
+    for benchmark in BENCHMARKS.values():
+        assert set(benchmark.rows) in ({*benchmark.splits}, set())
+        assert set(benchmark.tasks) <= {"text-to-image", "text-to-video", "text-retrieval"}
+        assert benchmark.annotators and set(benchmark.annotators) <= _ANNOTATORS
+    # All but VISTAR, of which nothing is published.
+    assert [b.name for b in BENCHMARKS.values() if not b.rows] == ["vistar"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "category"),
+    [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (9999, "1K<n<10K"), (10**12, "n>1T")],
+)
+def test_size_categories(rows, category):
+    assert size_category(rows) == category
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("config", [*WRITERS, "conqa", "conqa-candidates", "gimbrr", "pqpp-v1.0"])
+def test_rows_that_are_told_are_those_of_the_real_data(real_data, config):
+    benchmark = BENCHMARKS[config]
+    folder = local_folder(benchmark, str(real_data))
+    for split in available_splits(benchmark, folder):
+        assert benchmark.read(folder, split, {}).num_rows == benchmark.rows[split]
 
 
 @pytest.mark.parametrize("config", FOLDERS)

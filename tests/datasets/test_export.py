@@ -67,6 +67,8 @@ def test_card(exported):
     text = (folder / "README.md").read_text()
     metadata = yaml.safe_load(text.split("---")[1])
     assert metadata["license"] and metadata["pretty_name"]
+    assert metadata["size_categories"] == ["n<1K"] and metadata["task_categories"]
+    assert metadata["annotations_creators"]
     named = [(c["config_name"], f["split"]) for c in metadata["configs"] for f in c["data_files"]]
     assert named == list(rows)
     for config, split in rows:

@@ -1,6 +1,7 @@
 """The CLIP predictor: pairs, aggregation, learning on generated images, saving and loading."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -216,3 +217,16 @@ def test_a_model_of_another_kind_is_told(tmp_path):
         ClipForPerformancePrediction.from_backbone(str(bert))
     with pytest.raises(CheckpointError, match=r"is no CLIP-like model that transformers can load"):
         ClipForPerformancePrediction.from_backbone(str(tmp_path))
+
+
+def test_training_without_images_says_where_they_are(tmp_path):
+    from pqpp_models.training.data import image_options
+    from pqpp_models.training.options import RecipeError
+
+    recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
+    with pytest.raises(RecipeError, match=r"pqpp comes without images; .*33\.5 GB, .*https://"):
+        image_options(recipe)
+    recipe.image_dir = "images"
+    assert image_options(recipe) == {"image_dir": "images"}
+    # Another's data may hold images of their own.
+    assert image_options(SimpleNamespace(dataset="mine", subset=None, image_dir=None)) == {}

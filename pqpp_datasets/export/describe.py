@@ -1,0 +1,218 @@
+"""What a benchmark holds, told from what the package knows and from the files that are here.
+
+Nothing large is fetched: a preview needs the files here, or published files of a few megabytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from pqpp_datasets.benchmark import LICENCES, Benchmark
+from pqpp_datasets.download import download_release
+from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError
+from pqpp_datasets.export.parquet_folder import CARD
+from pqpp_datasets.location import available_splits, local_folder, missing_files
+from pqpp_datasets.sources import Release, release
+
+PREVIEW_ROWS = 3
+_SMALL = 5_000_000
+
+
+@dataclass(frozen=True)
+class Described:
+    """What is said of a benchmark.
+
+    Attributes:
+        title: Its name, and what one row is.
+        facts: Licence, images and so on, a line each.
+        splits: (Configuration, split, rows) each; rows are None where no file tells.
+        features: The columns of the default configuration, as `datasets.Features`.
+        rows: The first rows of its first split.
+        no_rows: Why there are none; empty where there are.
+    """
+
+    title: str
+    facts: Mapping[str, str]
+    splits: list[tuple[str, str, int | None]]
+    features: Mapping[str, object]
+    rows: list[dict] = field(default_factory=list)
+    no_rows: str = ""
+
+
+def size_of(benchmark: Benchmark) -> int | None:
+    """Return the bytes of a benchmark's published files; None where they are not known.
+
+    Example:
+        >>> from pqpp_datasets.benchmarks import BENCHMARKS
+        >>> size_of(BENCHMARKS["conqa-candidates"])
+        346236
+    """
+    if not benchmark.folders:
+        return 0
+    sizes = [source.bytes for source in _sources(benchmark, benchmark.splits)]
+    return None if None in sizes or not sizes else sum(sizes)
+
+
+def describe_benchmark(benchmark: Benchmark, data_dir: str | None = None) -> Described:
+    """Describe a configuration of `load_dataset("pqpp", ...)`.
+
+    Args:
+        benchmark: The configuration.
+        data_dir: As for `load_dataset`, to show rows from.
+    """
+    key, address = LICENCES[benchmark.licence]
+    facts = {
+        "options": ", ".join(["data_dir", *benchmark.options]) if benchmark.folders else "none",
+        "licence": f"{benchmark.licence} ({key})" + (f", {address}" if address else ""),
+        "home": benchmark.homepage or "this package",
+        "images": benchmark.images or "none",
+    }
+    if benchmark.folders:
+        facts["files"] = _files_said(benchmark)
+    rows, why = [], ""
+    try:
+        rows = _first_rows(benchmark, data_dir)
+    except BenchmarkError as error:
+        why = str(error)
+    return Described(
+        f"{benchmark.name} {benchmark.version}: {benchmark.description}",
+        facts,
+        [(benchmark.name, split, benchmark.rows.get(split)) for split in benchmark.splits],
+        benchmark.features({}),
+        rows,
+        why,
+    )
+
+
+def _sources(benchmark: Benchmark, splits) -> list:
+    published = release(benchmark.folders[0])
+    wanted = sorted({path for split in splits for path in benchmark.files(None, split)})
+    return [source for path in wanted if (source := published.file(path))]
+
+
+def _files_said(benchmark: Benchmark) -> str:
+    sources, size = _sources(benchmark, benchmark.splits), size_of(benchmark)
+    if not sources:
+        return "none is published; give a folder as data_dir="
+    said = f"{len(sources)}, {size:,} bytes" if size else f"{len(sources)}, of unknown size"
+    unpinned = sum(not source.sha256 for source in sources)
+    pinned = "verified by SHA-256"
+    if unpinned:
+        pinned = "whose SHA-256 is pinned at the first download and verified from then on"
+    return "\n  ".join([f"{said}, {pinned}", *(source.url for source in sources)])
+
+
+def _first_rows(benchmark: Benchmark, data_dir: str | None) -> list[dict]:
+    folder = None
+    if benchmark.folders:
+        folder = local_folder(benchmark, data_dir) or _fetched(benchmark)
+        splits = available_splits(benchmark, folder)
+        if not splits:
+            raise MissingFileError(f"{folder}: no split of {benchmark.name} is here")
+        split = splits[0]
+        if missing := missing_files(benchmark, folder, split):
+            raise MissingFileError(f"{missing[0]}: this file is missing")
+    else:
+        split = benchmark.splits[0]
+    if benchmark.read is not None:
+        table = benchmark.read(folder, split, {})
+    else:
+        parts = benchmark.parts(folder, split, {})[:1]
+        table = next(iter(benchmark.read_parts(folder, split, {}, parts)))
+    return table.slice(0, PREVIEW_ROWS).to_pylist()
+
+
+def _fetched(benchmark: Benchmark) -> Path:
+    """Return the folder of what was downloaded; what is small is downloaded now."""
+    import datasets
+
+    published: Release = release(benchmark.folders[0])
+    place = Path(datasets.config.DOWNLOADED_DATASETS_PATH)
+    folder = place / published.folder / published.commit
+    if any(not missing_files(benchmark, folder, split) for split in benchmark.splits):
+        return folder
+    sources = _sources(benchmark, benchmark.splits[:1])
+    sizes = [source.bytes for source in sources]
+    if not sizes or None in sizes or sum(sizes) > _SMALL:
+        raise MissingFileError(
+            "its files are not on this machine; load it once, or name their folder by --data-dir"
+        )
+    return download_release(published, [source.path for source in sources], place)
+
+
+def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
+    """Describe a folder that `export` or `write_benchmark` wrote, here or cloned from the Hub.
+
+    Args:
+        folder: The folder.
+        subset: Whose columns and rows are shown; the default one if left out.
+
+    Raises:
+        MissingFileError: If it has no card with the files of its splits.
+        DataFileError: If a file is not as it must be, or there is no such subset.
+    """
+    folder = Path(folder)
+    about = _card_data(folder)
+    files = {
+        (config["config_name"], one["split"]): sorted(folder.glob(one["path"]))
+        for config in about["configs"]
+        for one in config["data_files"]
+    }
+    names = list(dict.fromkeys(config for config, _ in files))
+    if subset is not None and subset not in names:
+        raise DataFileError(f"{folder}: no subset {subset!r}; there are {', '.join(names)}")
+    if lacking := [f"{c} {s}" for (c, s), paths in files.items() if not paths]:
+        raise DataFileError(f"{folder}: no file of {lacking[0]} is here, which {CARD} names")
+    counts = [(*key, sum(map(_rows_of, paths))) for key, paths in files.items()]
+    paths = next(paths for (name, _), paths in files.items() if name == (subset or names[0]))
+    schema = pyarrow.parquet.read_schema(paths[0])
+    size = sum(path.stat().st_size for own in files.values() for path in own)
+    licence, name = about.get("license") or "none named", about.get("license_name")
+    facts = {"licence": f"{name} ({licence})" if name else licence}
+    facts["files"] = f"{sum(map(len, files.values()))}, {size:,} bytes"
+    title = f"{about.get('pretty_name') or folder.name}: {', '.join(names)}"
+    return Described(title, facts, counts, _features(schema), _head(paths[0]))
+
+
+def _card_data(folder: Path) -> dict:
+    from huggingface_hub import metadata_load
+
+    path = folder / CARD
+    try:
+        about = (metadata_load(path) if path.is_file() else None) or {}
+        [one["path"] for config in about["configs"] for one in config["data_files"]]
+    except (KeyError, TypeError):
+        about = {}
+    except ValueError as error:
+        raise DataFileError(f"{path}: its YAML cannot be read ({error})") from None
+    if not about:
+        raise MissingFileError(
+            f"{folder}: no dataset is described here; name a folder that `pqpp build` or `pqpp "
+            "datasets export` wrote, or a name of `pqpp datasets list`"
+        )
+    return about
+
+
+def _rows_of(path: Path) -> int:
+    return _opened(path).metadata.num_rows
+
+
+def _opened(path: Path) -> pyarrow.parquet.ParquetFile:
+    try:
+        return pyarrow.parquet.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataFileError(f"{path}: not Parquet, or damaged ({error})") from None
+
+
+def _head(path: Path) -> list[dict]:
+    batches = _opened(path).iter_batches(PREVIEW_ROWS)
+    return next(batches).to_pylist()[:PREVIEW_ROWS] if _rows_of(path) else []
+
+
+def _features(schema: pa.Schema) -> Mapping[str, object]:
+    from datasets import Features
+
+    return Features.from_arrow_schema(schema)
