@@ -96,6 +96,15 @@ def test_what_is_usual_is_let_pass(folder, tmp_path):
     assert len(CaptionStatistics.load(tmp_path / "link").terms) == 4
 
 
+def test_a_word_is_no_size(folder):
+    words = {"[UNK]": 0, "height": 4578, "width": 9381, "Fixed": 10**6}  # as BERT numbers them
+    put(folder, "tokenizer.json", {"model": {"type": "WordPiece", "vocab": words}})
+    check_foreign(folder)
+    put(folder, "tokenizer.json", {"vocab": {"padding": {"Fixed": 10**6}}})
+    with pytest.raises(CheckpointError, match="'Fixed' is 1e"):
+        check_foreign(folder)
+
+
 def changed(source, place, **fields):
     shutil.copytree(source, place)
     config = json.loads((place / "config.json").read_text())
