@@ -17,6 +17,7 @@ from pqpp_files.errors import in_a_line
 from pqpp_models import registry
 from pqpp_models.checkpoint import Tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
+from pqpp_models.explain.explanation import Explanation, explain_prompts
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.targets import TARGETS, resolve_targets
 
@@ -235,6 +236,30 @@ class Predictor(ABC):
             PredictorError: this predictor knows no distance.
         """
         raise PredictorError(f"{self.name} knows no distance; use static, or another that does")
+
+    def explain(
+        self, prompts: Any, target: str | None = None, permutations: int = 0, seed: int = 0
+    ) -> list[Explanation]:
+        """Say what each word of some prompts adds to their predictions, by Shapley values.
+
+        These are no causes of what images will look like. `explain/explanation.py` says more.
+
+        Args:
+            prompts: as for ``predict``; a blank one has no words and no prediction, NaN.
+            target: one name; the predictor's first if left out.
+            permutations, seed: of the sampling for more than 8 words; an even number, 0 chooses.
+
+        Raises:
+            PredictorError: it needs more than texts, or an unknown or a second target came.
+
+        >>> Predictor.from_pretrained("mean_word_length").explain(["horse"])[0].prediction
+        5.0
+        """
+        return explain_prompts(self, prompts, target, permutations, seed)
+
+    def _prior(self, targets: tuple[str, ...]) -> NDArray[np.float64] | None:
+        """Return what is predicted where nothing is known of a prompt, if that is told."""
+        return None
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return where prompts lie in the space that the predictor learned, ``(rows, size)``.

@@ -65,6 +65,10 @@ class CalibratedPredictor(Predictor):
         """Return the lowest and the highest value of some targets."""
         return target_limits(targets)
 
+    def _prior(self, targets: tuple[str, ...]) -> NDArray[np.float64]:
+        columns = [self.targets.index(target) for target in targets]
+        return np.clip(self.calibration["offset"][columns], *self._limits(targets))
+
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
         columns = [self.targets.index(target) for target in targets]
         scores, distance = self.raw_scores(prompts)
