@@ -72,7 +72,7 @@ def ensemble(tmp_path_factory):
     recipe = script.EnsembleRecipe(
         model=str(folder),
         dataset="made up",
-        captions="made up",
+        captions=__file__,
         layers=[0, 1, 2],
         fit=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=2),
         tuned=script.TunedSettings(
@@ -87,7 +87,8 @@ def ensemble(tmp_path_factory):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     encoder = AutoModel.from_pretrained(folder).eval()
     encoded = layer_means(encoder, tokenizer, [*prompts, *captions], recipe.layers)
-    read = script.Read(Rows(prompts, scores, None), captions, encoder, tokenizer, encoded)
+    rows = Rows(prompts, scores, None)
+    read = script.Read(rows, scores, captions, encoder, tokenizer, encoded)
     predictor = script.train_ensemble(recipe, read, np.arange(60))
     predictor.details |= script.describe(recipe, read)
     return predictor

@@ -98,7 +98,7 @@ def test_the_script_trains_a_predictor(tmp_path):
     recipe = script.StaticRecipe(
         model=str(folder),
         dataset="made up",
-        captions="made up",
+        captions=__file__,
         geneval="made up",
         layers=[0, 1, 2],
         collection_captions=20,
