@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,8 @@ class TeacherSettings:
 
     most_a_source: int = 400
     trained_layers: int = 6
-    first: TuneSettings = TuneSettings()
-    second: TuneSettings = TuneSettings()
+    first: TuneSettings = field(default_factory=TuneSettings)
+    second: TuneSettings = field(default_factory=TuneSettings)
 
 
 def tune_on_targets(
