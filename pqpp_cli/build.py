@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.options import add_retired, given_once
+from pqpp_cli.options import add_retired, given_once, names_of
 from pqpp_cli.output import OutputFolder
 from pqpp_files.visible import visible
 
@@ -12,14 +12,20 @@ _EPILOG = """examples:
   pqpp build votes.csv --output my-benchmark
   pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
   pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output my-benchmark
+  pqpp build votes.csv --column prompt=caption --column annotator=Worker --scale likert5 --output b
+  pqpp build wide.csv --annotators rater1,rater2 --model sdxl --scale yes-no --missing -1 --output b
 
 Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the columns
-  judgments: prompt, image, model, annotator, label (2, 1, 0, -1 or high relevance, low relevance,
-             no relevance, unrealistic); control (true where a member of the control group judged)
+  judgments: prompt, image, model, label; annotator (who voted), control (true where a member of the
+             control group did), seconds (how long it took)
   runs:      prompt, model, image, score (higher is better)
   relevance: prompt, image, label (relevant or irrelevant); annotator
 and in each, if wanted, source, prompt_id and category. A row without a source takes the only one
 that its prompt has in any of the files. Rows whose model is `reference` are the reference images.
+Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic), yes-no
+(also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
+Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
+positive (the share of positive votes); a prompt's score is the mean over its images.
 The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
 
@@ -53,6 +59,7 @@ def add_parser(subparsers) -> None:
         "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
     )
     add_retired(parser, "--out", "--output")
+    _add_reading(parser)
     parser.add_argument("--name", default="My benchmark", help="of the benchmark, for its card")
     for rule, (default, metavar, text) in _RULES.items():
         parser.add_argument(
@@ -71,6 +78,55 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how votes are read and what becomes of them."""
+    votes = parser.add_argument_group("how votes are read")
+    votes.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=COLUMN",
+        help="what your files call a column, like prompt=caption; as often as is needed",
+    )
+    votes.add_argument(
+        "--annotators", metavar="COL,COL,...", help="columns with the votes of an annotator each"
+    )
+    votes.add_argument(
+        "--model", metavar="NAME", help="of all images, where no column says which made them"
+    )
+    votes.add_argument(
+        "--scale",
+        metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH",
+        help="what the labels mean (default: guessed where only one is possible, and said)",
+    )
+    votes.add_argument(
+        "--labels",
+        metavar="MAP.yaml",
+        help="labels of your own: `labels` (label to value), `positive` and `missing` (lists)",
+    )
+    votes.add_argument(
+        "--missing", metavar="MARK,...", help="labels that stand for no vote, like -1"
+    )
+    votes.add_argument(
+        "--blank",
+        choices=("refuse", "drop"),
+        default="refuse",
+        help="what an empty label does (default: %(default)s)",
+    )
+    votes.add_argument(
+        "--repeats",
+        choices=("refuse", "first", "last", "mean"),
+        default="refuse",
+        help="which counts of several votes of one person on one image (default: %(default)s)",
+    )
+    votes.add_argument(
+        "--aggregate",
+        choices=("majority", "mean", "median", "mos", "positive"),
+        help="what an image's votes become (default: majority for pqpp, positive for yes-no, else "
+        "mean)",
+    )
+
+
 def run(options: argparse.Namespace) -> None:
     """Build, write the folder and say what came of it."""
     from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
@@ -78,15 +134,22 @@ def run(options: argparse.Namespace) -> None:
 
     rules = {name: getattr(options, name) for name in _RULES}
     rules["fractions"] = fractions_of(options.fractions)
+    for name in ("scale", "labels", "model", "aggregate", "blank", "repeats"):
+        rules[name] = getattr(options, name)
+    rules["columns"] = columns_of(options.column)
+    rules["annotators"] = names_of(options.annotators) or ()
+    rules["missing"] = names_of(options.missing) or ()
     judgments = options.judgments
     if options.file is not None:
         judgments = given_once(options.file, "--judgments", options.judgments)
     built = build_benchmark(judgments, options.runs, options.relevance, BuildOptions(**rules))
     with tidied_when_terminated():
         folder = write_benchmark(built, options.output, options.name)
+    for note in built.notes:
+        print(visible(note))
     for split, table in built.splits.items():
         print(f"{split}: {table.num_rows} prompts")
-    if built.generation:
+    if built.generation and built.generation.annotators:
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
         print(f"annotators: {admitted} of {len(annotators)} admitted")
@@ -94,6 +157,24 @@ def run(options: argparse.Namespace) -> None:
         print(f"pqpp: warning: {warning}", file=sys.stderr)
     report = folder / "report.html"
     print(visible(f"written: {folder} (quality report: {report})"))
+
+
+def columns_of(pairs: list[str]) -> dict[str, str]:
+    """Read what columns are called, each like `prompt=caption`.
+
+    Raises:
+        CommandError: If one is written otherwise, or a role comes twice.
+
+    Example:
+        >>> columns_of(["prompt=caption", "label=a=b"])
+        {'prompt': 'caption', 'label': 'a=b'}
+    """
+    found: dict[str, str] = {}
+    for pair in pairs:
+        role, sign, column = pair.partition("=")
+        if not sign or not column or found.setdefault(role, column) != column:
+            raise CommandError(f"--column {pair}: write it like prompt=caption, and each role once")
+    return found
 
 
 def fractions_of(text: str) -> dict[str, float]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pqpp_datasets.own_benchmark.votes.votes import Votes, depths
+
 MIN_KAPPA = 0.41
 MIN_REFERENCE_SHARE = 0.5
 BEST = 3
@@ -43,44 +45,25 @@ class Annotator:
         return float(np.mean(list(self.kappas.values()))) if self.kappas else None
 
 
-@dataclass(frozen=True)
-class Judgments:
-    """Judgments of generated images.
-
-    Attributes:
-        item: int64 (votes,), the image that was judged.
-        prompt: int64 (votes,), the prompt it was made for.
-        annotator: int32 (votes,), a position in `names`.
-        label: float64 (votes,), 2, 1, 0 or -1.
-        control: bool (votes,), whether a member of the control group judged.
-        reference: bool (votes,), whether the image is a reference image.
-    """
-
-    item: np.ndarray
-    prompt: np.ndarray
-    annotator: np.ndarray
-    label: np.ndarray
-    control: np.ndarray
-    reference: np.ndarray
-    names: list[str]
-
-
 def judge_annotators(
-    votes: Judgments, min_kappa: float = MIN_KAPPA, min_reference_share: float = MIN_REFERENCE_SHARE
+    votes: Votes, min_kappa: float = MIN_KAPPA, min_reference_share: float = MIN_REFERENCE_SHARE
 ) -> list[Annotator]:
     """Measure every annotator outside the control group, and say who is not admitted and why.
 
     A criterion that the data can't answer at all (no control group, no reference images) is left
-    out; an annotator whom it can't be answered for is not admitted.
+    out; an annotator whom it can't be answered for is not admitted. Without ids of annotators there
+    is nobody to measure.
     """
+    if not votes.has_annotators:
+        return []
     shared, kappas = _agreement(votes)
-    group = [votes.names[number] for number in np.unique(votes.annotator[votes.control])]
+    group = [votes.annotator_names[number] for number in np.unique(votes.annotator[votes.control])]
     regular = ~votes.control
-    size = len(votes.names)
+    size = len(votes.annotator_names)
     counts = np.bincount(votes.annotator[regular], minlength=size)
     seen = regular & votes.reference
     references = np.bincount(votes.annotator[seen], minlength=size)
-    high = np.bincount(votes.annotator[seen & (votes.label == 2)], minlength=size)
+    high = np.bincount(votes.annotator[seen & (votes.value == votes.scale.high)], minlength=size)
     found = []
     for number in np.flatnonzero(counts):
         own = kappas.get(number, {})
@@ -91,7 +74,7 @@ def judge_annotators(
         ]
         found.append(
             Annotator(
-                votes.names[number],
+                votes.annotator_names[number],
                 int(counts[number]),
                 own,
                 int(shared[number]),
@@ -102,7 +85,7 @@ def judge_annotators(
     return found
 
 
-def _agreement(votes: Judgments) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
+def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     """Return how many control images each annotator judged, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
@@ -116,14 +99,14 @@ def _agreement(votes: Judgments) -> tuple[np.ndarray, dict[int, dict[str, float]
     for member in np.unique(votes.annotator[votes.control]):
         own = votes.control & (votes.annotator == member)
         theirs = np.full(len(judged), np.nan)
-        theirs[votes.item[own]] = votes.label[own]
+        theirs[votes.item[own]] = votes.value[own]
         for number, part in zip(annotators, parts, strict=True):
             other = theirs[votes.item[part]]
             both = ~np.isnan(other)
             if both.any():
-                kappa = cohen_kappa(votes.label[part][both], other[both])
-                kappas[int(number)][votes.names[member]] = kappa
-    return np.bincount(votes.annotator[rows], minlength=len(votes.names)), kappas
+                kappa = cohen_kappa(votes.value[part][both], other[both])
+                kappas[int(number)][votes.annotator_names[member]] = kappa
+    return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 
 
 def _agreement_faults(kappas: dict[str, float], group: list[str], least: float) -> list[str]:
@@ -146,43 +129,52 @@ def _reference_faults(share: float | None, least: float) -> list[str]:
     return [f"called {share:.1%} of the reference images highly relevant, not over {least:.0%}"]
 
 
-def trusted_votes(votes: Judgments, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
-    """Return the votes that count: of admitted annotators, of generated images, the best three.
+def trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
+    """Return which votes count: of admitted annotators, of generated images, the best three.
 
     A prompt with more annotators keeps the votes of those with the highest mean kappa, equals in
     the order of their names; without a control group all votes are kept. It is the rule of
     `pqpp_metrics.functional.keep_best_annotators`, without a cell for every image and annotator.
 
     Returns:
-        float64 (images, most votes of an image), NaN where there is none; images by number.
+        int64, their numbers: image by image, and of an image in the order of trust.
     """
+    if not votes.has_annotators:
+        rows = np.flatnonzero(~votes.control & ~votes.reference)
+        return rows[np.argsort(votes.item[rows], kind="stable")]
     place = _places(votes, annotators)
     rows = np.flatnonzero(~votes.control & ~votes.reference & (place[votes.annotator] >= 0))
     if len(rows) and any(annotator.kappas for annotator in annotators):
         # The places of a prompt's annotators stand together, the best first.
         pair = votes.prompt[rows] * len(place) + place[votes.annotator[rows]]
         pairs, number = np.unique(pair, return_inverse=True)
-        rows = rows[_depths(pairs // len(place))[number] < best]
-    rows = rows[np.lexsort((place[votes.annotator[rows]], votes.item[rows]))]
-    depth = _depths(votes.item[rows])
+        rows = rows[depths(pairs // len(place))[number] < best]
+    return rows[np.lexsort((place[votes.annotator[rows]], votes.item[rows]))]
+
+
+def vote_matrix(votes: Votes, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Lay votes out as a row an image, NaN where there is none.
+
+    Args:
+        votes: All votes.
+        rows: Which are laid out, image by image.
+        values: Their values.
+
+    Returns:
+        float64 (items, most votes of an image).
+    """
+    depth = depths(votes.item[rows])
     width = int(depth.max()) + 1 if len(depth) else 1
-    matrix = np.full((int(votes.item.max()) + 1, width), np.nan)
-    matrix[votes.item[rows], depth] = votes.label[rows]
+    matrix = np.full((len(votes.first), width), np.nan)
+    matrix[votes.item[rows], depth] = values
     return matrix
 
 
-def _places(votes: Judgments, annotators: list[Annotator]) -> np.ndarray:
+def _places(votes: Votes, annotators: list[Annotator]) -> np.ndarray:
     """Return the place of each annotator in the order of trust, -1 for those not admitted."""
     admitted = [a for a in annotators if not a.reasons]
     ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))
-    numbers = {name: number for number, name in enumerate(votes.names)}
-    place = np.full(len(votes.names), -1, np.int64)
+    numbers = {name: number for number, name in enumerate(votes.annotator_names)}
+    place = np.full(len(votes.annotator_names), -1, np.int64)
     place[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
     return place
-
-
-def _depths(groups: np.ndarray) -> np.ndarray:
-    """Count 0, 1, 2, ... in each run of equal values."""
-    changes = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.array([], bool)
-    starts = np.flatnonzero(changes)
-    return np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,50 +10,14 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.means import exact_mean
-from pqpp_datasets.own_benchmark import admission
-from pqpp_datasets.own_benchmark.generation import Generation, read_judgments, score_judgments
+from pqpp_datasets.own_benchmark.generation import Generation, score_votes
+from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts
 from pqpp_datasets.own_benchmark.retrieval import Retrieval, read_relevance, read_runs, score_runs
-from pqpp_datasets.own_benchmark.splits import FRACTIONS, split_rule, stratified_split
+from pqpp_datasets.own_benchmark.splits import split_rule, stratified_split
+from pqpp_datasets.own_benchmark.votes.read import read_votes
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.target_columns import Target, targets_for, with_targets
-
-
-@dataclass(frozen=True)
-class BuildOptions:
-    """How judgments become a benchmark.
-
-    Attributes:
-        reference_model: The `model` of the reference images in the judgments.
-        min_kappa: The least Cohen's kappa of an annotator with each of the control group.
-        min_reference_share: The share of reference images to be called highly relevant, exceeded.
-        best: How many annotators of a prompt count.
-        vote_ties: What an even vote does, as in `pqpp_metrics.functional.hbpp`.
-        k: The cut-off of the precision.
-        min_relevant_votes: How many votes make an image relevant.
-        rank_ties: How equal scores are ordered, as in `pqpp_metrics.functional.precision_at_k`.
-        fractions: Split to its share of each source's prompts.
-    """
-
-    reference_model: str = "reference"
-    min_kappa: float = admission.MIN_KAPPA
-    min_reference_share: float = admission.MIN_REFERENCE_SHARE
-    best: int = admission.BEST
-    vote_ties: str = "mean"
-    k: int = 10
-    min_relevant_votes: int = 1
-    rank_ties: str = "expected"
-    fractions: Mapping[str, float] = field(default_factory=lambda: dict(FRACTIONS))
-    seed: int = 0
-
-    def __post_init__(self):
-        for name, low, high in (("min_kappa", -1, 1), ("min_reference_share", 0, 1)):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise OptionError(f"{name}={value}: a number from {low} to {high} is allowed")
-        for name in ("best", "k", "min_relevant_votes"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}={getattr(self, name)}: 1 or more is allowed")
 
 
 @dataclass(frozen=True)
@@ -78,6 +42,11 @@ class Built:
     inputs: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the votes were read, a line each: the scale, what was left out."""
+        return self.generation.notes if self.generation else ()
+
 
 def build_benchmark(
     judgments: str | Path | None = None,
@@ -87,11 +56,11 @@ def build_benchmark(
 ) -> Built:
     r"""Build a benchmark from judgments of generated images, from retrieval runs, or from both.
 
-    A target column is `<model>_hbpp`, `<model>_p<k>` or `<model>_rr`, and `mean_...` over the
-    models, null where one of them is.
+    A target column is `<model>_hbpp` (or `_rating`, `_score`, `_rate`, as the votes are put
+    together), `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models, null where one is.
 
     Args:
-        judgments: As for `read_judgments`.
+        judgments: As for `pqpp_datasets.own_benchmark.votes.read.read_votes`.
         runs: As for `read_runs`; needs `relevance`.
         relevance: As for `read_relevance`.
 
@@ -103,7 +72,7 @@ def build_benchmark(
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "judgments.csv"
         >>> _ = path.write_text("prompt,image,model,annotator,label\nA cat.,1.png,sdxl,ann,2\n")
-        >>> built = build_benchmark(path)
+        >>> built = build_benchmark(path, options=BuildOptions(scale="pqpp"))
         >>> built.splits["train"]["sdxl_hbpp"].to_pylist()
         [2.0]
     """
@@ -142,19 +111,20 @@ def build_benchmark(
 def _scored(
     inputs: Mapping[str, Path], options: BuildOptions
 ) -> tuple[Prompts, Generation | None, Retrieval | None]:
-    readers = {"judgments": read_judgments, "runs": read_runs, "relevance": read_relevance}
+    readers = {
+        "judgments": lambda path: read_votes(path, options),
+        "runs": read_runs,
+        "relevance": read_relevance,
+    }
     found = {name: readers[name](path) for name, path in inputs.items()}
     prompts = Prompts()
     for columns in found.values():
         prompts.learn(columns)
     generation = retrieval = None
     if "judgments" in found:
-        path = inputs["judgments"]
-        generation = score_judgments(path, found["judgments"], prompts, options)
+        generation = score_votes(found.pop("judgments"), prompts, options)
     if "runs" in found:
-        retrieval = score_runs(
-            inputs["runs"], found["runs"], inputs["relevance"], found["relevance"], prompts, options
-        )
+        retrieval = score_runs(found["runs"], found["relevance"], prompts, options)
     return prompts, generation, retrieval
 
 
@@ -189,13 +159,14 @@ def _warnings(splits: Mapping[str, pa.Table], empty: list[str], options: BuildOp
 def _targets(generation, retrieval, prompts: int, options) -> dict[Target, np.ndarray]:
     groups: dict[str, dict[str, np.ndarray]] = {}
     if generation:
-        groups["hbpp"] = generation.scores
+        groups[generation.measure] = generation.scores
     if retrieval:
         groups[f"p{options.k}"] = retrieval.precision
         groups["rr"] = retrieval.reciprocal_rank
     found: dict[Target, np.ndarray] = {}
+    limits = generation.limits if generation else None
     for measure, scores in groups.items():
-        *columns, mean = targets_for(scores, measure)
+        *columns, mean = targets_for(scores, measure, limits)
         own = []
         for values in scores.values():
             # Prompts that a later file brought have no value here.

@@ -1,141 +1,138 @@
-"""Judgments of generated images to the performance of each prompt with each generator."""
+"""Votes on generated images to the performance of each prompt with each generator."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
-    Judgments,
     judge_annotators,
     trusted_votes,
+    vote_matrix,
 )
-from pqpp_datasets.own_benchmark.judgment_files import (
-    Coded,
-    pairs_of,
-    read_columns,
-    refuse_repeats,
-    values_of,
+from pqpp_datasets.own_benchmark.judgment_files import Columns
+from pqpp_datasets.own_benchmark.options import BuildOptions
+from pqpp_datasets.own_benchmark.prompts import Prompts
+from pqpp_datasets.own_benchmark.votes.aggregate import (
+    MEASURES,
+    image_scores,
+    prompt_means,
+    require_aggregate,
+    z_scores,
 )
-from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
-
-LABELS = {
-    "2": 2,
-    "1": 1,
-    "0": 0,
-    "-1": -1,
-    "high relevance": 2,
-    "low relevance": 1,
-    "no relevance": 0,
-    "unrealistic": -1,
-}
-FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
+from pqpp_datasets.own_benchmark.votes.read import votes_of
+from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 
 @dataclass(frozen=True)
 class Generation:
-    """The result of a file of judgments.
+    """The result of votes on generated images.
 
     Attributes:
-        scores: Model to HBPP, float64 (prompts,), NaN where no vote counts.
+        measure: What the scores are: `hbpp`, `rating`, `score` or `rate`.
+        aggregate: The rule that made them, of `AGGREGATES`.
+        limits: The lowest and the highest rating; None where the measure says or nothing does.
+        scores: Model to its score, float64 (prompts,), NaN where no vote counts.
         annotators: Everyone outside the control group.
         control_group: The names of the control group.
-        labels: Label to how many votes that count have it.
-        votes: How many judgments came.
+        labels: Value to how many votes that count have it.
+        votes: How many votes there are.
         votes_used: How many count.
         fleiss_kappa: Of the votes that count, over the images with the full number of votes; NaN
             without any.
+        table: All votes.
+        counted: int64, the numbers of the votes that count, image by image.
+        image_scores: float64, the score of each of `table.first`'s images, NaN where none counts.
+        notes: What is to be said about the votes, a line each.
     """
 
+    measure: str
+    aggregate: str
+    limits: tuple[float, float] | None
     scores: dict[str, np.ndarray]
     annotators: list[Annotator]
     control_group: list[str]
-    labels: dict[int, int]
+    labels: dict[float, int]
     votes: int
     votes_used: int
     fleiss_kappa: float
+    table: Votes
+    counted: np.ndarray
+    image_scores: np.ndarray
+    notes: tuple[str, ...]
 
 
-def read_judgments(path: Path) -> dict[str, Coded]:
-    """Read a file of judgments.
-
-    Its columns are `prompt`, `image`, `model`, `annotator`, `label` (2, 1, 0, -1 or their names)
-    and, if wanted, `control` (true where a member of the control group judged), `source`,
-    `prompt_id`, `category`.
-    """
-    needed = ("prompt", "image", "model", "annotator", "label")
-    return read_columns(path, needed, ("control", *COLUMNS))
-
-
-def score_judgments(path: Path, columns: dict[str, Coded], prompts: Prompts, options) -> Generation:
-    """Choose the votes that count, and compute HBPP for each model.
+def score_votes(columns: Columns, prompts: Prompts, options: BuildOptions) -> Generation:
+    """Choose the votes that count, and compute the score of each prompt with each model.
 
     Args:
-        path: Of the file, for errors.
-        columns: As `read_judgments` gives them.
+        columns: As `read_votes` gives them.
         prompts: The prompts so far; those of the file are taken in.
-        options: `BuildOptions`.
+        options: How.
     """
-    numbers = prompts.number(path, columns)
-    model, annotator = columns["model"], columns["annotator"]
-    texts = Coded(numbers, [text for _, text in prompts.keys])
-    items, first = pairs_of(texts, model, columns["image"])
-    votes = Judgments(
-        item=items,
-        prompt=numbers,
-        annotator=annotator.codes,
-        label=values_of(path, columns["label"], "label", LABELS),
-        control=_control(path, columns),
-        reference=np.array([name == options.reference_model for name in model.names])[model.codes],
-        names=annotator.names,
-    )
-    refuse_repeats(path, "this judgment", texts, model, columns["image"], annotator)
-    _refuse_two_roles(path, votes)
+    votes, notes = votes_of(columns, prompts, options)
+    aggregate = options.aggregate or votes.scale.aggregate
+    require_aggregate(aggregate, votes, options.repeats)
     annotators = judge_annotators(votes, options.min_kappa, options.min_reference_share)
-    matrix = trusted_votes(votes, annotators, options.best)
-    scores = _scores(matrix, numbers[first], model.codes[first], model.names, prompts, options)
-    values, counts = np.unique(matrix[~np.isnan(matrix)], return_counts=True)
+    counted = trusted_votes(votes, annotators, options.best)
+    matrix = vote_matrix(votes, counted, votes.value[counted])
+    used = matrix
+    if aggregate == "mos":
+        scores = z_scores(votes.value[counted], votes.annotator[counted])
+        used = vote_matrix(votes, counted, scores)
+        if left := int(np.isnan(scores).sum()):
+            notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
+    of_images = image_scores(aggregate, used, votes.scale, options.vote_ties)
+    scores = _scores(aggregate, used, of_images, votes, options)
+    values, counts = np.unique(votes.value[counted], return_counts=True)
     return Generation(
+        measure=MEASURES[aggregate],
+        aggregate=aggregate,
+        limits=(votes.scale.low, votes.scale.high) if MEASURES[aggregate] == "rating" else None,
         scores=scores,
         annotators=annotators,
-        control_group=[votes.names[n] for n in np.unique(votes.annotator[votes.control])],
-        labels=dict.fromkeys((2, 1, 0, -1), 0)
-        | {int(v): int(n) for v, n in zip(values, counts, strict=True)},
-        votes=len(items),
-        votes_used=int(counts.sum()),
+        control_group=_control_group(votes),
+        labels=_none_of_each(votes)
+        | {float(v): int(n) for v, n in zip(values, counts, strict=True)},
+        votes=len(votes),
+        votes_used=len(counted),
         fleiss_kappa=_fleiss_kappa(matrix),
+        table=votes,
+        counted=counted,
+        image_scores=of_images,
+        notes=tuple(notes),
     )
 
 
-def _control(path: Path, columns) -> np.ndarray:
-    if "control" not in columns:
-        return np.zeros(len(columns["prompt"].codes), bool)
-    return values_of(path, columns["control"], "control", FLAGS) == 1
+def _control_group(votes: Votes) -> list[str]:
+    if not votes.has_annotators:
+        return []
+    return [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
 
 
-def _refuse_two_roles(path: Path, votes: Judgments) -> None:
-    both = np.intersect1d(votes.annotator[votes.control], votes.annotator[~votes.control])
-    if len(both):
-        row = int(np.argmax((votes.annotator == both[0]) & ~votes.control)) + 1
-        raise DataFileError(
-            f"{path}, row {row}: {votes.names[both[0]]!r:.60} is in the control group in other "
-            "rows and not here; set control in all rows of a member"
-        )
+def _none_of_each(votes: Votes) -> dict[float, int]:
+    """Return 0 for each value of the scale, the highest first, where it lists them."""
+    return dict.fromkeys(sorted(set(map(float, votes.scale.words.values())), reverse=True), 0)
 
 
-def _scores(matrix, prompt_of, model_of, models, prompts, options) -> dict[str, np.ndarray]:
+def _scores(
+    aggregate: str, matrix: np.ndarray, of_images: np.ndarray, votes: Votes, options: BuildOptions
+) -> dict[str, np.ndarray]:
     from pqpp_metrics.functional import hbpp
 
+    prompt, models = votes.prompt[votes.first], votes.model[votes.first]
+    size = len(votes.prompts.keys)
     found = {}
-    for number, model in enumerate(models):
-        rows = np.flatnonzero(model_of == number)
+    for number, model in enumerate(votes.model_names):
+        rows = np.flatnonzero(models == number)
         if model == options.reference_model or not len(rows):
             continue
-        numbers, scores = hbpp(matrix[rows], prompt_of[rows], ties=options.vote_ties)
-        found[model] = np.full(len(prompts.keys), np.nan)
-        found[model][numbers] = scores
+        if aggregate == "majority":
+            numbers, scores = hbpp(matrix[rows], prompt[rows], ties=options.vote_ties)
+            found[model] = np.full(size, np.nan)
+            found[model][numbers] = scores
+        else:
+            found[model] = prompt_means(of_images[rows], prompt[rows], size)
     return found
 
 

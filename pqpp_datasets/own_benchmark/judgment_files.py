@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -12,6 +13,45 @@ from pqpp_files.open_input import names_input
 from pqpp_files.read_table import Codes, read_codes
 
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
+
+
+class Places:
+    """Where the rows of one or several files stand, for errors.
+
+    Args:
+        parts: The files, each with how many rows it gave, or the row (from 0) of each of these.
+
+    Attributes:
+        name: What to call all of them.
+
+    Example:
+        >>> places = Places([("a.csv", 2), ("b.csv", np.array([0, 0]))])
+        >>> places.of(1), places.of(3), places.name
+        ('a.csv, row 2', 'b.csv, row 1', 'a.csv and b.csv')
+    """
+
+    def __init__(self, parts: Sequence[tuple[str | Path, int | np.ndarray]]) -> None:
+        self._parts, self._chosen = list(parts), None
+        self.name = " and ".join(str(path) for path, _ in parts)
+
+    def __add__(self, other: "Places") -> "Places":
+        return Places([*self._parts, *other._parts])
+
+    def at(self, rows: np.ndarray) -> "Places":
+        """Return the places of some rows."""
+        found = Places(self._parts)
+        found._chosen = rows
+        return found
+
+    def of(self, row: int) -> str:
+        """Say in words where a row stands, counted from 0 through all files."""
+        row = row if self._chosen is None else int(self._chosen[row])
+        for path, rows in self._parts:
+            size = rows if isinstance(rows, int) else len(rows)
+            if row < size:
+                return f"{path}, row {(row if isinstance(rows, int) else int(rows[row])) + 1}"
+            row -= size
+        raise IndexError(row)
 
 
 @dataclass(frozen=True)
@@ -26,21 +66,64 @@ class Coded:
     codes: np.ndarray
     names: list[str]
 
-    def where(self, keep: np.ndarray) -> "Coded":
-        """Return the rows where `keep` is true; the names stay."""
-        return Coded(self.codes[keep], self.names)
+    def at(self, rows: np.ndarray) -> "Coded":
+        """Return some rows, given by number or as a mask; the names stay."""
+        return Coded(self.codes[rows], self.names)
 
 
-def read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict:
+class Columns(dict[str, Coded]):
+    """The columns of a file by what they are to us, all of one length.
+
+    Attributes:
+        places: Where the rows stand.
+        named: What a column is to us to its name in the file, where that is another.
+    """
+
+    places: Places
+    named: Mapping[str, str] = {}
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.values())).codes) if self else 0
+
+    def said(self, role: str) -> str:
+        """Return what the file calls a column."""
+        return self.named.get(role, role)
+
+    def refuse(self, role: str, position: int, allowed: str) -> NoReturn:
+        """Raise for the first row that has a value of a column: place, name and value.
+
+        Args:
+            role: The column.
+            position: Of the value, in the column's `names`.
+            allowed: What else is allowed, and what to do.
+        """
+        column = self[role]
+        row = int(np.argmax(column.codes == position))
+        raise DataFileError(
+            f"{self.places.of(row)}: {self.said(role)} is {column.names[position]!r:.60}, {allowed}"
+        )
+
+
+def read_columns(
+    path: Path,
+    needed: Sequence[str],
+    optional: Sequence[str] = (),
+    named: Mapping[str, str] | None = None,
+    blank: Sequence[str] = (),
+) -> Columns:
     r"""Read columns of a file, each as text.
 
     Args:
         path: As for `pqpp_files.read_table`, with named columns.
         needed: Columns that must be there, all cells filled.
         optional: Columns that may be missing; an empty cell is the empty text.
+        named: What the file calls a column, where it is another name.
+        blank: Needed columns whose cells may be empty.
 
     Returns:
-        Name to `Coded`, for every needed column and each optional one that is there.
+        Every needed column and each optional one that is there.
 
     Raises:
         MissingFileError: If there is no such file.
@@ -50,42 +133,59 @@ def read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
         >>> _ = path.write_text("prompt,label\nA cat.,2\nA dog.,2\n")
-        >>> column = read_columns(path, ["prompt", "label"])["label"]
+        >>> column = read_columns(path, ["text", "label"], named={"text": "prompt"})["label"]
         >>> column.codes.tolist(), column.names
         ([0, 0], ['2'])
     """
-    path = Path(path)
+    path, named = Path(path), named or {}
     if not names_input(path):
         raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
+    wanted = {role: named.get(role, role) for role in (*needed, *optional)}
     try:
-        found, names = read_codes(path, (*needed, *optional), _SUFFIXES)
+        codes, names = read_codes(path, tuple(wanted.values()), _SUFFIXES)
     except FileError as error:
         raise DataFileError(str(error)) from None
-    missing = [name for name in needed if name not in found]
+    refuse_missing(path, [wanted[r] for r in needed if wanted[r] not in codes], names)
+    found = Columns()
+    found.named = wanted
+    for role, name in wanted.items():
+        if name in codes:
+            found[role] = _coded(codes[name])
+    found.places = Places([(path, found.rows)])
+    if not found.rows:
+        raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
+    for role in needed:
+        if role not in blank:
+            refuse_empty(found, role)
+    return found
+
+
+def refuse_missing(path: Path, missing: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a file that lacks columns."""
     if missing:
         raise DataFileError(
             f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; "
-            "name the columns so"
+            "name the columns so, or say how they are called by --column ROLE=COLUMN"
         )
-    if not found[needed[0]].codes:
-        raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
-    return {name: _coded(path, codes, name, name in needed) for name, codes in found.items()}
 
 
-def _coded(path: Path, column: Codes, name: str, is_needed: bool) -> Coded:
+def refuse_empty(columns: Columns, role: str, remedy: str = "fill it") -> None:
+    """Refuse a column with an empty cell; names the row."""
+    column = columns[role]
+    for position, text in enumerate(column.names):
+        if not text.strip() and (rows := column.codes == position).any():
+            place = columns.places.of(int(np.argmax(rows)))
+            raise DataFileError(f"{place}: {columns.said(role)} is empty; {remedy}")
+
+
+def _coded(column: Codes) -> Coded:
     """Return a column with its values as text, those of equal text under one code."""
     codes, texts = np.frombuffer(column.codes, np.int32), column.values
     if not all(value.__class__ is str for value in texts):
         names: dict[str, int] = {}
         places = [names.setdefault(_text_of(value), len(names)) for value in texts]
         codes, texts = np.array(places, np.int32)[codes], list(names)
-    coded = Coded(codes, texts)
-    if is_needed:
-        for position, text in enumerate(texts):
-            if not text.strip():
-                row = int(np.argmax(codes == position)) + 1
-                raise DataFileError(f"{path}, row {row}: {name} is empty; fill it")
-    return coded
+    return Coded(codes, texts)
 
 
 def _text_of(value: object) -> str:
@@ -97,49 +197,42 @@ def _text_of(value: object) -> str:
     return str(int(value) if whole else value)
 
 
-def values_of(path: Path, column: Coded, name: str, allowed: Mapping[str, float]) -> np.ndarray:
+def values_of(columns: Columns, role: str, allowed: Mapping[str, float]) -> np.ndarray:
     """Return a column's values as numbers, by a table of what may be written.
 
     Args:
-        path: Of the file, for the error.
-        column: The column.
-        name: Its name.
+        columns: Of a file.
+        role: The column.
         allowed: Text in lower case to value.
 
     Raises:
         DataFileError: If a text is none of them; names the row.
     """
-    values = np.empty(len(column.names))
-    for position, text in enumerate(column.names):
+    values = np.empty(len(columns[role].names))
+    for position, text in enumerate(columns[role].names):
         key = text.strip().lower().removesuffix(".0")
         if key not in allowed:
-            _refuse(path, column, name, position, "one of " + ", ".join(filter(None, allowed)))
+            known = ", ".join(filter(None, allowed))
+            columns.refuse(role, position, f"one of {known} is allowed")
         values[position] = allowed[key]
-    return values[column.codes]
+    return values[columns[role].codes]
 
 
-def numbers_of(path: Path, column: Coded, name: str) -> np.ndarray:
-    """Return a column of numbers, all finite.
+def numbers_of(columns: Columns, role: str, may_be_empty: bool = False) -> np.ndarray:
+    """Return a column of numbers, all finite; NaN where a cell is empty, if it may be.
 
     Raises:
         DataFileError: If a text is no finite number; names the row.
     """
-    values = np.empty(len(column.names))
-    for position, text in enumerate(column.names):
+    values = np.empty(len(columns[role].names))
+    for position, text in enumerate(columns[role].names):
         try:
             values[position] = float(text)
         except ValueError:
             values[position] = np.nan
-        if not np.isfinite(values[position]):
-            _refuse(path, column, name, position, "a finite number")
-    return values[column.codes]
-
-
-def _refuse(path: Path, column: Coded, name: str, position: int, allowed: str) -> None:
-    row = int(np.argmax(column.codes == position)) + 1
-    raise DataFileError(
-        f"{path}, row {row}: {name} is {column.names[position]!r:.60}, {allowed} is allowed"
-    )
+        if not np.isfinite(values[position]) and (text.strip() or not may_be_empty):
+            columns.refuse(role, position, "a finite number is allowed")
+    return values[columns[role].codes]
 
 
 def pairs_of(*columns: Coded) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +253,9 @@ def pairs_of(*columns: Coded) -> tuple[np.ndarray, np.ndarray]:
     return codes.astype(np.int64), first
 
 
-def refuse_repeats(path: Path, what: str, *columns: Coded) -> None:
+def refuse_repeats(
+    places: Places, what: str, *columns: Coded, remedy: str = "keep one of them"
+) -> None:
     """Refuse a combination of columns that stands in two rows.
 
     Raises:
@@ -171,7 +266,9 @@ def refuse_repeats(path: Path, what: str, *columns: Coded) -> None:
         return
     again = int(np.argmax(first[codes] != np.arange(len(codes))))
     values = ", ".join(repr(c.names[c.codes[again]])[:60] for c in columns)
+    earlier = places.of(int(first[codes[again]]))
+    name = places.of(again).rpartition(", ")[0]
     raise DataFileError(
-        f"{path}, row {again + 1}: {what} ({values}) also stands in row {first[codes[again]] + 1}; "
-        "keep one of them"
+        f"{places.of(again)}: {what} ({values}) also stands in {earlier.removeprefix(name + ', ')};"
+        f" {remedy}"
     )

@@ -1,12 +1,11 @@
 """The prompts of several files under one numbering: a prompt is its text and its source."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from pqpp_datasets.errors import DataFileError
-from pqpp_datasets.own_benchmark.judgment_files import Coded, pairs_of
+from pqpp_datasets.own_benchmark.judgment_files import Coded, Columns, pairs_of
 
 COLUMNS = ("source", "prompt_id", "category")
 DEFAULT_SOURCE = "own"
@@ -23,9 +22,9 @@ class Prompts:
 
     Example:
         >>> cat, named = Coded(np.zeros(1, np.int32), ["A cat."]), Coded(np.zeros(1, int), ["coco"])
-        >>> prompts = Prompts()
+        >>> prompts, runs = Prompts(), Columns(prompt=cat)
         >>> prompts.learn({"prompt": cat, "source": named})
-        >>> prompts.number(Path("runs.csv"), {"prompt": cat}).tolist(), prompts.keys
+        >>> prompts.number(runs).tolist(), prompts.keys
         ([0], [('coco', 'A cat.')])
     """
 
@@ -49,11 +48,10 @@ class Prompts:
                 text = prompt.names[prompt.codes[row]]
                 self._sources.setdefault(text, set()).add(name)
 
-    def number(self, path: Path, columns: Mapping[str, Coded]) -> np.ndarray:
+    def number(self, columns: Columns) -> np.ndarray:
         """Return the number of each row's prompt, taking in those that are new.
 
         Args:
-            path: Of the file, for the error.
             columns: With `prompt`, and `source`, `prompt_id`, `category` where there are any.
 
         Raises:
@@ -67,7 +65,7 @@ class Prompts:
         for code in np.argsort(first):
             row = first[code]
             text = prompt.names[prompt.codes[row]]
-            key = (source.names[source.codes[row]] or self._only_source(path, row, text), text)
+            key = (source.names[source.codes[row]] or self._only_source(columns, row, text), text)
             if key not in self._numbers:
                 self._numbers[key] = len(self.keys)
                 self.keys.append(key)
@@ -75,27 +73,29 @@ class Prompts:
         found = numbers[codes]
         for name, known in self._known.items():
             if name in columns:
-                self._take_in(path, name, known, found, columns[name])
+                self._take_in(columns, name, known, found)
         return found
 
-    def _only_source(self, path: Path, row: int, text: str) -> str:
+    def _only_source(self, columns: Columns, row: int, text: str) -> str:
         known = sorted(self._sources.get(text, ())) or [DEFAULT_SOURCE]
         if len(known) > 1:
             raise DataFileError(
-                f"{path}, row {row + 1}: no source came for {text!r:.60}, which other rows have "
+                f"{columns.places.of(row)}: no source came for {text!r:.60}, which other rows have "
                 f"from {', '.join(known)[:100]}; name the source"
             )
         return known[0]
 
-    def _take_in(self, path: Path, name: str, known: dict, numbers: np.ndarray, column: Coded):
+    def _take_in(self, columns: Columns, name: str, known: dict, numbers: np.ndarray) -> None:
+        column = columns[name]
         numbered = Coded(numbers, [""] * len(self.keys))
         _, first = pairs_of(numbered, column)
         for row in np.sort(first):
             value = column.names[column.codes[row]]
-            if known.setdefault(int(numbers[row]), value) != value:
+            earlier = known.setdefault(int(numbers[row]), value)
+            if earlier != value:
                 raise DataFileError(
-                    f"{path}, row {row + 1}: {name} is {value!r:.60}, an earlier row of the same "
-                    f"prompt has {known[int(numbers[row])]!r:.60}; give one of them"
+                    f"{columns.places.of(row)}: {columns.said(name)} is {value!r:.60}, an "
+                    f"earlier row of the same prompt has {earlier!r:.60}; give one of them"
                 )
 
     def split_keys(self) -> list[str]:

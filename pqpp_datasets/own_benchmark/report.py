@@ -39,6 +39,7 @@ def _generation_facts(built: Built) -> dict:
     ordered = sorted(generation.annotators, key=lambda a: (bool(a.reasons), -(a.kappa or 0.0)))
     return {
         "votes": generation.votes,
+        "notes": generation.notes,
         "votes_used": generation.votes_used,
         "control_group": generation.control_group,
         "fleiss_kappa": generation.fleiss_kappa,
@@ -46,10 +47,14 @@ def _generation_facts(built: Built) -> dict:
         "all_annotators": len(ordered),
         "admitted": sum(not a.reasons for a in ordered),
         "labels": [
-            (_LABEL_NAMES[label], count, 100 * count / total)
+            (_label_name(label, generation.table.scale.name), count, 100 * count / total)
             for label, count in generation.labels.items()
         ],
     }
+
+
+def _label_name(value: float, scale: str) -> str:
+    return _LABEL_NAMES[int(value)] if scale == "pqpp" else f"{value:g}"
 
 
 def _retrieval_facts(built: Built) -> dict:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pqpp_datasets.own_benchmark.judgment_files import (
     Coded,
+    Columns,
     numbers_of,
     read_columns,
     refuse_repeats,
@@ -42,7 +43,7 @@ class Retrieval:
     votes: int
 
 
-def read_runs(path: Path) -> dict[str, Coded]:
+def read_runs(path: Path) -> Columns:
     """Read a file of retrieval runs.
 
     Its columns are `prompt`, `model`, `image`, `score` (higher is better) and, if wanted, `source`,
@@ -51,7 +52,7 @@ def read_runs(path: Path) -> dict[str, Coded]:
     return read_columns(path, ("prompt", "model", "image", "score"), COLUMNS)
 
 
-def read_relevance(path: Path) -> dict[str, Coded]:
+def read_relevance(path: Path) -> Columns:
     """Read a file of relevance votes; images without a vote are not relevant.
 
     Its columns are `prompt`, `image`, `label` (relevant or not) and, if wanted, `annotator`,
@@ -61,36 +62,32 @@ def read_relevance(path: Path) -> dict[str, Coded]:
 
 
 def score_runs(
-    runs: Path,
-    run: dict[str, Coded],
-    relevance: Path,
-    vote: dict[str, Coded],
+    run: Columns,
+    vote: Columns,
     prompts: Prompts,
     options,
 ) -> Retrieval:
     """Compute P@k and RR for each model.
 
     Args:
-        runs: Of the runs, for errors.
         run: As `read_runs` gives them.
-        relevance: Of the votes, for errors.
         vote: As `read_relevance` gives them.
         prompts: The prompts so far; those of the files are taken in.
         options: `BuildOptions`.
     """
-    run_prompt, vote_prompt = prompts.number(runs, run), prompts.number(relevance, vote)
+    run_prompt, vote_prompt = prompts.number(run), prompts.number(vote)
     names = [text for _, text in prompts.keys]
-    refuse_repeats(runs, "this result", Coded(run_prompt, names), run["model"], run["image"])
+    refuse_repeats(run.places, "this result", Coded(run_prompt, names), run["model"], run["image"])
     voters = [vote["annotator"]] if "annotator" in vote else []
-    refuse_repeats(relevance, "this vote", Coded(vote_prompt, names), vote["image"], *voters)
-    relevant_keys = _relevant(relevance, vote_prompt, vote, options.min_relevant_votes)
+    refuse_repeats(vote.places, "this vote", Coded(vote_prompt, names), vote["image"], *voters)
+    relevant_keys = _relevant(vote_prompt, vote, options.min_relevant_votes)
     images = {name: number for number, name in enumerate(vote["image"].names)}
     own = np.array([images.get(name, -1) for name in run["image"].names])[run["image"].codes]
     keys = run_prompt * len(images) + own
     is_relevant = (own >= 0) & np.isin(keys, relevant_keys)
     judged = np.zeros(len(names), bool)
     judged[vote_prompt] = True
-    scores = numbers_of(runs, run["score"], "score")
+    scores = numbers_of(run, "score")
     precision, ranks = {}, {}
     for number, model in enumerate(run["model"].names):
         rows = np.flatnonzero((run["model"].codes == number) & judged[run_prompt])
@@ -103,8 +100,8 @@ def score_runs(
     return Retrieval(precision, ranks, counts, len(keys), len(vote_prompt))
 
 
-def _relevant(path: Path, prompt: np.ndarray, vote, least: int) -> np.ndarray:
-    label = values_of(path, vote["label"], "label", RELEVANCE) == 1
+def _relevant(prompt: np.ndarray, vote: Columns, least: int) -> np.ndarray:
+    label = values_of(vote, "label", RELEVANCE) == 1
     keys = prompt * len(vote["image"].names) + vote["image"].codes
     found, counts = np.unique(keys[label], return_counts=True)
     return found[counts >= least]

@@ -1,5 +1,6 @@
 """A benchmark from raw judgments: admission, the best three, aggregation, split, folder, report."""
 
+import functools
 import json
 import time
 
@@ -10,9 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 
+from pqpp_datasets import own_benchmark
 from pqpp_datasets.errors import BenchmarkError, DataFileError, MissingFileError, OptionError
-from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
+from pqpp_datasets.own_benchmark import write_benchmark
 from pqpp_datasets.own_benchmark.splits import stratified_split
+
+BuildOptions = functools.partial(own_benchmark.BuildOptions, scale="pqpp")
+
+
+def build_benchmark(judgments=None, runs=None, relevance=None, options=None):
+    """Build from labels of PQPP, whatever a file has of them."""
+    return own_benchmark.build_benchmark(judgments, runs, relevance, options or BuildOptions())
+
 
 HEADER = ["prompt", "image", "model", "annotator", "label", "control"]
 # The control group: two people, four images of which two are references.
@@ -582,7 +592,7 @@ def test_bad_files_are_named(tmp_path):
         build_benchmark(tmp_path / "absent.csv")
     for name, content, expected in (
         ("a.txt", "x", r"'\.txt' are not read; use one of \.csv"),
-        ("a.csv", "prompt,image\nA,1\n", "no column model, annotator, label"),
+        ("a.csv", "prompt,image\nA,1\n", "no column model, label among"),
         ("a.csv", ",".join(HEADER) + "\n", "no row came"),
         ("a.csv", ",".join(HEADER) + "\nA,1\n", "line 2: 2 cells came, the header has 6"),
         ("a.parquet", "PAR1", "not Parquet"),
