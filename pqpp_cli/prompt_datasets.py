@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from pqpp_cli.errors import CommandError
@@ -67,12 +66,15 @@ def dataset_rows(options: argparse.Namespace) -> Any:
     from datasets.exceptions import DatasetGenerationError
 
     from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.errors import NoSuchDatasetError
     from pqpp_files.errors import PqppError, in_a_line
     from pqpp_files.full_disk import is_full, naming
     from pqpp_hub.reasons import reason_behind
 
     try:
         rows = _loaded(options)
+    except NoSuchDatasetError as error:
+        raise CommandError(f"--{error}") from None
     except Exception as error:
         if isinstance(error, PqppError):
             raise
@@ -92,55 +94,34 @@ def dataset_rows(options: argparse.Namespace) -> Any:
 
 
 def _loaded(options: argparse.Namespace) -> Any:
-    import datasets
-
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_files.names import did_you_mean
+    from pqpp_datasets.load import configuration, load_benchmark
     from pqpp_files.open_input import names_input
-    from pqpp_hub import is_repository_id
-    from pqpp_hub.pull import cached_if_unreachable
 
-    name, place = options.dataset, Path(options.dataset).expanduser()
-    if name in BENCHMARKS:
-        return _one_of_ours(options, BENCHMARKS)
-    if (place / "dataset_dict.json").is_file() or (place / "dataset_info.json").is_file():
-        for option in ("subset", "data_dir", "image_dir"):
-            if getattr(options, option) is not None:
-                raise CommandError(
-                    f"--{option.replace('_', '-')}: {name} was saved by save_to_disk and takes "
-                    "none; leave it out"
-                )
-        return _split_of(datasets.load_from_disk(name), options)
-    if names_input(name):
+    name = options.dataset
+    if name not in BENCHMARKS and names_input(name):
         return _table(options)
-    if not place.is_dir() and (name.startswith(".") or not is_repository_id(name)):
-        raise CommandError(
-            f"--dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
-            f"{did_you_mean(name, BENCHMARKS)}"
-        )
-    with cached_if_unreachable(name):
-        found = datasets.load_dataset(name, options.subset, data_dir=options.data_dir)
-    return _split_of(found, options)
+    given = {one: getattr(options, one) for one in ("data_dir", "image_dir")}
+    if name in BENCHMARKS:
+        splits = BENCHMARKS[configuration(name, options.subset)].splits
+        given["split"] = _chosen_split(options, list(splits))  # before it is downloaded
+    given = {option: value for option, value in given.items() if value is not None}
+    found = load_benchmark(name, options.subset, **given)
+    if "split" in given:
+        return found
+    if hasattr(found, "keys"):
+        return found[_chosen_split(options, list(found))]
+    if options.split is not None:
+        raise CommandError(f"--split {options.split}: {name} has no splits")
+    return found
 
 
-def _one_of_ours(options: argparse.Namespace, benchmarks: dict) -> Any:
-    """Load a split of pqpp, or of the configuration that the dataset's name is."""
-    from pqpp_datasets.load import load_benchmark
-    from pqpp_files.names import did_you_mean
-
-    subset = options.subset or options.dataset
-    if subset not in benchmarks or options.dataset not in ("pqpp", subset):
-        raise CommandError(
-            f"--subset {subset}: {options.dataset} has no such configuration; "
-            f"{did_you_mean(subset, benchmarks)}"
-        )
-    splits = benchmarks[subset].splits
+def _chosen_split(options: argparse.Namespace, splits: list[str]) -> str:
     split = options.split or (splits[0] if len(splits) == 1 else None)
     if split not in splits:
         asked = "--split is needed" if split is None else f"--split {split}"
-        raise CommandError(f"{asked}: {subset} has {', '.join(splits)}; use one of them")
-    images = {} if options.image_dir is None else {"image_dir": options.image_dir}
-    return load_benchmark(subset, data_dir=options.data_dir, split=split, **images)
+        raise CommandError(f"{asked}: {options.dataset} has {', '.join(splits)}; use one of them")
+    return split
 
 
 def _table(options: argparse.Namespace) -> Any:
@@ -177,20 +158,6 @@ def _arrow(path: str, part: dict[str, list]) -> Any:
                 f"64 bits ({' '.join(str(error).split())[:100]}); write them as text"
             ) from None
     return pa.table(arrays)
-
-
-def _split_of(found: Any, options: argparse.Namespace) -> Any:
-    """Return one split of what was loaded."""
-    if not hasattr(found, "keys"):
-        if options.split is not None:
-            raise CommandError(f"--split {options.split}: {options.dataset} has no splits")
-        return found
-    splits = list(found)
-    split = options.split or (splits[0] if len(splits) == 1 else None)
-    if split not in splits:
-        asked = "--split is needed" if split is None else f"--split {split}"
-        raise CommandError(f"{asked}: {options.dataset} has {', '.join(splits)}; use one of them")
-    return found[split]
 
 
 def _with_prompts(rows: Any, options: argparse.Namespace) -> Any:

@@ -21,3 +21,7 @@ class DownloadError(BenchmarkError, OSError):
 
 class OptionError(BenchmarkError):
     """An option of `load_dataset` has a value that this benchmark does not take."""
+
+
+class NoSuchDatasetError(OptionError):
+    """There is no such dataset, subset or split; the message begins with the option."""

@@ -1,22 +1,29 @@
-"""Loading a benchmark by its name."""
+"""Loading a benchmark by its name: one of this package, a folder, or a repository of the Hub."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import datasets
 
 
-def load_benchmark(name: str = "pqpp", **options: Any) -> datasets.DatasetDict | datasets.Dataset:
-    """Load a benchmark: `datasets.load_dataset("pqpp", name, ...)`.
+def load_benchmark(
+    name: str = "pqpp", subset: str | None = None, split: str | None = None, **options: Any
+) -> datasets.DatasetDict | datasets.Dataset:
+    """Load a benchmark.
 
     Args:
-        name: One of `list_benchmarks()`.
-        options: What `load_dataset` takes: `split`, `data_dir`, `streaming` and so on.
+        name: One of `list_benchmarks()`, which wins over a folder of the same name; a folder of
+            data files, such as `pqpp build` writes, or of `save_to_disk`; OWNER/REPOSITORY.
+        subset: Its configuration; of `pqpp` a name of `list_benchmarks()`.
+        split: One split; all of them if left out.
+        options: What `load_dataset` takes: `data_dir`, `streaming` and so on.
 
     Raises:
-        OptionError: No benchmark is called so.
+        NoSuchDatasetError: Nothing is called so.
+        ValueError: There is no such subset or split.
 
     Example:
         >>> load_benchmark("sample", split="test").column_names[:3]
@@ -24,18 +31,84 @@ def load_benchmark(name: str = "pqpp", **options: Any) -> datasets.DatasetDict |
     """
     import datasets
 
-    from pqpp_datasets.errors import OptionError
+    from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.registration import register
+    from pqpp_hub.pull import cached_if_unreachable
+
+    if name in BENCHMARKS:
+        register()  # also where the start-up files are switched off
+        return datasets.load_dataset("pqpp", configuration(name, subset), split=split, **options)
+    folder = Path(name).expanduser()
+    place = str(folder) if folder.is_dir() else _repository(name)
+    if is_saved_to_disk(folder):
+        return _saved(place, split, {"subset": subset, **options})
+    with cached_if_unreachable(place):
+        return datasets.load_dataset(place, subset, split=split, **options)
+
+
+def configuration(name: str, subset: str | None = None) -> str:
+    """Return the configuration of this package that a listed name, and a subset of it, stand for.
+
+    Raises:
+        NoSuchDatasetError: There is no such one.
+
+    Example:
+        >>> configuration("pqpp", "conqa"), configuration("conqa"), configuration("pqpp")
+        ('conqa', 'conqa', 'pqpp')
+    """
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.errors import NoSuchDatasetError
     from pqpp_files.names import did_you_mean
 
-    if name not in (names := list_benchmarks()):
-        raise OptionError(f"no benchmark is called {name!r}; {did_you_mean(name, names)}")
-    register()  # also where the start-up files are switched off
-    return datasets.load_dataset("pqpp", name, **options)
+    chosen = subset or name
+    if chosen not in BENCHMARKS or name not in ("pqpp", chosen):
+        raise NoSuchDatasetError(
+            f"subset {chosen}: {name} has no such configuration; {did_you_mean(chosen, BENCHMARKS)}"
+        )
+    return chosen
+
+
+def is_saved_to_disk(folder: Path) -> bool:
+    """Tell whether `save_to_disk` wrote a folder."""
+    return any((folder / one).is_file() for one in ("dataset_dict.json", "dataset_info.json"))
+
+
+def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
+    import datasets
+
+    from pqpp_datasets.errors import NoSuchDatasetError
+
+    for option, value in options.items():
+        if value is not None:
+            raise NoSuchDatasetError(
+                f"{option.replace('_', '-')}: {place} was saved by save_to_disk and takes none; "
+                "leave it out"
+            )
+    found = datasets.load_from_disk(place)
+    if split is None:
+        return found
+    if not isinstance(found, dict):
+        raise NoSuchDatasetError(f"split {split}: {place} has no splits; leave it out")
+    if split not in found:
+        raise NoSuchDatasetError(f"split {split}: {place} has {', '.join(found)}; use one of them")
+    return found[split]
+
+
+def _repository(name: str) -> str:
+    from pqpp_datasets.errors import NoSuchDatasetError
+    from pqpp_files.names import did_you_mean
+    from pqpp_hub import is_repository_id
+
+    if name.startswith(".") or "/" not in name or not is_repository_id(name):
+        raise NoSuchDatasetError(
+            f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
+            f"{did_you_mean(name, list_benchmarks())}"
+        )
+    return name
 
 
 def list_benchmarks() -> list[str]:
-    """Return the names that `load_benchmark` takes, the default one first.
+    """Return the names of this package's benchmarks, the default one first.
 
     Example:
         >>> list_benchmarks()[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,18 +47,14 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
         RecipeError: The dataset cannot be loaded, or its rows cannot be learned from.
         BenchmarkError: The benchmark's files are missing or damaged.
     """
-    import datasets
+    from pqpp_datasets.load import load_benchmark
 
-    import pqpp_datasets.registration
-    from pqpp_hub.pull import cached_if_unreachable
-
-    pqpp_datasets.registration.register()
     if recipe.data_dir is not None:
         options["data_dir"] = recipe.data_dir
     field = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{field}`"
-    with reading(recipe.dataset, remedy), cached_if_unreachable(recipe.dataset):
-        table = datasets.load_dataset(recipe.dataset, recipe.subset, split=split, **options)
+    with reading(recipe.dataset, remedy):
+        table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
     if recipe.source is not None:
         table = _of_source(table, recipe.source, split)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -118,11 +113,6 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
                 raise
         if dataset == "pqpp" and isinstance(error, DatasetGenerationError):
             raise  # a defect of our own reader, which must be seen
-        if (Path(dataset) / "state.json").is_file():
-            raise RecipeError(
-                f"{dataset} was written by Dataset.save_to_disk; give a folder with one file a "
-                "split, like train.parquet, written by Dataset.to_parquet"
-            ) from None
         # The texts of the Hub's client may hold request headers, and with them a token.
         refused = reason_behind(error)
         if refused is not None:

@@ -1,0 +1,40 @@
+"""`load_benchmark` takes a listed name, a folder and what `save_to_disk` wrote."""
+
+import pytest
+from datasets import Dataset, DatasetDict
+
+from pqpp_datasets.errors import NoSuchDatasetError
+from pqpp_datasets.load import load_benchmark
+
+ROWS = {"prompt": ["a cat", "a dog"], "flux_hbpp": [1.0, 2.0]}
+
+
+def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = Dataset.from_dict(ROWS)
+    rows.to_parquet(tmp_path / "mine" / "train.parquet")
+    DatasetDict(train=rows).save_to_disk("saved")
+    rows.save_to_disk("plain")
+    for name in ("mine", "./saved", str(tmp_path / "mine")):
+        assert load_benchmark(name, split="train")[:] == ROWS
+        assert list(load_benchmark(name)) == ["train"]
+    assert load_benchmark("plain")[:] == ROWS
+    with pytest.raises(NoSuchDatasetError, match=r"^split test: saved has train; use one of"):
+        load_benchmark("./saved", split="test")
+    with pytest.raises(NoSuchDatasetError, match=r"^split test: plain has no splits"):
+        load_benchmark("plain", split="test")
+    with pytest.raises(NoSuchDatasetError, match=r"^data-dir: saved was saved by save_to_disk"):
+        load_benchmark("saved", data_dir="x")
+
+
+def test_listed_names_and_their_configurations(cache):
+    assert len(load_benchmark("pqpp", "sample", "test")) == len(load_benchmark("sample")["test"])
+    for name, subset in (("sample", "pqpp"), ("pqpp", "smaple")):
+        with pytest.raises(NoSuchDatasetError, match=f"^subset {subset}: {name} has no such"):
+            load_benchmark(name, subset)
+
+
+@pytest.mark.parametrize("name", ["./absent", "no name", "smaple", "a/b/c"])
+def test_what_is_nothing_is_said_at_once(name):
+    with pytest.raises(NoSuchDatasetError, match=r"no folder, OWNER/REPOSITORY or benchmark"):
+        load_benchmark(name)
