@@ -20,7 +20,7 @@ _ONLY = {
     "predictors": {
         **dict.fromkeys(("targets", "predictors", "report", "projection", "baseline", "metrics")),
         **{"subset": None, "table": "main", "fitted_to": "mscoco", "image_dir": None},
-        **{"scores": [], "metric": []},
+        **{"scores": [], "metric": [], "explain": False},
     },
     "richhf": {**dict.fromkeys(("models", "clip", "pickapic_dir", "limit")), "batch_size": 16},
 }
@@ -38,7 +38,7 @@ _EPILOG = """examples:
   pqpp bench --split validation
   pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
   pqpp bench --subset pqpp --format latex --output table.tex
-  pqpp bench --report report.html
+  pqpp bench --report report.html --explain
   pqpp bench --subset pqpp --table by-source
   pqpp bench --table cross-model --predictors static
   pqpp bench --subset pqpp --table cross-dataset --split test
@@ -148,6 +148,12 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         help="the report's picture of each predictor's space, in two dimensions, coloured by "
         "performance (default: tsne, where pqpp[plots] is installed)",
     )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="with --report: colour the words of the easiest and hardest prompts by what they add "
+        "to the prediction, for predictors of texts",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -201,6 +207,9 @@ def _refuse_unheeded(options: argparse.Namespace) -> None:
                 "that table"
             )
 
+    if options.explain and not options.report:
+        raise CommandError("--explain: it is about the report's prompts; add --report FILE")
+
 
 def _split(options: argparse.Namespace):
     from pqpp_cli.prompt_datasets import dataset_rows
@@ -249,7 +258,7 @@ def _tables(options: argparse.Namespace, predictors: dict, split) -> None:
         spaces, reason = found.spaces(options.projection)
         if reason:
             _note(f"without pictures of spaces: {reason}")
-        emit(render_report(found, published, spaces), options.report)
+        emit(render_report(found, published, spaces, options.explain), options.report)
 
 
 def _automatic_metrics(options, split, predictors, targets, progress: bool):

@@ -10,7 +10,7 @@ from pqpp_cli.errors import CommandError
 from pqpp_files.visible import visible
 
 _SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
-_SUFFIXES |= {".md": "markdown", ".tex": "latex"}
+_SUFFIXES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
 _PLAIN = ("", ".txt")
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pqpp_cli.explanations import add_explain
 from pqpp_cli.options import add_output, add_predictors, add_targets
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
 from pqpp_files.visible import visible
 
-FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet")
+FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
 _MANY = 20_000
 _TABLES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz")
 FAR_NOTE = "far: unlike all prompts that the predictor was trained on; don't rely on its prediction"
@@ -20,6 +21,8 @@ FAR_NOTE = "far: unlike all prompts that the predictor was trained on; don't rel
 _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
+  pqpp predict "two men in suits juggle seven oranges" --target mean_hbpp --explain
+  pqpp predict --file prompts.txt --explain --output why.html
   pqpp predict --file prompts.csv --column caption --output predicted.csv
   pqpp predict --dataset sample --split test --output predicted.csv
   pqpp predict --dataset pqpp --split test --image-dir images --predictor runs/clip/model
@@ -32,6 +35,10 @@ harder prompts: only the order means something. A blank prompt keeps its row and
 
 A predictor that knows how near a prompt is to those that it was trained on marks the prompts that
 are far from all of them; in files, the columns `distance` and `far` say so.
+
+--explain says what each word adds to the prediction of the first target. It is exact for up to 8
+words and sampled, with standard errors, beyond. These are contributions to the prediction, not
+causes of what the images will look like. An HTML page shows nothing but explanations.
 """
 
 
@@ -64,6 +71,7 @@ def add_parser(subparsers) -> None:
         action="store_true",
         help="also give each prediction's standard deviation; in files, columns TARGET_deviation",
     )
+    add_explain(parser)
     parser.add_argument("--revision", help="branch, tag or commit of a predictor on the Hub")
     add_output(parser, FORMATS, by_name=True)
     parser.set_defaults(run=run)
@@ -72,28 +80,59 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Predict and print."""
     from pqpp_cli.errors import CommandError
-    from pqpp_cli.output import emit, format_of
+    from pqpp_cli.explanations import Explainer
+    from pqpp_cli.output import format_of
 
     style = format_of(options, FORMATS)
     if style == "parquet" and options.output is None:
         raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
+    if style == "html" and not options.explain:
+        raise CommandError("--format html: a page shows explanations; add --explain")
     _check_sources(options)
     asked = _asked(options)
     predictor = _predictor(options, asked.dataset)
+    explainer = Explainer(predictor, options) if options.explain else None
     if asked.blank:
         print(
             f"pqpp: note: {asked.blank} of {asked.count} prompts are blank and get no prediction",
             file=sys.stderr,
         )
-    if style not in ("table", "markdown"):
-        _write(options, style, asked, predictor)
-        return
+    if style in ("table", "markdown"):
+        _print(options, style, asked, predictor, explainer)
+    elif style == "html":
+        _write_page(options, asked, predictor, explainer)
+    else:
+        _write(options, style, asked, predictor, explainer)
+    if explainer is not None:
+        print(explainer.told(), file=sys.stderr)
+
+
+def _print(options, style: str, asked: "_Asked", predictor, explainer) -> None:
+    """Print tables for people, or write them to a file."""
+    from pqpp_cli.explanations import format_explanations
+    from pqpp_cli.output import emit
+
     found: dict[str, list] = {}
     for _, predicted in _answers(options, asked, predictor, False):
         for name, cells in predicted.items():
             found.setdefault(name, []).extend(cells)
-    direction = f"\n\n{predictor.direction}" if predictor.one_score else ""
-    emit(format_answers(style, found) + direction, options.output)
+    text = format_answers(style, found)
+    text += f"\n\n{predictor.direction}" if predictor.one_score else ""
+    if explainer is not None:
+        text += "\n\n" + format_explanations(style, explainer.explain(found["prompt"]))
+    emit(text, options.output)
+
+
+def _write_page(options, asked: "_Asked", predictor, explainer) -> None:
+    """Write the page of the explanations."""
+    from pqpp_cli.output import emit
+    from pqpp_models.explain.page import render_explanations
+    from pqpp_models.prompts import read_prompts
+
+    prompts = [one for _, rows in asked.parts(False) for one in read_prompts(rows)]
+    direction = predictor.direction if predictor.one_score else ""
+    found = explainer.explain(prompts)
+    emit(render_explanations(found, predictor.name, direction, explainer.note), options.output)
 
 
 @dataclass
@@ -196,7 +235,9 @@ def _answers(
                 bar.update(len(rows))
 
 
-def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: Any) -> None:
+def _write(
+    options: argparse.Namespace, style: str, asked: _Asked, predictor: Any, explainer: Any
+) -> None:
     """Read, predict and write part by part, so that no number of prompts fills the memory."""
     from pqpp_cli.output import show
     from pqpp_files.full_disk import require_room
@@ -208,6 +249,8 @@ def _write(options: argparse.Namespace, style: str, asked: _Asked, predictor: An
 
     def answers() -> Iterator[dict]:
         for given, found in _answers(options, asked, predictor, typed):
+            if explainer is not None:
+                found |= explainer.column(found["prompt"])
             yield _beside(given, found, renamed)
 
     if options.output is None:
@@ -244,7 +287,13 @@ def _check_sources(options: argparse.Namespace) -> None:
         raise CommandError("prompts came both as words and by --file; give one of the two")
     if options.dataset and (options.prompts or options.file):
         raise CommandError("prompts came by --dataset and in another way too; give one of the two")
+    if options.neighbours is not None and not options.explain:
+        raise CommandError("--neighbours: it is about explanations; add --explain")
+    if (options.neighbours or 0) < 0:
+        raise CommandError(f"--neighbours {options.neighbours}: give a number from 0")
     named = [name for name in OPTIONS if getattr(options, name) is not None]
+    if options.explain and "data_dir" in named:  # the judged prompts lie there
+        named.remove("data_dir")
     if named and not options.dataset:
         option = named[0].replace("_", "-")
         raise CommandError(f"--{option}: it is about a dataset; name one by --dataset")

@@ -51,6 +51,26 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     return found
 
 
+def local_copy(benchmark: Benchmark, split: str, data_dir: str | None = None) -> Path | None:
+    """Return a folder on this machine that has all files of a split, None if there is none.
+
+    It is that of `local_folder` or, where none is named, that of an earlier download.
+
+    Raises:
+        MissingFileError: If `data_dir` is given and is no folder.
+    """
+    from datasets import config
+
+    root = os.environ.get(ENVIRONMENT_VARIABLE)
+    folder = local_folder(benchmark, data_dir) if data_dir else None
+    if root and not data_dir:
+        folder = _below(Path(root).absolute(), benchmark)
+    if folder is None and not data_dir and benchmark.folders:
+        published = release(benchmark.folders[0])
+        folder = Path(config.DOWNLOADED_DATASETS_PATH) / published.folder / published.commit
+    return None if folder is None or missing_files(benchmark, folder, split) else folder
+
+
 def _below(root: Path, benchmark: Benchmark) -> Path | None:
     """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]

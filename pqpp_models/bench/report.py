@@ -15,6 +15,9 @@ from pqpp_models.bench.protocol import Predictions, Result, cell_values, mark
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.run import Run
 from pqpp_models.bench.tables import MEASURES, labels_of, notes, table_rows
+from pqpp_models.explain.explanation import NOTE
+from pqpp_models.explain.page import STYLE, coloured_words, scale_of
+from pqpp_models.predictor import Predictor
 
 _DRAWN = 1e100
 _BINS = 10
@@ -29,6 +32,7 @@ def render_report(
     run: Run,
     published: Sequence[PublishedResult] = (),
     spaces: Mapping[str, Projection] | None = None,
+    explain: bool = False,
 ) -> str:
     """Return a self-contained HTML page with the tables and scatter plots.
 
@@ -36,6 +40,8 @@ def render_report(
         run: Ours, of one split.
         published: Published figures to put beside them.
         spaces: Predictor to its space in two dimensions, a point a prompt.
+        explain: Colour the words of the easiest and hardest prompts by what they add to the
+            prediction, for predictors of texts.
 
     Returns:
         The page; its pictures are inside, so that it can be mailed as one file.
@@ -58,8 +64,15 @@ def render_report(
             for one in run.predictions
             if one.predictor in spaces
         ],
+        style=STYLE,
+        caution=NOTE if explain else "",
         extremes=[
-            extreme_prompts(one, references, split.prompts)
+            extreme_prompts(
+                one,
+                references,
+                split.prompts,
+                run.predictors.get(one.predictor) if explain else None,
+            )
             for one in run.predictions
             if set(one.targets) & set(references)
         ],
@@ -86,6 +99,7 @@ def extreme_prompts(
     one: Predictions,
     references: Mapping[str, Sequence[float | None]],
     prompts: Sequence[str],
+    predictor: Predictor | None = None,
     count: int = 5,
 ) -> dict:
     """Return the prompts that a predictor takes for the easiest and the hardest.
@@ -97,6 +111,8 @@ def extreme_prompts(
         one: The predictions of one predictor; its first target that has references is used.
         references: Target to one true value a prompt, None where there is none.
         prompts: The prompts.
+        predictor: The predictor itself; if it is one of texts, the prompts come as HTML with
+            coloured words.
         count: How many of each.
 
     Returns:
@@ -108,7 +124,12 @@ def extreme_prompts(
     sign = -1 if one.higher == "harder" else 1
     order = [i for i in np.argsort(-sign * values, kind="stable") if true[i] is not None]
     order = [i for i in order if not np.isnan(values[i])]
-    rows = [(" ".join(prompts[i].split()), f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order]
+    shown = {i: " ".join(prompts[i].split()) for i in (*order[:count], *order[::-1][:count])}
+    if predictor is not None and predictor.inputs == "text":
+        found = predictor.explain([prompts[i] for i in shown], target)
+        scale = scale_of(found)
+        shown = {i: coloured_words(it, scale) for i, it in zip(shown, found, strict=True)}
+    rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
     return {
         "predictor": one.predictor,
         "target": target,

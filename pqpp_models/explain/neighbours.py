@@ -1,0 +1,110 @@
+"""The judged prompts nearest to some others, in the space that a predictor learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pqpp_models.errors import PredictorError
+from pqpp_models.explain.explanation import Explanation, Neighbour
+from pqpp_models.prompts import is_blank
+
+_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Prompts whose true values are known.
+
+    Attributes:
+        source: What they are of, in words.
+        prompts: The prompts.
+        values: One each.
+    """
+
+    source: str
+    prompts: Sequence[str]
+    values: Sequence[float]
+
+
+def judged_here(predictor: Any, target: str, data_dir: str | None = None) -> Judged:
+    """Return the prompts that a predictor was trained on with their true values, from local files.
+
+    Nothing is downloaded: they are read from `data_dir`, `PQPP_DATA_DIR` or an earlier download.
+
+    Args:
+        predictor: One that tells that it was `trained_on` PQPP.
+        target: A column of it.
+        data_dir: As for `load_benchmark`.
+
+    Raises:
+        PredictorError: It was not trained on PQPP, or the prompts are not here, or PQPP has no such
+            target.
+        BenchmarkError: The files are damaged, or `data_dir` is no folder.
+    """
+    from pqpp_datasets.benchmarks import benchmark_of
+    from pqpp_datasets.load import load_benchmark
+    from pqpp_datasets.location import local_copy
+
+    config = predictor.trained_on
+    if config is None:
+        raise PredictorError(f"{predictor.name} does not tell which prompts it was trained on")
+    folder = local_copy(benchmark_of(config), "train", data_dir)
+    if folder is None:
+        raise PredictorError(
+            f"the train split of {config} is not here; name its folder by --data-dir or "
+            "PQPP_DATA_DIR, or load it once"
+        )
+    rows = load_benchmark(config, data_dir=str(folder), split="train")
+    if target not in rows.column_names:
+        raise PredictorError(f"{config} has no judgments of {target}")
+    known = [at for at, value in enumerate(rows[target]) if value is not None]
+    prompts, values = rows["prompt"][:], rows[target][:]
+    source = f"{config}, train split"
+    return Judged(source, [prompts[at] for at in known], [values[at] for at in known])
+
+
+def with_neighbours(
+    predictor: Any, explanations: Sequence[Explanation], judged: Judged, count: int = 3
+) -> list[Explanation]:
+    """Add the nearest judged prompts to explanations, the nearest first.
+
+    Of equally near ones the first of `judged` comes first; a prompt may be its own neighbour. A
+    blank prompt has none, and none has any where the predictor's points are not finite.
+
+    Args:
+        predictor: One whose `has_space` is true.
+        explanations: Of any prompts.
+        judged: Blank prompts among them are left out.
+        count: How many each gets; all if there are fewer.
+
+    Raises:
+        PredictorError: The predictor puts prompts into no space.
+    """
+    kept = [at for at, prompt in enumerate(judged.prompts) if not is_blank(prompt)]
+    asked = [at for at, one in enumerate(explanations) if one.words]
+    found = list(explanations)
+    if not kept or not asked or count < 1:
+        return found
+    points = _unit(predictor.embed([judged.prompts[at] for at in kept]))
+    for start in range(0, len(asked), _ROWS):
+        some = asked[start : start + _ROWS]
+        cosines = _unit(predictor.embed([explanations[at].prompt for at in some])) @ points.T
+        for at, row in zip(some, cosines, strict=True):
+            nearest = np.argsort(-row, kind="stable")[:count]
+            neighbours = tuple(
+                Neighbour(judged.prompts[kept[n]], float(judged.values[kept[n]]), float(row[n]))
+                for n in nearest.tolist()
+                if np.isfinite(row[n])
+            )
+            found[at] = replace(found[at], neighbours=neighbours)
+    return found
+
+
+def _unit(points: Any) -> Any:
+    points = np.asarray(points, np.float64)
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    return points / np.where(lengths > 0, lengths, 1.0)

@@ -1,0 +1,134 @@
+"""`--explain` of `pqpp predict` and `pqpp bench`, as a user runs them."""
+
+import csv
+import json
+
+import pyarrow.parquet
+import pytest
+from support.pqpp_folders import V1_0_ROWS, write_v1_0
+from support.processes import run_pqpp
+
+from pqpp_models import Predictor
+from pqpp_models.explain.explanation import NOTE
+
+PROMPTS = ["two men juggle seven oranges", "a <b>red</b> | cat"]
+NONE = ("--neighbours", "0")
+
+
+def test_a_table_below_each_prompt(tmp_path):
+    asked = (*PROMPTS, " ", "--target", "mean_hbpp,mean_rr", "--explain", *NONE)
+    done = run_pqpp("predict", *asked, cwd=tmp_path)
+    assert done.returncode == 0
+    assert NOTE in done.stdout and "(blank): no prediction" in done.stdout
+    assert done.stderr.splitlines()[-1].startswith("explained 3 prompts in ")
+    found = Predictor.from_pretrained("static").explain(PROMPTS, "mean_hbpp")
+    for one in found:
+        said = f"mean_hbpp {one.prediction:.3f} = {one.base:.3f} without any word"
+        lines = done.stdout.partition(said)[2].splitlines()
+        for word, value in zip(one.words, one.values, strict=True):
+            line = next(row for row in lines if row.startswith(f"{word} "))
+            assert f"{value:+.3f}" in line
+            sign = "+" if value > 0 else "-"
+            assert not line.split(f"{value:+.3f}")[1].strip(sign + " ")
+
+
+def test_sampled_words_have_errors(tmp_path):
+    prompt = "one two three four five six seven eight nine ten"
+    done = run_pqpp("predict", prompt, "--explain", *NONE, "--format", "markdown", cwd=tmp_path)
+    assert done.returncode == 0 and "adds ± se" in done.stdout
+
+
+@pytest.mark.parametrize("style", ["csv", "json", "jsonl", "parquet"])
+def test_files_get_a_column(tmp_path, style):
+    (tmp_path / "in.csv").write_text('id,prompt\n1,"a red, cat"\n2," "\n3,two dogs\n')
+    out = tmp_path / f"out.{style}"
+    asked = ("--file", "in.csv", "--target", "mean_rr", "--explain", *NONE, "--output", str(out))
+    done = run_pqpp("predict", *asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    if style == "csv":
+        with out.open(newline="") as file:
+            cells = [row["explanation"] for row in csv.DictReader(file)]
+        cells = [json.loads(cell) if cell else None for cell in cells]
+    elif style == "parquet":
+        cells = pyarrow.parquet.read_table(out)["explanation"].to_pylist()
+    else:
+        text = out.read_text("utf-8")
+        rows = json.loads(text) if style == "json" else map(json.loads, text.splitlines())
+        cells = [row["explanation"] for row in rows]
+    expected = Predictor.from_pretrained("static").explain(["a red, cat", "two dogs"], "mean_rr")
+    assert cells[1] is None
+    for cell, one in zip((cells[0], cells[2]), expected, strict=True):
+        assert cell["words"] == list(one.words) and cell["target"] == "mean_rr"
+        assert cell["contributions"] == pytest.approx(one.values, abs=1e-5)
+        assert cell["base"] + sum(cell["contributions"]) == pytest.approx(cell["prediction"])
+        assert cell["note"] == NOTE
+
+
+def test_a_page(tmp_path):
+    asked = (*PROMPTS, "--explain", *NONE, "--output", "why.html", "--target", "mean_hbpp")
+    done = run_pqpp("predict", *asked, cwd=tmp_path)
+    page = (tmp_path / "why.html").read_text("utf-8")
+    assert done.returncode == 0 and "<b>red" not in page and "&lt;b&gt;red" in page
+    assert NOTE in page
+
+
+def test_the_nearest_judged_prompts(tmp_path, cache):
+    captions = ("A striped cat sleeps.", "Two dogs", "A blue bus.")
+    rows = [(*row[:2], text, *row[3:]) for row, text in zip(V1_0_ROWS, captions, strict=True)]
+    write_v1_0(tmp_path / "data" / "pqpp" / "v1.0", rows=rows)
+    asked = ("a sleeping cat", "--explain", "--target", "mean_rr", "--data-dir", "data")
+    done = run_pqpp("predict", *asked, "--neighbours", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "nearest judged prompts" in done.stdout
+    assert done.stdout.count("A striped cat sleeps.") == 1 and "0.750" in done.stdout
+    cell = run_pqpp("predict", *asked, "--format", "jsonl", cwd=tmp_path).stdout
+    near = json.loads(cell)["explanation"]["neighbours"]
+    assert near[0]["prompt"] == captions[0] and len(near) == 3
+
+
+def test_without_data_a_line_says_so(tmp_path, cache):
+    done = run_pqpp("predict", "a cat", "--explain", "--target", "mean_rr", cwd=tmp_path)
+    assert done.returncode == 0 and "nearest judged prompts" not in done.stdout
+    assert "without the nearest judged prompts: the train split of pqpp-v1.0" in done.stderr
+    asked = ("a cat", "--explain", "--predictor", "mean_word_length")
+    done = run_pqpp("predict", *asked, cwd=tmp_path)
+    assert done.returncode == 0 and "puts prompts into no space" in done.stderr
+    assert "a higher score means" in done.stdout or "is not known" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--neighbours", "2"), "add --explain"),
+        (("--format", "html"), "add --explain"),
+        (("--explain", "--neighbours", "-1"), "a number from 0"),
+        (("--explain", "--target", "mean_hbp"), "no target is called"),
+        (("--explain", "--data-dir", "nowhere", "--neighbours", "2"), "no such folder"),
+        (("--data-dir", "nowhere"), "name one by --dataset"),
+    ],
+)
+def test_what_is_refused(tmp_path, asked, said):
+    done = run_pqpp("predict", "a cat", *asked, cwd=tmp_path)
+    assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_predictor_that_needs_more_than_texts(tmp_path):
+    row = {"prompt": "a cat", "scores": [1.0, 0.5]}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    asked = ("--dataset", "rows.jsonl", "--predictor", "nqc", "--explain")
+    done = run_pqpp("predict", *asked, cwd=tmp_path)
+    assert done.returncode == 2 and "only the words of a text are explained" in done.stderr
+
+
+def test_the_report_of_a_bench(tmp_path):
+    asked = ("bench", "--dataset", "sample", "--split", "test", "--predictors")
+    asked += ("static,mean_word_length", "--targets", "mean_hbpp", "--projection", "none")
+    done = run_pqpp(*asked, "--report", "report.html", "--explain", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert NOTE in page and page.count('<div class="words">') == 20
+    run_pqpp(*asked, "--report", "plain.html", cwd=tmp_path)
+    plain = (tmp_path / "plain.html").read_text("utf-8")
+    assert NOTE not in plain and '<div class="words">' not in plain
+    done = run_pqpp(*asked, "--explain", cwd=tmp_path)
+    assert done.returncode == 2 and "add --report" in done.stderr

@@ -1,0 +1,104 @@
+"""The nearest judged prompts, against a search by hand, and where the judgments come from."""
+
+import numpy as np
+import pytest
+from support.pqpp_folders import write_v1_0
+
+from pqpp_datasets.benchmarks import benchmark_of
+from pqpp_datasets.errors import MissingFileError
+from pqpp_datasets.location import local_copy
+from pqpp_datasets.sources import release
+from pqpp_models import Predictor, PredictorError
+from pqpp_models.explain.neighbours import Judged, judged_here, with_neighbours
+
+JUDGED = Judged(
+    "mine",
+    ["a dog on a beach", " ", "two red buses", "a cat", "a cat", "a dog"],
+    [0.1, 9.0, 0.3, 0.4, 0.5, 0.6],
+)
+
+
+@pytest.fixture(scope="module")
+def static():
+    return Predictor.from_pretrained("static")
+
+
+def test_the_nearest_are_those_of_a_search_by_hand(static):
+    prompts = ["a puppy on the sand", "", "a cat", "a bus"]
+    found = with_neighbours(static, static.explain(prompts, "mean_hbpp"), JUDGED, 2)
+    for prompt, one in zip(prompts, found, strict=True):
+        if not prompt:
+            assert one.neighbours == ()
+            continue
+        here = static.embed([prompt])[0].astype(float)
+        cosines = {}
+        for at, other in enumerate(JUDGED.prompts):
+            if other.strip():
+                there = static.embed([other])[0].astype(float)
+                lengths = np.sqrt((here @ here) * (there @ there))
+                cosines[at] = here @ there / lengths
+        order = sorted(cosines, key=lambda at: -round(cosines[at], 5))[:2]
+        assert [n.prompt for n in one.neighbours] == [JUDGED.prompts[at] for at in order]
+        assert [n.value for n in one.neighbours] == [JUDGED.values[at] for at in order]
+        near = [n.similarity for n in one.neighbours]
+        assert near == pytest.approx([cosines[at] for at in order], abs=1e-5)
+    assert found[2].neighbours[0].similarity == pytest.approx(1.0, abs=1e-5)
+    assert [n.value for n in found[2].neighbours] == [0.4, 0.5]
+
+
+def test_more_than_there_are_and_none(static):
+    found = static.explain(["a cat"], "mean_hbpp")
+    assert len(with_neighbours(static, found, JUDGED, 50)[0].neighbours) == 5
+    assert with_neighbours(static, found, JUDGED, 0) == found
+    assert with_neighbours(static, found, Judged("none", [" "], [1.0])) == found
+
+
+def test_a_predictor_without_space_is_refused():
+    predictor = Predictor.from_pretrained("mean_word_length")
+    with pytest.raises(PredictorError, match="puts prompts into no space"):
+        with_neighbours(predictor, predictor.explain(["a cat"]), JUDGED)
+
+
+class Trained:
+    """Says what it was trained on."""
+
+    name, trained_on = "trained", "pqpp-v1.0"
+
+
+def test_judgments_come_from_a_folder_that_is_named(tmp_path, cache, monkeypatch):
+    write_v1_0(tmp_path / "pqpp" / "v1.0")
+    found = judged_here(Trained(), "mean_hbpp", str(tmp_path))
+    assert found.prompts[0] == "A cat." and list(found.values) == [1.0, 0.5, 1.0]
+    assert found.source == "pqpp-v1.0, train split"
+    monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path))
+    assert judged_here(Trained(), "mean_rr").values == [0.75, 1.0, 0.25]
+    with pytest.raises(PredictorError, match="no judgments of flux_hbpp"):
+        judged_here(Trained(), "flux_hbpp")
+
+
+def test_nothing_is_downloaded(tmp_path, cache, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a download was tried")
+
+    monkeypatch.setattr("pqpp_datasets.download.download", refuse)
+    with pytest.raises(PredictorError, match=r"the train split of pqpp-v1\.0 is not here"):
+        judged_here(Trained(), "mean_hbpp")
+    monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path))
+    with pytest.raises(PredictorError, match="is not here"):
+        judged_here(Trained(), "mean_hbpp")
+    with pytest.raises(MissingFileError, match="no such folder"):
+        judged_here(Trained(), "mean_hbpp", str(tmp_path / "nowhere"))
+    untold = Predictor.from_pretrained("mean_word_length")
+    with pytest.raises(PredictorError, match="does not tell which prompts"):
+        judged_here(untold, "mean_hbpp")
+
+
+def test_an_earlier_download_is_found(cache):
+    published = release("pqpp/v1.0")
+    folder = cache / "downloads" / published.folder / published.commit
+    benchmark = benchmark_of("pqpp-v1.0")
+    assert local_copy(benchmark, "train") is None
+    write_v1_0(folder, splits=("train",))
+    assert local_copy(benchmark, "train") == folder
+    assert local_copy(benchmark, "validation") is None
+    assert judged_here(Trained(), "mean_hbpp").values == [1.0, 0.5, 1.0]
