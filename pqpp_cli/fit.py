@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from pqpp_cli.options import add_targets, given_once, names_of
 from pqpp_cli.output import OutputFolder
@@ -11,8 +12,8 @@ from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _TRAINED_ON = ("pqpp", "pqpp-v1.0")
 _TOO_GOOD = (
-    "static's network was trained on these prompts with their scores, so the figures are too good; "
-    "see pqpp bench --split validation"
+    "static's network was trained on {known} of these prompts with their scores, so the "
+    "figures are too good; see pqpp bench --split validation"
 )
 _EPILOG = """examples:
   pqpp fit ratings.csv --targets mean_rating --output my_predictor
@@ -78,15 +79,28 @@ def run(options: argparse.Namespace) -> None:
     options.dataset = given_once(options.data, "--dataset", options.dataset)
     check_place(options.output, "ridge")
     refuse_finished(Path(options.output), options)
-    prompts, columns, data = _read(options)
+    prompts, ids, columns, data = _read(options)
     scores = list(zip(*columns.values(), strict=True))
     shown = sys.stderr.isatty()
-    fitted = fit(prompts, scores, list(columns), data, folds=options.folds, progress=shown)
+    fitted = fit(prompts, scores, list(columns), data, options.folds, shown, ids)
     folder = fitted.save_pretrained(options.output)
     print(format_figures(fitted))
-    if (options.subset or options.dataset) in _TRAINED_ON and options.split == "train":
-        print(_TOO_GOOD)
+    known = _known_to_network(fitted, prompts, ids, options)
+    if known:
+        print(_TOO_GOOD.format(known=known))
     print(f"saved in {folder}; use it by pqpp predict --predictor {folder}")
+
+
+def _known_to_network(fitted, prompts: list[str], ids: Any, options: argparse.Namespace) -> int:
+    """Return how many of the rows static's network was trained on."""
+    from pqpp_models.prompts import COLUMN, ID
+
+    known = fitted.encoder.record.rows
+    if known is None:  # an older network: PQPP's train split
+        is_pqpp = (options.subset or options.dataset) in _TRAINED_ON
+        return len(prompts) if is_pqpp and options.split == "train" else 0
+    rows = {COLUMN: prompts, ID: ids or [None] * len(prompts)}
+    return int(known.among(rows).sum())
 
 
 def format_figures(fitted) -> str:
@@ -109,8 +123,8 @@ def format_figures(fitted) -> str:
     return f"{table}\n{note}"
 
 
-def _read(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]], str]:
-    """Return the prompts, the targets' columns, and what the data is called."""
+def _read(options: argparse.Namespace) -> tuple[list[str], Any, dict[str, list[float]], str]:
+    """Return the prompts, their ids or None, the targets' columns, and what the data is called."""
     from pqpp_files.open_input import names_input
 
     place = Path(options.dataset)
@@ -118,6 +132,7 @@ def _read(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]
         return _read_table(options)
     from pqpp_cli.prompt_datasets import dataset_rows
     from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_models.prompts import COLUMN, ID
 
     benchmark = BENCHMARKS.get(options.subset or options.dataset)
     if benchmark and options.split is None and "train" in benchmark.splits:
@@ -126,12 +141,14 @@ def _read(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]
     targets = _targets(options, rows.column_names)
     columns = {name: _numbers(options.dataset, name, rows[name]) for name in targets}
     parts = (options.dataset, options.subset, options.split)
-    return list(rows["prompt"]), columns, ", ".join(filter(None, parts))
+    ids = list(rows[ID]) if ID in rows.column_names else None
+    return list(rows[COLUMN]), ids, columns, ", ".join(filter(None, parts))
 
 
-def _read_table(options: argparse.Namespace) -> tuple[list[str], dict[str, list[float]], str]:
+def _read_table(options: argparse.Namespace) -> tuple[list[str], Any, dict[str, list[float]], str]:
     from pqpp_cli.errors import CommandError
     from pqpp_files.read_table import read_table
+    from pqpp_models.prompts import ID
 
     for name in OPTIONS:
         if getattr(options, name) is not None:
@@ -142,7 +159,8 @@ def _read_table(options: argparse.Namespace) -> tuple[list[str], dict[str, list[
     table = read_table(options.dataset, remedy="name it with --column")
     prompts = table.texts(options.column)
     targets = _targets(options, [name for name in table.columns if name != options.column])
-    return prompts, {name: table.numbers(name) for name in targets}, Path(options.dataset).name
+    columns = {name: table.numbers(name) for name in targets}
+    return prompts, table.columns.get(ID), columns, Path(options.dataset).name
 
 
 def _targets(options: argparse.Namespace, columns: list[str]) -> list[str]:

@@ -23,7 +23,12 @@ from pqpp_models.foreign import check_foreign, read_foreign_json
 
 FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+FITTED_ROWS = "fitted_rows.safetensors"
+"""Hashes of the rows that a predictor was fitted to."""
+OF_FILES = ("weights_sha256", "fitted_rows")
+"""What a configuration says of the files beside it; what transformers saves again has others."""
 EXTRA_FILES = (
+    FITTED_ROWS,
     "added_tokens.json",
     "merges.txt",
     "model.onnx",

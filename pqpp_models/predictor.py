@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,6 +20,9 @@ from pqpp_models.checkpoint import Tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
+from pqpp_models.record.means import from_parts, means_in, parts_of_mean
+from pqpp_models.record.record import TrainingRecord
+from pqpp_models.record.rows import FittedRows
 from pqpp_models.targets import TARGETS, resolve_targets
 
 SCORE = "score"
@@ -54,10 +58,12 @@ class Predictor(ABC):
         supervised: whether it was fitted to targets. If so, predictions are in the targets' own
             units and ranges; if not, a column is a raw value that may correlate with its target.
         one_score: whether it has one score a row, whatever target is asked for.
+        averages_images: whether a mean is one over a row's images, not a prediction of its own.
         made_by: what makes such a predictor, like ``pqpp fit``, where none ships.
         higher: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
             ``"unknown"``.
         details: what its configuration tells of it, like the data that it was fitted to.
+        record: the rows that it was fitted to, and which means it computes from their parts.
     """
 
     name: str
@@ -65,9 +71,11 @@ class Predictor(ABC):
     inputs: str = "text"
     supervised: ClassVar[bool] = False
     one_score: ClassVar[bool] = False
+    averages_images: ClassVar[bool] = False
     made_by: ClassVar[str] = ""
     higher: str = "easier"
     details: Mapping[str, Any] = MappingProxyType({})
+    record: TrainingRecord = TrainingRecord()
     chunk_size: int = 4096
     """Rows that are scored at a time: bounds the memory. It may change the last digits of a
     prediction (3e-7), since sums over batches of another shape round otherwise."""
@@ -175,8 +183,10 @@ class Predictor(ABC):
         chosen = self.columns_for(targets)
         read = self._read_rows(rows)
         scores = np.full((len(read), len(chosen)), np.nan)
+        asked = self._with_parts(chosen)
         for places, part in self._parts(read, progress):
-            scores[places] = self._score(part, chosen)
+            scored = from_parts(self._score(part, asked), asked, self.record.means)
+            scores[places] = scored[:, : len(chosen)]
         return scores
 
     def predict_with_uncertainty(
@@ -204,10 +214,51 @@ class Predictor(ABC):
         read = self._read_rows(rows)
         shape = (len(read), len(chosen))
         found = Uncertain(*(np.full(size, np.nan) for size in (shape, shape, len(read))))
+        asked = self._with_parts(chosen)
         for places, part in self._parts(read, progress):
-            for whole, some in zip(found, self._measure(part, chosen), strict=True):
+            one = self._measure(part, asked)
+            values = from_parts(one.values, asked, self.record.means)[:, : len(chosen)]
+            # A mean keeps the deviation that was fitted to it: errors of parts are correlated.
+            one = one._replace(values=values, deviations=one.deviations[:, : len(chosen)])
+            for whole, some in zip(found, one, strict=True):
                 whole[places] = some
         return found
+
+    def was_fitted_to(
+        self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
+    ) -> None:
+        """Record rows that this was fitted to; a trainer calls it, once for each set of rows.
+
+        Args:
+            rows: as ``predict`` takes them; a column ``prompt_id`` is read too. Hashes are kept.
+            values: their true values, NaN where there is none; a row without any does not count.
+                A target that is the mean of others in all of them (``mean_hbpp``) is from now on
+                the mean of what is predicted of them.
+            targets: what the columns of ``values`` are; those of the predictor if left out.
+
+        >>> from pqpp_models.text.static.predictor import StaticPredictor
+        >>> predictor = StaticPredictor.from_shipped("static")
+        >>> true = [[0.5, 0.7, 0.6]]
+        >>> predictor.was_fitted_to(["a cat"], true, ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"])
+        >>> glide, sdxl, mean = predictor.predict(["two dogs"], "glide_hbpp,sdxl_hbpp,mean_hbpp")[0]
+        >>> bool(mean == (glide + sdxl) / 2)
+        True
+        """
+        scored, means = None, self.record.means
+        if values is not None:
+            names = tuple(targets or self.targets)
+            array = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
+            scored = ~np.isnan(array).all(axis=1)
+            means = () if self.averages_images else means_in(names, array)
+        fitted, known = FittedRows.of(rows, scored), self.record.rows
+        fitted = fitted if known is None else known | fitted
+        self.record = replace(self.record, rows=fitted, means=means)
+
+    def _with_parts(self, targets: tuple[str, ...]) -> tuple[str, ...]:
+        """Return targets and, after them, what is needed to compute the means among them."""
+        means = (target for target in targets if target in self.record.means)
+        parts = (part for mean in means for part in parts_of_mean(mean, self.targets))
+        return tuple(dict.fromkeys((*targets, *parts)))
 
     def _parts(
         self, rows: list[Any], progress: bool
@@ -397,5 +448,6 @@ class Predictor(ABC):
                 beside it that holds this predictor.
         """
         config, tensors = self._state()
-        full = {**config, "predictor_type": self.name, "targets": list(self.targets)}
-        return write_checkpoint(folder, full, tensors, self.card(), self._files())
+        told, files = self.record.to_files()
+        full = {**config, **told, "predictor_type": self.name, "targets": list(self.targets)}
+        return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})

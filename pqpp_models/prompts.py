@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pqpp_models.errors import PredictorError
 
-COLUMN = "prompt"
+COLUMN, ID = "prompt", "prompt_id"
+
+_MOST_CHARACTERS = 2000
+_ENDING = " \t.,;:!?…"
 
 
 def read_prompts(rows: Any) -> list[str]:
@@ -89,6 +93,40 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
                 )
     read_prompts(read)
     return read
+
+
+def read_ids(rows: Any) -> list[str | None]:
+    """Return the ids of some rows as texts, None where a row has none.
+
+    Args:
+        rows: as ``read_prompts`` takes them, but no stream.
+
+    >>> read_ids([{"prompt": "a cat", "prompt_id": 7}, "a dog"])
+    ['7', None]
+    """
+    columns = _column_names(rows)
+    if columns is None:
+        values = [row.get(ID) if isinstance(row, Mapping) else None for row in rows]
+    else:
+        values = rows[ID if ID in columns else COLUMN]
+        values = list(values[:] if hasattr(rows, "column_names") else values)
+        values = values if ID in columns else [None] * len(values)
+    return [None if value is None else str(value) for value in values]
+
+
+def normalise(prompt: str) -> str:
+    r"""Return a prompt in one spelling, so that how it is typed changes nothing.
+
+    Compatibility forms of Unicode become one (NFKC), capitals small letters; blanks and line breaks
+    become one blank each; blanks and marks at the end (``.,;:!?``) and blanks at the beginning go.
+    Only the first 2,000 characters count.
+
+    >>> normalise("  A RED  cat. "), normalise("Cafe\u0301!")
+    ('a red cat', 'café')
+    """
+    text = unicodedata.normalize("NFKC", prompt).casefold()
+    text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    return " ".join(text.split())[:_MOST_CHARACTERS].rstrip(_ENDING)
 
 
 def is_blank(row: Any) -> bool:

@@ -13,9 +13,13 @@ from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_hub import is_repository_id
 from pqpp_models.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
+from pqpp_models.record.record import KEYS, TrainingRecord
 
 DEFAULT_PREDICTOR = "static"
 """The predictor that is used where none is named."""
+
+SHIPPED = Path(__file__).with_name("weights")
+"""Where the weights that come with the package lie, a folder a name."""
 
 FAMILIES = ("linguistic", "ego_network", "pre_retrieval", "post_retrieval")
 """Groups of measures, each a module of that name in `pqpp_models.measures` with its table."""
@@ -178,7 +182,10 @@ def loaded_from(folder: Path) -> Any:
         )
     try:
         tensors = read_tensors(folder, config)
+        record = TrainingRecord.read(folder, config)
+        config = {key: value for key, value in config.items() if key not in KEYS}
         loaded = predictor_class(kind).from_checkpoint(folder, config, tensors)
+        loaded.record = record
         loaded._try()
     except PqppError:
         raise
@@ -189,11 +196,14 @@ def loaded_from(folder: Path) -> Any:
     return loaded
 
 
+_STATIC = "pqpp_models.text.static.predictor:StaticPredictor"
 register_predictor(
-    "static",
-    "pqpp_models.text.static.predictor:StaticPredictor",
-    about="a small network on numpy, distilled from a text encoder",
+    "static", _STATIC, about="a small network on numpy, distilled from a text encoder"
 )
+if (SHIPPED / "static-train").is_dir():
+    register_predictor(
+        "static-train", _STATIC, about="the same, fitted on PQPP's train split alone"
+    )
 for _family in FAMILIES:
     for _name, _measure in importlib.import_module(
         f"pqpp_models.measures.{_family}"

@@ -15,6 +15,7 @@ with script_imports("train_bert"):
     from pqpp_models.encoder.encoding import as_batch, score
     from pqpp_models.encoder.tokens import encode, length_sorted
     from pqpp_models.pretrained import load_tokenizer
+    from pqpp_models.record.means import from_parts, means_in
     from pqpp_models.targets import scale_targets, unscale_targets
     from pqpp_models.training.data import Rows, correlations, load_rows
     from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts
@@ -69,6 +70,8 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
         scores = torch.from_numpy(np.stack([row for _, row in examples]))
         return {**as_batch([ids for ids, _ in examples], pad_id), "labels": scores}
 
+    means = means_in(recipe.targets, training.targets)
+
     def evaluate(model, accelerator):
         def predict(indices):
             rows = [held_out[i] for i in indices]
@@ -77,6 +80,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
 
         scores = predict_in_parts(accelerator, batches, predict)
         predicted = unscale_targets(scores, recipe.targets)
+        predicted = from_parts(predicted, recipe.targets, means)
         return correlations(predicted, validation.targets, recipe.targets)
 
     task = Task(

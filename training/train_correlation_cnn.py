@@ -21,6 +21,7 @@ with script_imports("train_correlation_cnn"):
     from pqpp_models.images.pairs import read_pairs
     from pqpp_models.images.rows import read_mappings
     from pqpp_models.pretrained import load_processor
+    from pqpp_models.record.means import from_parts, means_in
     from pqpp_models.targets import scale_targets, unscale_targets
     from pqpp_models.training.batches import in_order
     from pqpp_models.training.data import correlations, image_options, load_rows
@@ -98,6 +99,8 @@ def train_cnn(recipe: CnnRecipe, training, validation):
             "labels": torch.from_numpy(labels[indices]),
         }
 
+    means = means_in(recipe.targets, rows.targets)
+
     def evaluate(model, accelerator):
         scores = predict_in_parts(
             accelerator,
@@ -105,6 +108,7 @@ def train_cnn(recipe: CnnRecipe, training, validation):
             lambda indices: score_matrices(model, held_out[indices], recipe.batch_size),
         )
         predicted = unscale_targets(scores, recipe.targets)
+        predicted = from_parts(predicted, recipe.targets, means)
         return correlations(predicted, held_out_rows.targets, recipe.targets)
 
     task = Task(

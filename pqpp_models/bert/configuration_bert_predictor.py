@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import AutoConfig, BertConfig, PreTrainedConfig
 
+from pqpp_models.checkpoint import OF_FILES
 from pqpp_models.encoder.tokens import MAX_LENGTH
 from pqpp_models.registration import announce
 
@@ -64,7 +65,7 @@ class BertPredictorConfig(PreTrainedConfig):
         self.id2label = dict(enumerate(self.targets))
         self.label2id = {target: index for index, target in enumerate(self.targets)}
         # The hash belongs to one file of weights; a model saved again would carry a stale one.
-        for name in ("weights_sha256", "num_labels"):
+        for name in (*OF_FILES, "num_labels"):
             kwargs.pop(name, None)
         # The parent writes its attention into the backbone's configuration, so it starts from it.
         attention = getattr(self.backbone_config, "_attn_implementation", None)

@@ -84,7 +84,9 @@ class OnnxBertPredictor(Predictor):
             graph = quantize_graph(graph)
         config = {"max_length": predictor.model.config.max_length, "int8": int8}
         config |= {"targets": list(predictor.targets), "training": predictor.details}
-        return cls(graph, predictor.processor, config, threads)
+        made = cls(graph, predictor.processor, config, threads)
+        made.record = predictor.record
+        return made
 
     def _try(self) -> None:
         self.predict(["a cat"])

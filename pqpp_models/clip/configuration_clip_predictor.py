@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import AutoConfig, CLIPConfig, PreTrainedConfig
 
+from pqpp_models.checkpoint import OF_FILES
 from pqpp_models.registration import announce
 
 TASKS = ("generation", "retrieval")
@@ -64,7 +65,8 @@ class ClipPredictorConfig(PreTrainedConfig):
         if wrong:
             raise ValueError(f"{wrong[0]!r} is no target of the task {self.task!r}")
         # The hash belongs to one file of weights; a model saved again would carry a stale one.
-        kwargs.pop("weights_sha256", None)
+        for name in OF_FILES:
+            kwargs.pop(name, None)
         attention = getattr(self.backbone_config, "_attn_implementation", None)
         kwargs.setdefault("attn_implementation", attention)
         super().__post_init__(**kwargs)

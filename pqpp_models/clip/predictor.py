@@ -21,6 +21,7 @@ class ClipPredictor(TorchPredictor):
 
     name = "clip"
     inputs = "text+images"
+    averages_images = True
     made_by = "training/train_clip.py"
     chunk_size = 64  # rows, each with up to fifty images
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import PreTrainedConfig
 
+from pqpp_models.checkpoint import OF_FILES
 from pqpp_models.registration import announce
 
 
@@ -44,7 +45,8 @@ class CorrelationCnnConfig(PreTrainedConfig):
                 raise ValueError(f"`{name}` is {getattr(self, name)}; it must be 1 or more")
         self.targets = list(self.targets or ["mean_p10"])
         # The hash belongs to one file of weights; a model saved again would carry a stale one.
-        kwargs.pop("weights_sha256", None)
+        for name in OF_FILES:
+            kwargs.pop(name, None)
         super().__post_init__(**kwargs)
 
 

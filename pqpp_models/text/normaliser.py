@@ -6,32 +6,14 @@ prediction by the same one. A checkpoint of an older release names none and read
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pqpp_models.errors import CheckpointError
+from pqpp_models.prompts import normalise
 
 KEY = "normaliser"
 """What a checkpoint's configuration calls it."""
-
-MOST_CHARACTERS = 2000
-_ENDING = " \t.,;:!?…"
-
-
-def normalise(prompt: str) -> str:
-    r"""Return a prompt in one spelling, so that how it is typed changes nothing.
-
-    Compatibility forms of Unicode become one (NFKC), capitals small letters; blanks and line breaks
-    become one blank each; blanks and marks at the end (``.,;:!?``) and blanks at the beginning go.
-    Only the first 2,000 characters count.
-
-    >>> normalise("  A RED  cat. "), normalise("Cafe\u0301!")
-    ('a red cat', 'café')
-    """
-    text = unicodedata.normalize("NFKC", prompt).casefold()
-    text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    return " ".join(text.split())[:MOST_CHARACTERS].rstrip(_ENDING)
 
 
 def as_typed(prompt: str) -> str:

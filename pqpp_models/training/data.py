@@ -15,6 +15,7 @@ from pqpp_files.full_disk import is_full, naming
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.errors import PredictorError
+from pqpp_models.prompts import COLUMN, ID
 from pqpp_models.targets import target_limits
 from pqpp_models.training.options import PredictorRecipe, RecipeError
 
@@ -34,6 +35,18 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.prompts)
+
+    @property
+    def identified(self) -> dict[str, list[Any]]:
+        """The prompts as a table, with their ids where the dataset has any."""
+        has_ids = self.table is not None and ID in self.table.column_names
+        return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
+
+    def select(self, places: NDArray[np.int64]) -> Rows:
+        """Return some of the rows."""
+        prompts = [self.prompts[place] for place in places]
+        table = None if self.table is None else self.table.select(places)
+        return Rows(prompts, self.targets[places], table)
 
 
 def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:

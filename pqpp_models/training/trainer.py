@@ -64,6 +64,7 @@ def train_and_save(
     if accelerator.is_main_process:
         details = describe(recipe, training, validation, progress, accelerator.num_processes)
         predictor = predictor_of(task.model, details)
+        predictor.was_fitted_to(training.identified, training.targets)
         folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
         print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")  # noqa: T201
         push_if_wanted(folder, recipe)

@@ -53,13 +53,14 @@ def test_round_trip(fitted, saved, tmp_path):
     assert sorted(p.name for p in saved.iterdir()) == [
         "README.md",
         "config.json",
+        "fitted_rows.safetensors",
         "model.safetensors",
     ]
     for loaded in (Predictor.from_pretrained(saved), RidgePredictor.from_pretrained(str(saved))):
         assert isinstance(loaded, RidgePredictor)
         np.testing.assert_array_equal(loaded.predict(PROMPTS), fitted.predict(PROMPTS))
     again = loaded.save_pretrained(tmp_path / "again")
-    for name in ("README.md", "config.json", "model.safetensors"):
+    for name in ("README.md", "config.json", "fitted_rows.safetensors", "model.safetensors"):
         assert (again / name).read_bytes() == (saved / name).read_bytes()
 
 

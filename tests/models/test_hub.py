@@ -67,7 +67,8 @@ def test_repository_is_fetched_and_then_found_in_the_cache(load, pushed, fitted,
     assert load(pushed, revision="main") == expected
     assert load(pushed, offline=True) == expected
     fetched = {path.name for path in (tmp_path / "home").rglob("snapshots/*/*")}
-    assert fetched == {"config.json", "model.safetensors", "README.md"}
+    expected = {"config.json", "model.safetensors", "README.md", "fitted_rows.safetensors"}
+    assert fetched == expected
 
 
 def test_cache_dir_is_used(load, pushed, tmp_path):

@@ -18,7 +18,8 @@ from pqpp_files.hashes import sha256_of_parts
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import read_prompts
+from pqpp_models.prompts import COLUMN, ID, read_prompts
+from pqpp_models.record.record import TrainingRecord
 from pqpp_models.targets import known_range
 from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
 from pqpp_models.text.normaliser import normalise
@@ -47,6 +48,7 @@ def fit(
     data: str = "not named",
     folds: int = 5,
     progress: bool = False,
+    ids: Sequence[str] | None = None,
 ) -> RidgePredictor:
     """Fit a predictor to prompts with known scores; the same input gives the same predictor.
 
@@ -62,6 +64,7 @@ def fit(
         data: what the data is, for the configuration and the card.
         folds: parts of the cross-validation.
         progress: show bars on standard error.
+        ids: the prompts' ids, where they have any; the record of rows tells them apart by these.
 
     Returns:
         The predictor. ``details["training"]["cross_validation"]`` has Pearson's, Kendall's and
@@ -77,7 +80,8 @@ def fit(
     (2, 1)
     """
     names = check_names([targets] if isinstance(targets, str) else list(targets))
-    texts, values = _one_row_a_prompt(read_prompts(prompts), scores, names)
+    prompts = read_prompts(prompts)
+    texts, values = _one_row_a_prompt(prompts, scores, names)
     limits = [_limits(name, values[:, place]) for place, name in enumerate(names)]
     if not 2 <= folds <= FEWEST:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST}")
@@ -91,7 +95,7 @@ def fit(
         head.fit(rows, values, distance, known, columns, folds, progress)
     calibration = {**head.calibration, "far": np.array([np.quantile(distance, 0.99)], np.float32)}
     told = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
-    return RidgePredictor(
+    fitted = RidgePredictor(
         encoder,
         standardisation,
         head.weights,
@@ -102,6 +106,11 @@ def fit(
         limits,
         {"data": data, "training": told | _training(head, values, names)},
     )
+    fitted.record = TrainingRecord(
+        rows=encoder.record.rows
+    )  # the head stands on a network that knows them
+    fitted.was_fitted_to({COLUMN: prompts, ID: ids or [None] * len(prompts)}, scores)
+    return fitted
 
 
 class _Head:

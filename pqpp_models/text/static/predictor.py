@@ -13,7 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.checkpoint import CONFIG, Tensors, check_tensors, read_config, read_tensors
+from pqpp_models import registry
+from pqpp_models.checkpoint import CONFIG, Tensors, check_tensors
 from pqpp_models.errors import CheckpointError, UnknownTargetError
 from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text import instructions
@@ -23,7 +24,7 @@ from pqpp_models.text.static.network import LINEAR, SCALE, StaticNetwork
 from pqpp_models.text.static.word_pieces import WordPieces, pack_vocabulary, unpack_vocabulary
 from pqpp_models.text.words import WordTables
 
-SHIPPED = Path(__file__).parents[2] / "weights" / "static"
+SHIPPED = registry.SHIPPED / "static"
 
 
 class StaticPredictor(CalibratedPredictor):
@@ -115,9 +116,8 @@ class StaticPredictor(CalibratedPredictor):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return the predictor that the package ships."""
-        config = read_config(SHIPPED)
-        return cls.from_checkpoint(SHIPPED, config, read_tensors(SHIPPED, config))
+        """Return a predictor that the package ships: `static`, or its build `static-train`."""
+        return registry.loaded_from(registry.SHIPPED / name)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

@@ -76,7 +76,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def with_collection(self, collection: Collection, told: Mapping[str, Any]) -> Self:
         """Return the same predictor with another collection, and with what the card tells of it."""
-        return type(self)(
+        made = type(self)(
             self.tokenizer,
             self.encoder,
             self.tuned,
@@ -86,6 +86,8 @@ class TextEnsemblePredictor(CalibratedPredictor):
             {**self.details, "own_collection": dict(told)},
             self.instruction_model,
         )
+        made.record = self.record
+        return made
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return the last layer's unit vectors, in which distances are measured."""

@@ -1,0 +1,112 @@
+"""A predicted mean is the mean of its parts; one that older checkpoints trained stays."""
+
+import json
+
+import numpy as np
+import pytest
+from models.made_up import made_up
+
+from pqpp_models import TARGETS, CheckpointError, Predictor
+from pqpp_models.record.means import means_in, parts_of_mean
+from pqpp_models.text.ridge.fitting import fit
+
+PROMPTS = ["A man riding a wave.", "two oranges near a bus", "", "qwx zzyv 77"]
+
+
+def with_means(seed=0, n=120):
+    prompts, scores = made_up(n, seed)
+    for mean in (2, 5, 8):
+        scores[:, mean] = scores[:, [mean - 2, mean - 1]].mean(axis=1)
+    return prompts, scores
+
+
+@pytest.fixture(scope="module")
+def own():
+    return fit(*with_means(), TARGETS)
+
+
+def columns(predictor, targets=None):
+    names = targets or predictor.targets
+    return dict(zip(names, predictor.predict(PROMPTS, names).T, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("mean", "first", "second"),
+    [
+        ("mean_hbpp", "glide_hbpp", "sdxl_hbpp"),
+        ("mean_p10", "clip_p10", "blip2_p10"),
+        ("mean_rr", "clip_rr", "blip2_rr"),
+    ],
+)
+def test_a_mean_is_that_of_its_parts(own, mean, first, second):
+    all_nine, alone = columns(own), columns(own, (mean,))
+    expected = (all_nine[first] + all_nine[second]) / 2
+    np.testing.assert_array_equal(all_nine[mean], expected)
+    np.testing.assert_array_equal(alone[mean], expected)  # also where the parts aren't asked for
+    found = own.predict_with_uncertainty(PROMPTS, (mean, "clip_rr"))
+    np.testing.assert_array_equal(found.values[:, 0], expected)
+    assert found.values.shape == found.deviations.shape == (4, 2)
+    np.testing.assert_array_equal(np.isnan(found.deviations[:, 0]), np.isnan(expected))
+
+
+def test_scores_that_are_no_means_stay_as_trained(fitted):
+    assert fitted.record.means == ()  # nine targets by chance
+    found = columns(fitted)
+    assert np.nanmax(np.abs(found["mean_hbpp"] - (found["glide_hbpp"] + found["sdxl_hbpp"]) / 2))
+
+
+def test_a_saved_one_says_so_and_an_older_one_does_not(own, tmp_path):
+    folder = own.save_pretrained(tmp_path / "saved")
+    config = json.loads((folder / "config.json").read_text())
+    assert config["means_from_parts"] == ["mean_hbpp", "mean_p10", "mean_rr"]
+    again = Predictor.from_pretrained(folder)
+    np.testing.assert_array_equal(again.predict(PROMPTS), own.predict(PROMPTS))
+    del config["means_from_parts"]
+    (folder / "config.json").write_text(json.dumps(config))
+    older = columns(Predictor.from_pretrained(folder))
+    assert not np.array_equal(older["mean_hbpp"], columns(own)["mean_hbpp"], equal_nan=True)
+    np.testing.assert_array_equal(older["sdxl_hbpp"], columns(own)["sdxl_hbpp"])
+
+
+@pytest.mark.parametrize("told", ["mean_hbpp", ["glide_hbpp"], ["mean_rating"], [3], {}])
+def test_what_is_no_mean_is_refused(own, tmp_path, told):
+    folder = own.save_pretrained(tmp_path / "saved")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"means_from_parts": told}))
+    with pytest.raises(CheckpointError, match=r"'means_from_parts' is .* not a list of targets"):
+        Predictor.from_pretrained(folder)
+
+
+def test_parts():
+    assert parts_of_mean("mean_hbpp", TARGETS) == ("glide_hbpp", "sdxl_hbpp")
+    models = ("flux_match_rate", "sd3_match_rate", "mean_match_rate", "alignment")
+    assert parts_of_mean("mean_match_rate", models) == models[:2]
+    assert parts_of_mean("alignment", models) == parts_of_mean("mean_rating", models) == ()
+
+
+def test_a_weighted_mean_is_a_target_of_its_own():
+    names = ("a_rating", "b_rating", "mean_rating")
+    rows = np.array([[1.0, 3.0, 2.0], [2.0, 5.0, 3.5], [np.nan, 4.0, 4.0]])
+    assert means_in(names, rows) == ("mean_rating",)
+    assert means_in(names, rows[2:]) == ()  # no row has all of them
+    rows[1, 2] = 3.0  # by numbers of votes
+    assert means_in(names, rows) == ()
+
+
+def test_scores_rounded_to_two_digits_are_means_still():
+    names = ("a_rr", "b_rr", "mean_rr")
+    a, b = np.random.default_rng(0).random((2, 50)).round(2)
+    assert means_in(names, np.column_stack([a, b, ((a + b) / 2).round(2)])) == ("mean_rr",)
+
+
+@pytest.mark.realdata
+def test_nine_in_ten_true_means_lie_within_their_deviations(read_split):
+    """A mean keeps the deviation that was fitted to it: the errors of its parts go together."""
+    prompts, true = read_split("validation")
+    static = Predictor.from_pretrained("static")
+    static.was_fitted_to(*read_split("train"))
+    assert static.record.means == ("mean_hbpp", "mean_p10", "mean_rr")
+    found = static.predict_with_uncertainty(prompts)
+    np.testing.assert_array_equal(found.values[:, 2], found.values[:, :2].mean(axis=1))
+    inside = (np.abs(true - found.values) <= 1.645 * found.deviations).mean(axis=0)
+    assert (inside[[2, 5, 8]] > 0.87).all() and (inside[[2, 5, 8]] < 0.93).all()

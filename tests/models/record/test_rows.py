@@ -1,0 +1,174 @@
+"""The rows that a predictor was fitted to: overlap worked by hand, and every kind of damage."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from datasets import Dataset
+from models.made_up import made_up
+from safetensors.numpy import save
+
+from pqpp_models import TARGETS, CheckpointError, Predictor
+from pqpp_models.record.rows import FittedRows
+from pqpp_models.text.ridge.fitting import fit
+
+SPELLINGS = ("A red cat.", "a red cat", "  A  RED cat!", "Ａ red cat", "A red\ncat")
+
+
+def test_how_a_prompt_is_typed_does_not_make_another_row():
+    fitted = FittedRows.of(["A red cat."])
+    assert len(FittedRows.of(SPELLINGS)) == 1 and fitted.among(SPELLINGS).all()
+    assert not fitted.among(["a red hat", "red cat", "", "  ", "a cat"]).any()
+
+
+def test_the_hashes_are_those_of_sha256():
+    text = int.from_bytes(hashlib.sha256(b"a red cat").digest()[:8], "big")
+    named = int.from_bytes(hashlib.sha256(b"mscoco-7\0a red cat").digest()[:8], "big")
+    rows = {"prompt": ["A red cat.", "A red cat."], "prompt_id": ["mscoco-7", "13"]}
+    assert FittedRows.of(rows).hashes.tolist() == [[text, 0], [text, named]]
+
+
+def ids(*pairs):
+    return Dataset.from_dict({"prompt": [p for p, _ in pairs], "prompt_id": [i for _, i in pairs]})
+
+
+@pytest.mark.parametrize(
+    ("fitted", "scored", "expected"),
+    [
+        # The same text under two lasting ids is two captions; the same id is the same row.
+        (ids(("A cat.", "mscoco-1")), ids(("a cat", "mscoco-2")), [False]),
+        (ids(("A cat.", "mscoco-1")), ids(("a cat", "mscoco-1")), [True]),
+        # An id alone is no row: another release may have corrected its text.
+        (ids(("A cat.", "mscoco-1")), ids(("a dog", "mscoco-1")), [False]),
+        # Where one side has no lasting id, the text tells.
+        (ids(("A cat.", "mscoco-1")), ids(("a cat", "13")), [True]),
+        (ids(("A cat.", "mscoco-1")), ["a cat", "a dog"], [True, False]),
+        (["A cat."], ids(("a cat", "mscoco-2")), [True]),
+        (ids(("A cat.", None)), ids(("a cat", "drawbench-2"), ("a dog", None)), [True, False]),
+    ],
+)
+def test_what_is_the_same_row(fitted, scored, expected):
+    assert FittedRows.of(fitted).among(scored).tolist() == expected
+
+
+def test_overlap_agrees_with_sets_of_texts():
+    rng = np.random.default_rng(0)
+    words = ["cat", "dog", "hat", "bus"]
+    texts = [" ".join(rng.choice(words, size=3)) for _ in range(80)]
+    known, asked = texts[:40], texts[30:]
+    expected = [one in set(known) for one in asked]
+    assert FittedRows.of(known).among(asked).tolist() == expected
+    assert (FittedRows.of(known[:9]) | FittedRows.of(known[9:])).among(asked).tolist() == expected
+
+
+def test_rows_without_a_score_were_not_fitted_to(fitted):
+    one = fit([f"cat {n}" for n in range(30)], [n if n != 4 else np.nan for n in range(30)], "x")
+    assert one.record.rows.among(["cat 3", "cat 4", "cat 5"]).tolist() == [True, False, True]
+
+
+@pytest.fixture
+def saved(fitted, tmp_path):
+    return fitted.save_pretrained(tmp_path / "saved")
+
+
+def test_a_saved_one_knows_its_rows_and_holds_no_text(fitted, saved):
+    prompts, _ = made_up(120)
+    loaded = Predictor.from_pretrained(saved)
+    assert loaded.record.rows.among(prompts).all()
+    assert not loaded.record.rows.among(["a cat that nobody saw"]).any()
+    np.testing.assert_array_equal(loaded.record.rows.hashes, fitted.record.rows.hashes)
+    content = (saved / "fitted_rows.safetensors").read_bytes()
+    assert b"riding" not in content and len(content) < 16 * len(fitted.record.rows) + 200
+
+
+def change(folder, content=None, **told):
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    if content is not None:
+        (folder / "fitted_rows.safetensors").write_bytes(content)
+        told = {"rows": config["fitted_rows"]["rows"]} | told
+        told["sha256"] = hashlib.sha256(content).hexdigest()
+    config["fitted_rows"] = config["fitted_rows"] | told
+    path.write_text(json.dumps(config))
+
+
+def refused(folder, said):
+    with pytest.raises(CheckpointError, match=said) as caught:
+        Predictor.from_pretrained(folder)
+    assert "\n" not in str(caught.value) and str(folder) in str(caught.value)
+
+
+def test_an_older_checkpoint_records_nothing(saved):
+    (saved / "fitted_rows.safetensors").unlink()
+    config = json.loads((saved / "config.json").read_text())
+    del config["fitted_rows"]
+    (saved / "config.json").write_text(json.dumps(config))
+    assert Predictor.from_pretrained(saved).record.rows is None
+
+
+def test_a_lost_file_is_refused(saved):
+    (saved / "fitted_rows.safetensors").unlink()
+    refused(saved, "fitted_rows.safetensors is missing")
+
+
+def test_a_changed_byte_is_refused(saved):
+    path = saved / "fitted_rows.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    refused(saved, "is damaged or belongs to another config.json .its sha256 differs")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no tensors at all",
+        save({"other": np.zeros((3, 2), np.uint64)}),
+        save({"rows": np.zeros((3, 2), np.uint64)}),
+        save({"rows": np.zeros(6, np.uint64)}),
+        save({"rows": np.zeros((3, 2), np.float64)}),
+    ],
+)
+def test_another_content_is_refused(saved, content):
+    change(saved, content)
+    refused(saved, "fitted_rows.safetensors is damaged")
+
+
+@pytest.mark.parametrize("count", [-1, True, "3", None, 1e9])
+def test_a_wrong_count_is_refused(saved, count):
+    change(saved, rows=count)
+    refused(saved, "without a number of rows|is damaged")
+
+
+def test_the_network_under_a_fit_counts(monkeypatch):
+    """What static was trained on, a head on its network knows."""
+    from pqpp_models.text.static.predictor import StaticPredictor
+
+    below = StaticPredictor.from_shipped("static")
+    below.was_fitted_to(["A caption of the network."])
+    monkeypatch.setattr(StaticPredictor, "from_shipped", classmethod(lambda cls, name: below))
+    prompts, scores = made_up(40)
+    rows = fit(prompts, scores, TARGETS).record.rows
+    assert rows.among(["a caption of the network", prompts[0], "a hat"]).tolist() == [
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.realdata
+def test_the_splits_of_pqpp_share_no_row(real_data, cache):
+    """Two captions of validation have the text of one in train: other captions, other ids."""
+    from pqpp_datasets.load import load_benchmark
+    from pqpp_models.prompts import normalise
+
+    old = load_benchmark("pqpp-v1.0", data_dir=str(real_data))
+    texts = {split: {normalise(one) for one in old[split]["prompt"]} for split in old}
+    assert len(texts["train"] & texts["validation"]) == 2
+    fitted = FittedRows.of(old["train"])
+    assert not fitted.among(old["validation"]).any() and fitted.among(old["train"]).all()
+    # The ids are those of v1.1 too, whose scores differ.
+    new = load_benchmark("pqpp", data_dir=str(real_data))
+    assert fitted.among(new["train"]).sum() > 5900 and not fitted.among(new["validation"]).any()
