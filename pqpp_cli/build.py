@@ -17,7 +17,9 @@ _EPILOG = """examples:
 
 Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the columns
   judgments: prompt, image, model, label; annotator (who voted), control (true where a member of the
-             control group did), seconds (how long it took)
+             control group did), seconds (how long it took). A label in JSON may be a list of votes,
+             or an object of model to votes. `score` (and deviation) in place of label is a ready
+             score of an image
   runs:      prompt, model, image, score (higher is better)
   relevance: prompt, image, label (relevant or irrelevant); annotator
 and in each, if wanted, source, prompt_id and category. A row without a source takes the only one
@@ -29,6 +31,8 @@ positive (the share of positive votes); a prompt's score is the mean over its im
 The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
 
+_READING = ("scale", "labels", "model", "aggregate", "blank", "repeats", "prompts", "images")
+_READING += ("same_text",)
 # Of `BuildOptions`, which is not imported until the command runs: default, metavar and help.
 _RULES = {
     "reference_model": ("reference", "NAME", "the model of the reference images in the judgments"),
@@ -51,8 +55,10 @@ def add_parser(subparsers) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="another way to name the judgments")
-    parser.add_argument("--judgments", metavar="FILE", help="judgments of generated images")
+    parser.add_argument("file", metavar="FILE", nargs="*", help="another way to name the judgments")
+    parser.add_argument(
+        "--judgments", metavar="FILE", nargs="+", help="judgments of generated images"
+    )
     parser.add_argument("--runs", metavar="FILE", help="retrieval results")
     parser.add_argument("--relevance", metavar="FILE", help="relevance votes for the results")
     parser.add_argument(
@@ -95,6 +101,22 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="NAME", help="of all images, where no column says which made them"
     )
     votes.add_argument(
+        "--prompts",
+        metavar="FILE",
+        help="texts of prompts, joined by their id: prompt_id, prompt; source, category",
+    )
+    votes.add_argument(
+        "--images",
+        metavar="FILE",
+        help="what is known of images, joined by their name: image; prompt or prompt_id, model",
+    )
+    votes.add_argument(
+        "--same-text",
+        choices=("refuse", "keep"),
+        default="refuse",
+        help="what prompts of one text with ids of their own do (default: %(default)s)",
+    )
+    votes.add_argument(
         "--scale",
         metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH",
         help="what the labels mean (default: guessed where only one is possible, and said)",
@@ -134,13 +156,12 @@ def run(options: argparse.Namespace) -> None:
 
     rules = {name: getattr(options, name) for name in _RULES}
     rules["fractions"] = fractions_of(options.fractions)
-    for name in ("scale", "labels", "model", "aggregate", "blank", "repeats"):
-        rules[name] = getattr(options, name)
+    rules |= {name: getattr(options, name) for name in _READING}
     rules["columns"] = columns_of(options.column)
     rules["annotators"] = names_of(options.annotators) or ()
     rules["missing"] = names_of(options.missing) or ()
     judgments = options.judgments
-    if options.file is not None:
+    if options.file:
         judgments = given_once(options.file, "--judgments", options.judgments)
     built = build_benchmark(judgments, options.runs, options.relevance, BuildOptions(**rules))
     with tidied_when_terminated():

@@ -17,7 +17,17 @@ from typing import Any
 
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
-from pqpp_files.table_formats import UNNAMED, Block, Format, Json, Parquet, Separated, source_of
+from pqpp_files.table_formats import (
+    TOLD,
+    UNNAMED,
+    Block,
+    Format,
+    Json,
+    Parquet,
+    Separated,
+    source_of,
+    spread,
+)
 
 INDEX = "the index"  # what an index of pandas is called that has no name
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
@@ -286,6 +296,7 @@ def read_codes(
     path: str | Path,
     columns: Sequence[str],
     kinds: Sequence[str] | None = None,
+    nested: str | None = None,
 ) -> tuple[dict[str, Codes], list[str]]:
     """Read columns as `Codes`, in little memory; numbers of JSON stay the text that they are.
 
@@ -293,6 +304,9 @@ def read_codes(
         path: As for `read_table`.
         columns: What to read, where it is there.
         kinds: As for `read_table`.
+        nested: The column whose lists and objects give a row for each value, as
+            `pqpp_files.table_formats.nested.spread` does, with its three columns. An object of
+            objects in `.json` is records then, with the column `key`.
 
     Returns:
         Column to codes, for those that are there, and the names of all columns of the file.
@@ -301,8 +315,14 @@ def read_codes(
         FileError: As of `read_table`, or a cell is a list or an object.
     """
     source = source_of(path, columns, None, kinds)
-    found = _gathered(source, Codes, as_written=True)
-    return {name: found[name] for name in columns if name in found}, source.names
+    if nested is None:
+        found = _gathered(source, Codes, as_written=True)
+    else:
+        if isinstance(source, Json):
+            source.keyed = True
+        blocks = spread(source.blocks(as_written=True), nested, columns)
+        found = _gathered(source, Codes, blocks=blocks)
+    return {name: found[name] for name in (*columns, *TOLD) if name in found}, source.names
 
 
 def _gathered(

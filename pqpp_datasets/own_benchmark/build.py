@@ -1,7 +1,7 @@
 """From raw files to the splits of a benchmark."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pqpp_datasets.own_benchmark.generation import Generation, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts
 from pqpp_datasets.own_benchmark.retrieval import Retrieval, read_relevance, read_runs, score_runs
-from pqpp_datasets.own_benchmark.splits import split_rule, stratified_split
+from pqpp_datasets.own_benchmark.splits import split_rule
 from pqpp_datasets.own_benchmark.votes.read import read_votes
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.target_columns import Target, targets_for, with_targets
@@ -49,7 +49,7 @@ class Built:
 
 
 def build_benchmark(
-    judgments: str | Path | None = None,
+    judgments: str | Path | Sequence[str | Path] | None = None,
     runs: str | Path | None = None,
     relevance: str | Path | None = None,
     options: BuildOptions | None = None,
@@ -60,7 +60,7 @@ def build_benchmark(
     together), `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models, null where one is.
 
     Args:
-        judgments: As for `pqpp_datasets.own_benchmark.votes.read.read_votes`.
+        judgments: A file, or several, as for `pqpp_datasets.own_benchmark.votes.read.read_votes`.
         runs: As for `read_runs`; needs `relevance`.
         relevance: As for `read_relevance`.
 
@@ -82,7 +82,7 @@ def build_benchmark(
             "nothing to build from: give judgments, or runs together with relevance, or all three"
         )
     given = {"judgments": judgments, "runs": runs, "relevance": relevance}
-    inputs = {name: Path(path) for name, path in given.items() if path is not None}
+    inputs = {name: _paths(path) for name, path in given.items() if path is not None}
     prompts, generation, retrieval = _scored(inputs, options)
     columns = prompts.identities()
     arrays = [pa.array(columns[name], kind) for name, kind in IDENTITIES.items()]
@@ -93,9 +93,7 @@ def build_benchmark(
     arrays += [pa.array(values, pa.float64(), from_pandas=True) for values in targets.values()]
     table = pa.table(arrays, names=[*IDENTITIES, *(target.name for target in targets)])
     table = with_targets(table, list(targets), split_rule(options.fractions, options.seed))
-    of_row = np.array(
-        stratified_split(prompts.split_keys(), columns["source"], options.fractions, options.seed)
-    )
+    of_row = np.array(prompts.splits(options.fractions, options.seed))
     splits = {name: table.filter(pa.array(of_row == name)) for name in options.fractions}
     return Built(
         {n: t for n, t in splits.items() if t.num_rows},
@@ -103,21 +101,30 @@ def build_benchmark(
         retrieval,
         options,
         tuple(targets),
-        tuple(inputs.values()),
+        (*(path for paths in inputs.values() for path in paths), *_joined(options)),
         tuple(_warnings(splits, empty, options)),
     )
 
 
+def _paths(given: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [Path(given)] if isinstance(given, str | Path) else [Path(path) for path in given]
+
+
+def _joined(options: BuildOptions) -> list[Path]:
+    """Return the other files that a benchmark is built from."""
+    return [Path(path) for path in (options.prompts, options.images, options.labels) if path]
+
+
 def _scored(
-    inputs: Mapping[str, Path], options: BuildOptions
+    inputs: Mapping[str, list[Path]], options: BuildOptions
 ) -> tuple[Prompts, Generation | None, Retrieval | None]:
     readers = {
-        "judgments": lambda path: read_votes(path, options),
-        "runs": read_runs,
-        "relevance": read_relevance,
+        "judgments": lambda paths: read_votes(paths, options),
+        "runs": lambda paths: read_runs(*paths),
+        "relevance": lambda paths: read_relevance(*paths),
     }
-    found = {name: readers[name](path) for name, path in inputs.items()}
-    prompts = Prompts()
+    found = {name: readers[name](paths) for name, paths in inputs.items()}
+    prompts = Prompts(options.same_text == "keep")
     for columns in found.values():
         prompts.learn(columns)
     generation = retrieval = None
@@ -128,19 +135,20 @@ def _scored(
     return prompts, generation, retrieval
 
 
-def _nothing_scored(inputs: Mapping[str, Path], generation, retrieval) -> str:
+def _nothing_scored(inputs: Mapping[str, list[Path]], generation, retrieval) -> str:
     """Say why no target has a value, and what to do."""
     reasons = []
+    named = {name: " and ".join(map(str, paths)) for name, paths in inputs.items()}
     if generation:
         admitted = sum(not annotator.reasons for annotator in generation.annotators)
         reasons.append(
-            f"{inputs['judgments']}: of {len(generation.annotators)} annotators outside the "
+            f"{named['judgments']}: of {len(generation.annotators)} annotators outside the "
             f"control group {admitted} are admitted, and none of these judged a generated image; "
             "give further judgments, or lower min_kappa or min_reference_share"
         )
     if retrieval:
         reasons.append(
-            f"{inputs['runs']} and {inputs['relevance']}: no prompt stands in both; write text and "
+            f"{named['runs']} and {named['relevance']}: no prompt stands in both; write text and "
             "source of a prompt alike"
         )
     return f"no target has a value ({'. '.join(reasons)})"

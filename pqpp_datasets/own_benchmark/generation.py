@@ -71,7 +71,7 @@ def score_votes(columns: Columns, prompts: Prompts, options: BuildOptions) -> Ge
         options: How.
     """
     votes, notes = votes_of(columns, prompts, options)
-    aggregate = options.aggregate or votes.scale.aggregate
+    aggregate = options.aggregate or ("mean" if votes.is_ready else votes.scale.aggregate)
     require_aggregate(aggregate, votes, options.repeats)
     annotators = judge_annotators(votes, options.min_kappa, options.min_reference_share)
     counted = trusted_votes(votes, annotators, options.best)
@@ -84,11 +84,12 @@ def score_votes(columns: Columns, prompts: Prompts, options: BuildOptions) -> Ge
             notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
     of_images = image_scores(aggregate, used, votes.scale, options.vote_ties)
     scores = _scores(aggregate, used, of_images, votes, options)
+    measure = MEASURES[votes.scale.aggregate if votes.is_ready else aggregate]
     values, counts = np.unique(votes.value[counted], return_counts=True)
     return Generation(
-        measure=MEASURES[aggregate],
+        measure=measure,
         aggregate=aggregate,
-        limits=(votes.scale.low, votes.scale.high) if MEASURES[aggregate] == "rating" else None,
+        limits=(votes.scale.low, votes.scale.high) if measure == "rating" else None,
         scores=scores,
         annotators=annotators,
         control_group=_control_group(votes),

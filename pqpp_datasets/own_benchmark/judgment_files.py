@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn
 
 import numpy as np
@@ -11,6 +12,7 @@ from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import names_input
 from pqpp_files.read_table import Codes, read_codes
+from pqpp_files.table_formats.nested import KEY, PLACE, ROW
 
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
 
@@ -70,6 +72,11 @@ class Coded:
         """Return some rows, given by number or as a mask; the names stay."""
         return Coded(self.codes[rows], self.names)
 
+    @property
+    def texts(self) -> list[str]:
+        """The text of each row."""
+        return [self.names[code] for code in self.codes.tolist()]
+
 
 class Columns(dict[str, Coded]):
     """The columns of a file by what they are to us, all of one length.
@@ -77,10 +84,12 @@ class Columns(dict[str, Coded]):
     Attributes:
         places: Where the rows stand.
         named: What a column is to us to its name in the file, where that is another.
+        notes: What is to be said of how they were read, a line each.
     """
 
     places: Places
-    named: Mapping[str, str] = {}
+    named: Mapping[str, str] = MappingProxyType({})
+    notes: Sequence[str] = ()
 
     @property
     def rows(self) -> int:
@@ -112,6 +121,7 @@ def read_columns(
     optional: Sequence[str] = (),
     named: Mapping[str, str] | None = None,
     blank: Sequence[str] = (),
+    nested: str | None = None,
 ) -> Columns:
     r"""Read columns of a file, each as text.
 
@@ -121,6 +131,8 @@ def read_columns(
         optional: Columns that may be missing; an empty cell is the empty text.
         named: What the file calls a column, where it is another name.
         blank: Needed columns whose cells may be empty.
+        nested: The column whose lists and objects become rows, as `read_codes` has it; what they
+            add are the columns `PLACE` and `KEY`.
 
     Returns:
         Every needed column and each optional one that is there.
@@ -142,22 +154,33 @@ def read_columns(
         raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
     wanted = {role: named.get(role, role) for role in (*needed, *optional)}
     try:
-        codes, names = read_codes(path, tuple(wanted.values()), _SUFFIXES)
+        columns = tuple(wanted.values())
+        codes, names = read_codes(path, columns, _SUFFIXES, nested and wanted[nested])
     except FileError as error:
         raise DataFileError(str(error)) from None
     refuse_missing(path, [wanted[r] for r in needed if wanted[r] not in codes], names)
     found = Columns()
     found.named = wanted
-    for role, name in wanted.items():
+    rows = _rows_of(codes.pop(ROW, None))
+    for role, name in {**wanted, PLACE: PLACE, KEY: KEY}.items():
         if name in codes:
             found[role] = _coded(codes[name])
-    found.places = Places([(path, found.rows)])
+    found.places = Places([(path, found.rows if rows is None else rows)])
     if not found.rows:
         raise DataFileError(f"{path}: no row came; one judgment or result a row is needed")
     for role in needed:
         if role not in blank:
             refuse_empty(found, role)
     return found
+
+
+def _rows_of(column: Codes | None) -> np.ndarray | None:
+    """Return the row of the file of each row, where lists became rows."""
+    if column is None:
+        return None
+    rows = np.array([-1 if value is None else value for value in column.values])
+    rows = rows[np.frombuffer(column.codes, np.int32)]
+    return np.where(rows < 0, np.arange(len(rows)), rows)  # those before the first list have none
 
 
 def refuse_missing(path: Path, missing: Sequence[str], names: Sequence[str]) -> None:

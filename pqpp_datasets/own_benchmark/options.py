@@ -11,12 +11,13 @@ from pqpp_datasets.own_benchmark.votes.scales import AGGREGATES
 # What a column of a file is to us; `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
-    *("image", "model", "annotator", "label", "control", "seconds"),
+    *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
 )
 _CHOICES = {
     "aggregate": (None, *AGGREGATES),
     "blank": ("refuse", "drop"),
     "repeats": ("refuse", "first", "last", "mean"),
+    "same_text": ("refuse", "keep"),
 }
 
 
@@ -46,6 +47,12 @@ class BuildOptions:
         columns: What a column is to us, of `ROLES`, to what the files call it.
         annotators: Columns that hold the votes of an annotator each, in a file of one row an image.
         model: The model of all images, where the file has no such column.
+        prompts: A file of the prompts' texts, with the columns `prompt_id`, `prompt` and, if
+            wanted, `source`, `category`, which is joined to the others by the id, and holds.
+        images: A file of the images, with `image` and any of `prompt`, `prompt_id`, `model`,
+            `source`, `category`, which is joined to the votes by the image, and holds.
+        same_text: What prompts of one text with ids of their own do: "refuse", or "keep", which
+            keeps each, all of a text in one split.
     """
 
     reference_model: str = "reference"
@@ -67,6 +74,9 @@ class BuildOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     annotators: Sequence[str] = ()
     model: str | None = None
+    prompts: str | None = None
+    images: str | None = None
+    same_text: str = "refuse"
 
     def __post_init__(self):
         for name, low, high in (("min_kappa", -1, 1), ("min_reference_share", 0, 1)):

@@ -6,9 +6,10 @@ import numpy as np
 
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.own_benchmark.judgment_files import Coded, Columns, pairs_of
+from pqpp_datasets.own_benchmark.splits import stratified_split
 
 COLUMNS = ("source", "prompt_id", "category")
-DEFAULT_SOURCE = "own"
+_NONE = {"source": "own", "prompt_id": ""}
 
 
 class Prompts:
@@ -16,6 +17,10 @@ class Prompts:
 
     A row without a source stands for the text's only source in any of the files, so all files are
     learned before the first is numbered.
+
+    Args:
+        same_text: Whether prompts of one text and source that have ids of their own are prompts of
+            their own; they come to one split. Otherwise they are refused.
 
     Attributes:
         keys: (source, text) of each prompt.
@@ -28,25 +33,28 @@ class Prompts:
         ([0], [('coco', 'A cat.')])
     """
 
-    def __init__(self):
+    def __init__(self, same_text: bool = False):
         self.keys: list[tuple[str, str]] = []
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._same_text = same_text
+        self._numbers: dict[tuple[str, str, str], int] = {}
         self._known: dict[str, dict[int, str]] = {"prompt_id": {}, "category": {}}
-        self._sources: dict[str, set[str]] = {}
+        # What files name for a text: its sources, and its ids where one text may have several.
+        self._named: dict[str, dict[str, set[str]]] = {"source": {}, "prompt_id": {}}
 
     def learn(self, columns: Mapping[str, Coded]) -> None:
-        """Take in which sources a file names for each text.
+        """Take in which sources and ids a file names for each text.
 
         Args:
             columns: As for `number`.
         """
-        if "source" not in columns:
-            return
-        prompt, source = columns["prompt"], columns["source"]
-        for row in pairs_of(source, prompt)[1]:
-            if name := source.names[source.codes[row]]:
-                text = prompt.names[prompt.codes[row]]
-                self._sources.setdefault(text, set()).add(name)
+        prompt = columns["prompt"]
+        for role, known in self._named.items():
+            if role not in columns or (role == "prompt_id" and not self._same_text):
+                continue
+            column = columns[role]
+            for row in pairs_of(column, prompt)[1]:
+                if name := column.names[column.codes[row]]:
+                    known.setdefault(prompt.names[prompt.codes[row]], set()).add(name)
 
     def number(self, columns: Columns) -> np.ndarray:
         """Return the number of each row's prompt, taking in those that are new.
@@ -59,16 +67,23 @@ class Prompts:
                 and its text several.
         """
         prompt = columns["prompt"]
-        source = columns.get("source") or Coded(np.zeros_like(prompt.codes), [""])
-        codes, first = pairs_of(source, prompt)
+        nothing = Coded(np.zeros_like(prompt.codes), [""])
+        source, own = columns.get("source") or nothing, nothing
+        if self._same_text:
+            own = columns.get("prompt_id") or nothing
+        codes, first = pairs_of(source, prompt, own)
         numbers = np.empty(len(first), np.int64)
         for code in np.argsort(first):
             row = first[code]
             text = prompt.names[prompt.codes[row]]
-            key = (source.names[source.codes[row]] or self._only_source(columns, row, text), text)
+            name = source.names[source.codes[row]] or self._only(columns, row, text, "source")
+            own_id = own.names[own.codes[row]]
+            if self._same_text and not own_id:
+                own_id = self._only(columns, row, text, "prompt_id")
+            key = (name, text, own_id)
             if key not in self._numbers:
                 self._numbers[key] = len(self.keys)
-                self.keys.append(key)
+                self.keys.append(key[:2])
             numbers[code] = self._numbers[key]
         found = numbers[codes]
         for name, known in self._known.items():
@@ -76,12 +91,13 @@ class Prompts:
                 self._take_in(columns, name, known, found)
         return found
 
-    def _only_source(self, columns: Columns, row: int, text: str) -> str:
-        known = sorted(self._sources.get(text, ())) or [DEFAULT_SOURCE]
+    def _only(self, columns: Columns, row: int, text: str, role: str) -> str:
+        """Return the one source or id that files name for a text, or what stands for none."""
+        known = sorted(self._named[role].get(text, ())) or [_NONE[role]]
         if len(known) > 1:
             raise DataFileError(
-                f"{columns.places.of(row)}: no source came for {text!r:.60}, which other rows have "
-                f"from {', '.join(known)[:100]}; name the source"
+                f"{columns.places.of(row)}: no {role} came for {text!r:.60}, which other rows have "
+                f"from {', '.join(known)[:100]}; name the {role}"
             )
         return known[0]
 
@@ -96,15 +112,24 @@ class Prompts:
                 raise DataFileError(
                     f"{columns.places.of(row)}: {columns.said(name)} is {value!r:.60}, an "
                     f"earlier row of the same prompt has {earlier!r:.60}; give one of them"
+                    + (", or choose --same-text keep" if name == "prompt_id" else "")
                 )
 
-    def split_keys(self) -> list[str]:
-        """Return what the split goes by: the user's own id, else source and text.
+    def splits(self, fractions: Mapping[str, float], seed: int) -> list[str]:
+        """Return the split of each prompt, as `stratified_split` deals them out by source.
 
-        An id that is made here counts the rows of a file, whose order must not move a prompt.
+        A prompt goes by the user's own id, else by source and text: an id that is made here counts
+        the rows of a file, whose order must not move a prompt. Prompts of one text and source are
+        dealt out as one, by the first of their ids, so that no text is in two splits.
         """
         own = self._known["prompt_id"]
-        return [own.get(n) or "\0".join(key) for n, key in enumerate(self.keys)]
+        ids: dict[tuple[str, str], str] = {}
+        for number, key in enumerate(self.keys):
+            name = own.get(number) or "\0".join(key)
+            ids[key] = min(ids.get(key, name), name)
+        found = stratified_split(list(ids.values()), [key[0] for key in ids], fractions, seed)
+        of_key = dict(zip(ids, found, strict=True))
+        return [of_key[key] for key in self.keys]
 
     def identities(self) -> dict[str, list]:
         """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.

@@ -12,12 +12,23 @@ from pathlib import Path
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats.json_records import Json, JsonLines
+from pqpp_files.table_formats.nested import TOLD, spread
 from pqpp_files.table_formats.parquet import UNNAMED, Parquet
 from pqpp_files.table_formats.separated import Separated
 from pqpp_files.table_formats.table_format import Block, Format
 from pqpp_files.table_formats.text import Text
 
-__all__ = ["UNNAMED", "Block", "Format", "Json", "Parquet", "Separated", "source_of"]
+__all__ = [
+    "TOLD",
+    "UNNAMED",
+    "Block",
+    "Format",
+    "Json",
+    "Parquet",
+    "Separated",
+    "source_of",
+    "spread",
+]
 
 FORMATS: dict[str, type[Format]] = {
     ".txt": Text,

@@ -83,6 +83,7 @@ class Json(JsonLines):
     """A JSON list of records."""
 
     row_is = "record"
+    keyed = False  # an object of objects is records with a column `key`
     place_of = Format.place_of
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
@@ -92,6 +93,12 @@ class Json(JsonLines):
         if not content.removeprefix(_BOM).strip():
             raise FileError(f"{self.path}: the file is empty; give a JSON list")
         records = value_parser(as_written)(content, str(self.path), 1)
+        if (
+            self.keyed
+            and isinstance(records, dict)
+            and all(isinstance(record, dict) for record in records.values())
+        ):
+            records = [{"key": key, **record} for key, record in records.items()]
         if not isinstance(records, list) or not records:
             raise FileError(f"{self.path}: a list of values or of objects is needed")
         yield self._columns(records)

@@ -426,7 +426,7 @@ def test_long_lines(tmp_path, suffix):
     ("line", "expected"),
     [
         ({**ROW, "prompt": ["A"]}, "line 2: prompt is a list"),
-        ({**ROW, "label": {"a": 1}}, "line 2: label is an object"),
+        ({**ROW, "label": {"a": 1}}, "row 2: label is an object"),
         ({**ROW, "prompt": None}, "row 2: prompt is empty"),
         ({**ROW, "prompt": " \t"}, "row 2: prompt is empty"),
         ({**ROW, "prompt": "\ud800"}, "line 2: .*half of a surrogate pair"),
@@ -592,7 +592,7 @@ def test_bad_files_are_named(tmp_path):
         build_benchmark(tmp_path / "absent.csv")
     for name, content, expected in (
         ("a.txt", "x", r"'\.txt' are not read; use one of \.csv"),
-        ("a.csv", "prompt,image\nA,1\n", "no column model, label among"),
+        ("a.csv", "prompt,image\nA,1\n", "no column label among prompt, image"),
         ("a.csv", ",".join(HEADER) + "\n", "no row came"),
         ("a.csv", ",".join(HEADER) + "\nA,1\n", "line 2: 2 cells came, the header has 6"),
         ("a.parquet", "PAR1", "not Parquet"),

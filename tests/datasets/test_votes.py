@@ -1,6 +1,11 @@
 """Votes as people have them: scales, layouts, blanks, repeats, and what an image's votes become."""
 
+import json
+
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
@@ -212,3 +217,182 @@ def test_repeats_are_refused_or_chosen(tmp_path):
     path = write(tmp_path / "v.csv", *lines)
     with pytest.raises(OptionError, match=r"means of repeated votes came; .* --repeats first or"):
         build(path, scale="pqpp", repeats="mean")
+
+
+def test_prompts_and_images_are_joined_by_id(tmp_path):
+    votes = write(tmp_path / "v.csv", "1.png,2", "2.png,-1", header="image,label")
+    images = write(tmp_path / "i.csv", "1.png,007,SD", "2.png,7,SD", header="image,id,model")
+    prompts = write(tmp_path / "p.csv", "007,A,x", "7,B,y", "8,C,x", header="id,text,source")
+    options = {
+        "columns": {"prompt_id": "id", "prompt": "text"},
+        "prompts": str(prompts),
+        "images": str(images),
+        "scale": "pqpp",
+    }
+    built = build(votes, **options)
+    rows = [row for table in built.splits.values() for row in table.to_pylist()]
+    found = {row["prompt_id"]: (row["prompt"], row["source"], row["sd_hbpp"]) for row in rows}
+    assert found == {"007": ("A", "x", 2.0), "7": ("B", "y", -1.0)}
+    assert f"{prompts}: 1 of 3 rows are in no vote and are left out" in built.notes
+    assert {prompts, images, votes} == set(built.inputs)
+    for path, line, expected in (
+        (votes, "3.png,2", r"row 3: image is '3\.png', which is not in .*i\.csv"),
+        (images, "1.png,7,SD", r"i\.csv, row 3: image is '1\.png', as in row 1"),
+        (prompts, "7,D,x", r"p\.csv, row 4: id is '7', as in row 2"),
+    ):
+        before = path.read_text()
+        path.write_text(before + line + "\n")
+        with pytest.raises(DataFileError, match=expected):
+            build(votes, **options)
+        path.write_text(before)
+    images.write_text("image,id,model\n1.png,007,SD\n2.png,07,SD\n")
+    with pytest.raises(DataFileError, match=r"v\.csv, row 2: id is '07', which is not in .*p\.csv"):
+        build(votes, **options)
+
+
+def test_several_files_of_votes(tmp_path):
+    first = write(tmp_path / "a.csv", "A,i,m,a,5", "A,i,m,b,3")
+    second = write(tmp_path / "b.csv", "B,j,m,b,1,x", header=HEADER + ",source")
+    built = build([first, second], scale="likert5")
+    assert scores(built, "m_rating") == {"A": 4.0, "B": 1.0}
+    assert scores(built, "source") == {"A": "own", "B": "x"}
+    write(second, "A,i,m,a,1")
+    with pytest.raises(DataFileError, match=r"b\.csv, row 1: .* stands in .*a\.csv, row 1; keep"):
+        build([first, second], scale="likert5")
+
+
+SAME_TEXT = ["A,i,m,x,5,1", "A,i,m,x,1,2", "B,i,m,x,3,3", "C,i,m,x,3,4"]
+
+
+def test_same_text_with_ids_of_their_own(tmp_path):
+    path = write(tmp_path / "v.csv", *SAME_TEXT, header=HEADER + ",prompt_id")
+    with pytest.raises(DataFileError, match=r"row 2: prompt_id is '2', .* --same-text keep"):
+        build(path, scale="likert5")
+    for seed in range(5):
+        built = build(path, scale="likert5", same_text="keep", seed=seed)
+        found = {
+            row["prompt_id"]: (row["m_rating"], name)
+            for name, table in built.splits.items()
+            for row in table.to_pylist()
+        }
+        assert {number: value for number, (value, _) in found.items()} == {
+            **{"1": 5.0, "2": 1.0},
+            **{"3": 3.0, "4": 3.0},
+        }
+        assert found["1"][1] == found["2"][1]  # no text is in two splits
+
+
+def test_lists_of_votes(tmp_path):
+    path = tmp_path / "v.json"
+    path.write_text('[{"prompt": "A", "model": "m", "image": "i", "label": [5, "", 1]}]')
+    with pytest.raises(DataFileError, match=r"v\.json, row 1: label is empty"):
+        build(path, scale="likert5")
+    built = build(path, scale="likert5", blank="drop")
+    assert scores(built, "m_rating") == {"A": 3.0}
+    assert "annotators: the places 1, 2, 3 in the lists of label, each taken" in built.notes[1]
+    path.write_text('{"7": {"prompt": "A", "label": {"flux": [5, 4], "SD 3": [1, 1]}}}')
+    built = build(path, scale="likert5", columns={"prompt_id": "key"})
+    assert scores(built, "flux_rating") == {"A": 4.5} and scores(built, "sd-3_rating") == {"A": 1}
+    assert scores(built, "prompt_id") == {"A": "7"}
+    rows = [{"annotator": "ann", "label": 5}, {"annotator": "bob", "label": 2}]
+    rows = [{"prompt": "A", "model": "m", "image": "i", "label": rows}]
+    (tmp_path / "v.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    built = build(tmp_path / "v.jsonl", scale="likert5")
+    assert {one.name for one in built.generation.annotators} == {"ann", "bob"}
+    table = pa.table({"prompt": ["A", "B"], "model": ["m"] * 2, "label": [[5, 3], [1]]})
+    pq.write_table(table, tmp_path / "v.parquet")
+    assert scores(build(tmp_path / "v.parquet", scale="likert5"), "m_rating") == {"A": 4, "B": 1}
+
+
+def test_ready_scores(tmp_path):
+    path = write(
+        tmp_path / "v.csv", "A,i,m,2.5,.5", "A,j,m,3.5,", header="prompt,image,model,mos,sd"
+    )
+    columns = {"score": "mos", "deviation": "sd"}
+    with pytest.raises(OptionError, match=r"give --scale LOW\.\.HIGH"):
+        build(path, columns=columns)
+    built = build(path, columns=columns, scale="1..5")
+    assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
+    assert built.generation.table.deviation.tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
+    with pytest.raises(OptionError, match="ready scores came, one an image"):
+        build(path, columns=columns, scale="1..5", aggregate="median")
+    with pytest.raises(DataFileError, match=r"row 2: mos is '3\.5', a number from 0 to 3"):
+        build(path, columns=columns, scale="0..3")
+
+
+def test_gimbrr_gives_its_published_rates(real_data):
+    """Overall accuracy without the Controlled tasks, as the study prints it."""
+    folder = real_data / "gimbrr"
+    columns = {"image": "File_name", "model": "Algorithm", "label": "annotation"}
+    columns |= {"prompt_id": "ID", "prompt": "Prompt", "category": "Task"}
+    built = build(
+        folder / "annotations/annotations_df_230311.csv",
+        columns=columns,
+        prompts=str(folder / "data/Prompt_dir_230228.csv"),
+        same_text="keep",
+    )
+    assert built.notes[0].startswith("labels: read as yes-no, which alone has False, True")
+    rows = [row for table in built.splits.values() for row in table.to_pylist()]
+    assert len(rows) == 2102
+    rows = [row for row in rows if not row["category"].startswith("Controlled")]
+    found = {
+        name: round(100 * float(np.mean([row[f"{name}_rate"] for row in rows])), 2)
+        for name in ("dalle", "mj", "sd2.1")
+    }
+    assert found == {"dalle": 54.74, "mj": 46.44, "sd2.1": 34.33}
+    # Stable Diffusion 1.5 has 16 prompts twice and 16 not at all: its rate is one of votes.
+    votes = built.generation.table
+    categories = votes.prompts.identities()["category"]
+    free = np.array([not name.startswith("Controlled") for name in categories])[votes.prompt]
+    own = free & (votes.model == votes.model_names.index("SD1.5"))
+    assert round(100 * votes.value[own].mean(), 2) == 35.08
+
+
+@pytest.mark.parametrize("name", ["composition", "counting"])
+def test_tia2_by_its_columns_and_by_its_lists(real_data, name):
+    given = {"model": "sd2.1", "scale": "yes-no", "missing": ["-1"]}
+    wide = build(
+        real_data / f"ratings/tia2_{name}.csv",
+        columns={"prompt": "caption"},
+        annotators=["label_1", "label_2", "label_3"],
+        **given,
+    )
+    lists = build(
+        real_data / f"tia2/human_annotations/human_labels_{name}.json",
+        columns={"prompt": "caption", "label": "human_labels"},
+        **given,
+    )
+    assert scores(wide, "sd2.1_rate") == scores(lists, "sd2.1_rate")
+    table = pd.read_csv(real_data / f"ratings/tia2_{name}.csv")
+    votes = table[["label_1", "label_2", "label_3"]].replace(-1, np.nan)
+    expected = votes.mean(axis=1).groupby(table["caption"]).mean()
+    assert scores(wide, "sd2.1_rate") == pytest.approx(expected.to_dict(), abs=1e-9)
+
+
+def test_genai_and_agiqa(real_data):
+    names = [f"rating_{n}" for n in (1, 2, 3)]
+    wide = {"annotators": names, "scale": "likert5", "missing": ["41", "33"]}
+    path = real_data / "ratings/genai_bench_527.csv"
+    table = pd.read_csv(path, dtype={"prompt_id": str})
+    votes = table[names].where(table[names] <= 5).mean(axis=1)
+    found = build(path, **wide)
+    for model in ("DALLE_3", "SDXL_2_1"):
+        expected = votes[table["model"] == model].groupby(table["prompt"]).mean().to_dict()
+        assert scores(found, f"{model.lower()}_rating") == pytest.approx(expected, abs=1e-9)
+    assert scores(found, "prompt_id") == dict(zip(table["prompt"], table["prompt_id"], strict=True))
+    with pytest.raises(DataFileError, match=r"row 1388: label is '41', .* --missing=41 leaves"):
+        build(path, annotators=names, scale="likert5")
+    lists = build(
+        real_data / "genai/genai_image.json",
+        columns={"prompt_id": "id", "label": "models"},
+        scale="likert5",
+        missing=["41", "33"],
+    )
+    assert scores(lists, "mean_rating") == scores(found, "mean_rating")
+    columns = {"image": "name", "score": "mos_align", "deviation": "std_align"}
+    path = real_data / "ratings/agiqa3k.csv"
+    table = pd.read_csv(path)
+    own = table[table["model"] == "sd1.5"]
+    assert scores(build(path, columns=columns, scale="0..5"), "sd1.5_rating") == pytest.approx(
+        own.groupby("prompt")["mos_align"].mean().to_dict(), abs=1e-9
+    )

@@ -42,6 +42,10 @@ def require_aggregate(name: str, votes: Votes, repeats: str) -> None:
             z-scores where nothing says who voted.
     """
     scale = votes.scale
+    if votes.is_ready and name != "mean":
+        raise OptionError(
+            f"--aggregate {name}: ready scores came, one an image; leave it out, or give the votes"
+        )
     if name == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         why = "means of repeated votes" if repeats == "mean" else f"the scale {scale.name}"
         raise OptionError(

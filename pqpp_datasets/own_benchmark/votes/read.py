@@ -15,11 +15,18 @@ from pqpp_datasets.own_benchmark.judgment_files import (
     pairs_of,
     read_columns,
     refuse_empty,
+    refuse_missing,
     refuse_repeats,
     values_of,
 )
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
+from pqpp_datasets.own_benchmark.votes.joined import (
+    concatenated,
+    join,
+    read_images,
+    read_prompts,
+)
 from pqpp_datasets.own_benchmark.votes.scales import (
     Scale,
     guessed_scale,
@@ -28,39 +35,90 @@ from pqpp_datasets.own_benchmark.votes.scales import (
     scale_of_map,
 )
 from pqpp_datasets.own_benchmark.votes.votes import Votes, depths
+from pqpp_files.table_formats.nested import KEY, PLACE
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 _NO_VOTE = "fill it, or --blank drop leaves such votes out"
 
 
-def read_votes(path: Path, options: BuildOptions) -> Columns:
-    """Read a file of votes, a row a vote, whatever its layout was.
+def read_votes(paths: Sequence[Path], options: BuildOptions) -> Columns:
+    """Read files of votes, a row a vote, whatever their layout was.
 
-    Its columns are `prompt`, `image`, `model`, `label` and, if wanted, `annotator`, `control` (true
-    where a member of the control group voted), `seconds` (how long it took), `source`, `prompt_id`,
-    `category`; `options.columns` says what the file calls them.
+    Their columns are `prompt`, `image`, `model`, `label` and, if wanted, `annotator`, `control`
+    (true where a member of the control group voted), `seconds` (how long it took), `source`,
+    `prompt_id`, `category`; or `score` and, if wanted, `deviation` where someone put the votes on
+    an image together before. `options.columns` says what the files call them.
 
     Args:
-        path: As for `pqpp_files.read_table`.
-        options: What the columns are called; `annotators` where each has a column.
+        paths: As for `pqpp_files.read_table`.
+        options: What the columns are called, `annotators` where each has a column, and the files
+            that are joined by id.
 
     Raises:
-        DataFileError: As of `read_columns`.
+        DataFileError: As of `read_columns`, or an id is not in the file that is joined.
         OptionError: The options ask for columns in two ways.
     """
-    needed = ["prompt", "image", *(["model"] if options.model is None else [])]
-    optional = ["control", "seconds", *COLUMNS]
-    if not options.annotators:
-        columns = read_columns(
-            path, [*needed, "label"], ["annotator", *optional], options.columns, blank=["label"]
-        )
-    else:
+    columns = concatenated([_read_file(path, options) for path in paths])
+    images, prompts = read_images(options), read_prompts(options)
+    columns.notes = [
+        *columns.notes,
+        *join(columns, images, "image"),
+        *(join(columns, prompts, "prompt_id") if "prompt_id" in columns else []),
+    ]
+    missing = [role for role in ("prompt", "model") if role not in columns]
+    refuse_missing(columns.places.name, list(map(columns.said, missing)), list(columns))
+    if "image" not in columns:
+        columns["image"] = Coded(np.zeros(columns.rows, np.int32), [""])
+        columns.notes = [
+            *columns.notes,
+            "images: no column names them; the votes on a prompt and a model are on one image "
+            "(--column image=COLUMN)",
+        ]
+    for role in ("prompt", "model", "image", "annotator"):
+        if role in columns and columns[role].names != [""]:
+            refuse_empty(columns, role)
+    return columns
+
+
+def _read_file(path: Path, options: BuildOptions) -> Columns:
+    needed = ["image"] if options.images else ["prompt_id" if options.prompts else "prompt"]
+    extra = ("prompt", "image", "model", "control", "seconds", "deviation", *COLUMNS)
+    optional = [role for role in extra if role not in needed]
+    if options.annotators:
         columns = _read_wide(path, needed, optional, options)
+    else:
+        named = dict(options.columns)
+        if "score" in named:
+            named["label"] = named.pop("score")
+        columns = read_columns(
+            path, [*needed, "label"], ["annotator", *optional], named, ["label"], "label"
+        )
+        _name_places(columns, options)
     if options.model is not None:
         columns["model"] = Coded(np.zeros(columns.rows, np.int32), [options.model])
-    if "annotator" in columns:
-        refuse_empty(columns, "annotator")
     return columns
+
+
+def _name_places(columns: Columns, options: BuildOptions) -> None:
+    """Say what the keys and places of lists of votes are: models and annotators."""
+    keys, places = columns.pop(KEY, None), columns.pop(PLACE, None)
+    if keys is not None and any(keys.names):
+        is_free = {"model": options.model is None, "annotator": True}
+        role = next((r for r, free in is_free.items() if free and r not in columns), None)
+        if role is None:
+            row = int(np.argmax(keys.codes == next(n for n, k in enumerate(keys.names) if k)))
+            raise DataFileError(
+                f"{columns.places.of(row)}: {columns.said('label')} is an object, whose keys would "
+                "be models or annotators, and both have a column; give each value its own row"
+            )
+        columns[role] = keys
+    if places is not None and any(places.names) and "annotator" not in columns:
+        names = [str(int(name) + 1) if name else "1" for name in places.names]
+        columns["annotator"] = Coded(places.codes, names)
+        columns.notes = [
+            f"annotators: the places {', '.join(sorted(names))} in the lists of "
+            f"{columns.said('label')}, each taken as one person"
+        ]
 
 
 def _read_wide(
@@ -112,6 +170,7 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
             or nothing is left; names the row, the column, the value and the option that helps.
     """
     number = prompts.number(columns)
+    is_ready = "score" in options.columns
     scale, said = _scale_of(columns, options)
     value, notes = _values(columns, scale, options)
     kept = np.flatnonzero(~np.isnan(value))
@@ -134,7 +193,7 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
         positive=scale.is_positive(value[kept]),
         control=_control(columns)[kept],
         reference=_named(columns["model"], options.reference_model)[kept],
-        seconds=numbers_of(columns, "seconds", True)[kept] if "seconds" in columns else None,
+        seconds=_optional_numbers(columns, "seconds", kept),
         row=kept,
         places=columns.places,
         prompts=prompts,
@@ -143,9 +202,11 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
         annotator_names=columns["annotator"].names if known else [],
         has_annotators=known,
         scale=scale,
+        is_ready=is_ready,
+        deviation=_optional_numbers(columns, "deviation", kept),
     )
     _refuse_two_roles(votes)
-    return votes, [said, *notes, *_who(votes, options)]
+    return votes, [said, *columns.notes, *notes, *_who(votes, options)]
 
 
 def _scale_of(columns: Columns, options: BuildOptions) -> tuple[Scale, str]:
@@ -157,6 +218,11 @@ def _scale_of(columns: Columns, options: BuildOptions) -> tuple[Scale, str]:
     elif options.scale:
         scale = named_scale(options.scale)
         said = f"labels: on the scale {scale.name}"
+    elif "score" in options.columns:
+        raise OptionError(
+            "--column score=...: ready scores came, whose range no file tells; give --scale "
+            "LOW..HIGH, like 0..5"
+        )
     else:
         used = np.unique(columns["label"].codes)
         labels = [columns["label"].names[code] for code in used]
@@ -164,6 +230,8 @@ def _scale_of(columns: Columns, options: BuildOptions) -> tuple[Scale, str]:
         scale = guessed_scale(columns.places.name, labels)
         shown = ", ".join(sorted({one.strip() for one in labels})[:8])
         said = f"labels: read as {scale.name}, which alone has {shown}; --scale says otherwise"
+    if "score" in options.columns:  # means of labels are numbers between them
+        scale = replace(scale, numbers="any", words={})
     return replace(scale, missing=scale.missing | marks), said
 
 
@@ -227,6 +295,10 @@ def _places_in(item: np.ndarray) -> np.ndarray:
     return found
 
 
+def _optional_numbers(columns: Columns, role: str, rows: np.ndarray) -> np.ndarray | None:
+    return numbers_of(columns, role, may_be_empty=True)[rows] if role in columns else None
+
+
 def _control(columns: Columns) -> np.ndarray:
     if "control" not in columns:
         return np.zeros(columns.rows, bool)
@@ -251,6 +323,11 @@ def _refuse_two_roles(votes: Votes) -> None:
 
 def _who(votes: Votes, options: BuildOptions) -> list[str]:
     """Say what can't be known of who voted."""
+    if votes.is_ready:
+        return [
+            "scores: ready ones of images, not votes; who voted, how far annotators agree and whom "
+            "to trust cannot be checked"
+        ]
     if not votes.has_annotators:
         return [
             "no annotators came: whether anyone voted twice, how far annotators agree and whom to "
@@ -259,4 +336,6 @@ def _who(votes: Votes, options: BuildOptions) -> list[str]:
     if options.annotators:
         names = ", ".join(votes.annotator_names)
         return [f"annotators: the columns {names}, each taken as one person"]
+    if len(np.unique(votes.annotator)) == 1:
+        return ["one annotator only: agreement with others cannot be checked"]
     return []

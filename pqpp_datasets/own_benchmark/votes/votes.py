@@ -43,6 +43,9 @@ class Votes:
         annotator_names: The annotators, likewise.
         has_annotators: Whether the file says who voted.
         scale: What the values mean: range, level of measurement, which are positive.
+        is_ready: Whether the values are ready scores of images, made of votes that did not come.
+        deviation: float64 (votes,), the standard deviation that came with a ready score, NaN where
+            it is not known; None where the file has no such column.
     """
 
     prompt: np.ndarray
@@ -64,6 +67,8 @@ class Votes:
     annotator_names: list[str]
     has_annotators: bool
     scale: Scale
+    is_ready: bool = False
+    deviation: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.value)
