@@ -1,4 +1,4 @@
-"""How fast the shipped predictor is: prompts a second on one core, and one prompt from cold.
+"""How fast the shipped predictor is on one core: prompts a second, one prompt from cold, reasons.
 
     python benchmarks/predict_speed.py [--prompts 100000]
 
@@ -27,6 +27,7 @@ a the two man woman child dog cat horse bird zebra elephant red blue green large
 holding standing sitting eating playing wave surfboard table chair street kitchen field beach train
 bus truck clock pizza cake umbrella with on near under beside in of and
 """
+EXPLAINED = (10, 4, 8, 20, 60)
 COLD = {
     "import and one prompt, library": (
         "from pqpp_models import Predictor;"
@@ -56,6 +57,13 @@ def main() -> None:
         print(
             f"{len(prompts):,} prompts, {scores.shape[1]} targets: {seconds:.1f} s, {rate:,.0f}/s"
         )
+    fresh = Predictor.from_pretrained(DEFAULT_PREDICTOR)  # which has seen none of the words
+    for length in EXPLAINED:
+        prompt = " ".join((WORDS.split() * 2)[:length])
+        started = time.perf_counter()
+        fresh.explain([prompt], "mean_hbpp")
+        milliseconds = 1000 * (time.perf_counter() - started)
+        print(f"explain a prompt of {length} words, the first time: {milliseconds:.0f} ms")
     for name, code in COLD.items():
         print(f"cold process, {name}: {1000 * best_of_five([sys.executable, '-c', code]):.0f} ms")
     command = [sys.executable, "-m", "pqpp_cli.main", "predict", "a red cat"]
