@@ -84,11 +84,13 @@ class Columns(dict[str, Coded]):
     Attributes:
         places: Where the rows stand.
         named: What a column is to us to its name in the file, where that is another.
+        wide: The columns that the labels of a file with a column an annotator come from, in turn.
         notes: What is to be said of how they were read, a line each.
     """
 
     places: Places
     named: Mapping[str, str] = MappingProxyType({})
+    wide: Sequence[str] = ()
     notes: Sequence[str] = ()
 
     @property
@@ -96,8 +98,10 @@ class Columns(dict[str, Coded]):
         """How many rows there are."""
         return len(next(iter(self.values())).codes) if self else 0
 
-    def said(self, role: str) -> str:
-        """Return what the file calls a column."""
+    def said(self, role: str, row: int = 0) -> str:
+        """Return what the file calls a column, or that of a row where there are several."""
+        if role == "label" and self.wide:
+            return self.wide[row % len(self.wide)]
         return self.named.get(role, role)
 
     def refuse(self, role: str, position: int, allowed: str) -> NoReturn:
@@ -110,9 +114,8 @@ class Columns(dict[str, Coded]):
         """
         column = self[role]
         row = int(np.argmax(column.codes == position))
-        raise DataFileError(
-            f"{self.places.of(row)}: {self.said(role)} is {column.names[position]!r:.60}, {allowed}"
-        )
+        value = f"{column.names[position]!r:.60}"
+        raise DataFileError(f"{self.places.of(row)}: {self.said(role, row)} is {value}, {allowed}")
 
 
 def read_columns(
@@ -197,8 +200,9 @@ def refuse_empty(columns: Columns, role: str, remedy: str = "fill it") -> None:
     column = columns[role]
     for position, text in enumerate(column.names):
         if not text.strip() and (rows := column.codes == position).any():
-            place = columns.places.of(int(np.argmax(rows)))
-            raise DataFileError(f"{place}: {columns.said(role)} is empty; {remedy}")
+            row = int(np.argmax(rows))
+            said = columns.said(role, row)
+            raise DataFileError(f"{columns.places.of(row)}: {said} is empty; {remedy}")
 
 
 def _coded(column: Codes) -> Coded:

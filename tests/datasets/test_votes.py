@@ -174,7 +174,7 @@ def test_a_column_an_annotator(tmp_path):
         "scale": "yes-no",
         "missing": ["-1"],
     }
-    with pytest.raises(DataFileError, match=r"row 3: label is empty; .* --blank drop"):
+    with pytest.raises(DataFileError, match=r"row 3: r2 is empty; .* --blank drop"):
         build(path, **options)
     built = build(path, **options, blank="drop")
     assert scores(built, "sd-2.1_rate") == {"A": 0.5, "B": 0.0}
@@ -380,7 +380,7 @@ def test_genai_and_agiqa(real_data):
         expected = votes[table["model"] == model].groupby(table["prompt"]).mean().to_dict()
         assert scores(found, f"{model.lower()}_rating") == pytest.approx(expected, abs=1e-9)
     assert scores(found, "prompt_id") == dict(zip(table["prompt"], table["prompt_id"], strict=True))
-    with pytest.raises(DataFileError, match=r"row 1388: label is '41', .* --missing=41 leaves"):
+    with pytest.raises(DataFileError, match=r"row 1387: rating_2 is '41', .* --missing=41 leaves"):
         build(path, annotators=names, scale="likert5")
     lists = build(
         real_data / "genai/genai_image.json",

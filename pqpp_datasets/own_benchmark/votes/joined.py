@@ -100,7 +100,8 @@ def concatenated(parts: Sequence[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
     found = Columns()
-    found.named, found.places = parts[0].named, parts[0].places
+    found.named, found.wide, found.places = parts[0].named, parts[0].wide, parts[0].places
+    found.notes = parts[0].notes
     for part in parts[1:]:
         found.places = found.places + part.places
         found.notes = [*found.notes, *part.notes]

@@ -139,7 +139,7 @@ def _read_wide(
     long = Columns({role: column.at(each) for role, column in wide.items()})
     long["label"] = _side_by_side(parts)
     long["annotator"] = Coded(np.tile(np.arange(len(names), dtype=np.int32), wide.rows), names)
-    long.named = wide.named
+    long.named, long.wide = wide.named, names
     long.places = Places([(path, each)])
     return long
 
