@@ -139,7 +139,9 @@ def fine_tuned_card(predictor: Any) -> str:
     # Older versions called it so.
     subset = recipe.get("subset", recipe.get("dataset_config"))
     version = details.get("data", {}).get("version", "0.0.0")
-    names = [name.removesuffix("_kendall") for name in measured if name.endswith("_kendall")]
+    data = details.get("data", {})  # no figures of rows that it was trained on
+    is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
+    names = [one.removesuffix("_kendall") for one in measured if one.endswith("_kendall")]
     # What is converted for onnxruntime is not what the training pushed.
     repository = None if predictor.name == "bert_onnx" else details.get("repository")
     return render_card(
@@ -155,6 +157,7 @@ def fine_tuned_card(predictor: Any) -> str:
         scores={
             name: {kind: measured[f"{name}_{kind}"] for kind in ("pearson", "kendall")}
             for name in names
+            if is_held_out
         },
     )
 

@@ -56,6 +56,8 @@ class CalibratedPredictor(Predictor):
 
     def _card(self) -> str:
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
+        if self.record.fitted_on_train is not None:
+            facts["fitted_on_train"] = self.record.fitted_on_train
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pqpp_models.record.rows import FittedRows
 from pqpp_models.training.data import Rows, sha256_of_rows
 from pqpp_models.training.options import OptimisationOptions, PredictorRecipe
 from pqpp_models.training.state import Progress
@@ -26,6 +27,9 @@ def describe(
         "validation_rows": len(validation),
         "validation_sha256": sha256_of_rows(validation),
     }
+    fitted = FittedRows.of(train.identified).among(validation.identified).sum()
+    if fitted:
+        data["validation_fitted"] = int(fitted)
     return describe_run(recipe, data, progress, processes)
 
 

@@ -90,3 +90,13 @@ def test_a_scorers_card(name, said):
 
     text = PreferencePredictor(name, SimpleNamespace(eval=lambda: None), None).card()
     assert text.startswith("---\n") and f"# {name}\n" in text and said in text
+
+
+def test_figures_of_prompts_that_were_trained_on_are_not_shown():
+    data = TRAINING["data"] | {"validation_fitted": 2000}
+    text = fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
+    assert "trained on the validation split too" in text and "0.375" not in text
+    assert not ModelCard(text).data.eval_results
+    data = TRAINING["data"] | {"validation_fitted": 3}
+    text = fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
+    assert "trained on 3 of these prompts too" in text and "| mean | 0.375 | 0.188 |" in text

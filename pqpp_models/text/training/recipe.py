@@ -13,18 +13,13 @@ from pqpp_models.text.training.instructions import InstructionSettings
 from pqpp_models.text.training.texts import with_relevant_counts
 from pqpp_models.training.card import versions
 from pqpp_models.training.data import Rows, load_rows
-from pqpp_models.training.options import (
-    DataOptions,
-    RecipeError,
-    RunOptions,
-    TargetOptions,
-    option,
-)
+from pqpp_models.training.options import RecipeError, RunOptions, TargetOptions, option
 from pqpp_models.training.publish import refuse_finished
+from pqpp_models.training.refit import RefitOptions, split_in_words
 
 
 @dataclass(kw_only=True)
-class TextRecipe(DataOptions, TargetOptions, RunOptions):
+class TextRecipe(RefitOptions, TargetOptions, RunOptions):
     """A collection of captions, and an encoder that sees it; a trainer adds what it fits."""
 
     validation_split: str = option("validation", "the split that is scored at the end")
@@ -84,14 +79,14 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         is_pqpp = self.dataset == "pqpp" and self.subset in (None, "pqpp", "pqpp-v1.0")
         if not is_pqpp or "prompt_id" not in train.table.column_names:
             return train.targets
-        return with_relevant_counts(train.targets, train.table, self.data_dir)
+        return with_relevant_counts(train.targets, train.table, self.data_dir, self.train_split)
 
     def describe(self, train: Rows, captions: int) -> dict[str, Any]:
         """Return what a configuration and a card tell of every training."""
         is_folder = Path(self.dataset).is_dir()
         dataset = Path(self.dataset).resolve().name if is_folder else self.dataset
         return {
-            "data": f"{self.subset or dataset}, split {self.train_split}",
+            "data": f"{self.subset or dataset}, split {split_in_words(self.train_split)}",
             "training": {
                 "prompts": len(train),
                 "captions": captions,

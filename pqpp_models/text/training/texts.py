@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,13 @@ GENEVAL_RATES = {
 
 
 def with_relevant_counts(
-    targets: NDArray[np.float64], table: Any, data_dir: str | None
+    targets: NDArray[np.float64], table: Any, data_dir: str | None, split: str = "train"
 ) -> NDArray[np.float64]:
     """Return PQPP's targets with one more column: the log number of a prompt's relevant images."""
     from datasets import load_dataset
 
-    relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=data_dir, split="train")
+    whole = re.sub(r"\[[^]]*\]", "", split)  # its slices are found by their ids
+    relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=data_dir, split=whole)
     sizes = {row["prompt_id"]: len(row["image_ids"]) for row in relevance}
     counts = [max(sizes.get(prompt_id, 1), 1) for prompt_id in table["prompt_id"]]
     return np.column_stack([targets, np.log(counts)])

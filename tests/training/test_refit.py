@@ -1,0 +1,166 @@
+"""Fitting on train and validation: validation is not scored, the other build's figures are told."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from datasets import Dataset, DatasetDict, load_dataset
+from models.made_up import made_up
+
+from pqpp_models import TARGETS, CheckpointError, Predictor
+from pqpp_models.text.ridge.fitting import fit
+from pqpp_models.text.training.recipe import TextRecipe
+from pqpp_models.training.options import RecipeError
+
+SCORES = {"validation": {"mean": [0.4, 0.3]}, "coverage_validation": 0.9}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A dataset with 40 rows of train and 20 of validation, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    made = {}
+    for seed, (split, n) in enumerate({"train": 40, "validation": 20}.items()):
+        prompts, scores = made_up(n, seed)
+        rows = dict(zip(TARGETS, scores.T.tolist(), strict=True))
+        rows["prompt"] = [f"{prompt} {at} {split}" for at, prompt in enumerate(prompts)]
+        made[split] = Dataset.from_dict(rows)
+        made[split].to_parquet(tmp_path / "data" / f"{split}.parquet")
+    DatasetDict(made).save_to_disk(tmp_path / "saved")
+    (tmp_path / "captions.txt").write_text("a cat\n")
+    return tmp_path
+
+
+def recipe(**given):
+    return TextRecipe(**{"dataset": "data", "captions": "captions.txt", "model": "x/y"} | given)
+
+
+def read(one):
+    return one.read(one.train_split), one.read(one.validation_split)
+
+
+def build(folder, prompts, **details):
+    """Save a predictor with figures that was fitted to some prompts."""
+    one = fit(prompts, [n / len(prompts) for n in range(len(prompts))], "mean_rr")
+    one.details |= {"evaluation": SCORES, **details}
+    return str(one.save_pretrained(folder))
+
+
+@pytest.mark.parametrize("dataset", ["data", "saved"])
+def test_both_splits_are_read(files, dataset):
+    one = recipe(dataset=dataset, train_split="train+validation")
+    train, validation = read(one)
+    assert len(train) == 60 and len(validation) == 20
+    assert train.prompts[40:] == validation.prompts
+    assert one.describe(train, 0)["data"] == f"{dataset}, split train + validation"
+
+
+def test_what_leaves_validation_out_is_scored_as_ever(files):
+    one = recipe()
+    held_out = one.held_out("ridge", *read(one))
+    assert held_out.fitted == 0 and held_out.scores(lambda: SCORES) == SCORES
+
+
+def test_what_was_fitted_to_validation_is_not_scored(files):
+    one = recipe(train_split="train+validation")
+    held_out = one.held_out("ridge", *read(one))
+
+    def measure():
+        raise AssertionError("it was scored on what it learned")
+
+    assert held_out.scores(measure) == {"fitted_rows": 20}
+
+
+def test_rows_that_both_splits_have_are_told(files):
+    one = recipe(train_split="train+validation[:5]")
+    held_out = one.held_out("ridge", *read(one))
+    assert held_out.scores(lambda: SCORES) == {**SCORES, "fitted_rows": 5}
+
+
+def test_slices_without_a_common_row_are_held_out(files):
+    one = recipe(train_split="train+validation[:50%]", validation_split="validation[50%:]")
+    assert one.held_out("ridge", *read(one)).scores(lambda: SCORES) == SCORES
+
+
+def test_the_other_build_is_shown_beside(files):
+    alone = build(files / "alone", recipe().read("train").prompts)
+    one = recipe(train_split="train+validation", train_only=alone)
+    scores = one.held_out("ridge", *read(one)).scores(dict)
+    assert scores == {**SCORES, "fitted_on": "train", "fitted_rows": 20}
+
+
+@pytest.mark.parametrize(
+    ("made_of", "kind", "given", "error", "said"),
+    [
+        ("train+validation", "ridge", {}, RecipeError, "was fitted to 20 of the 20 rows of"),
+        ("train", "static", {}, RecipeError, "is no 'static' with an evaluation"),
+        ("train", "ridge", {"train_split": "train"}, RecipeError, "leaves validation out; leave"),
+        (None, "ridge", {}, CheckpointError, "config.json is missing"),
+    ],
+)
+def test_another_build_is_refused_before_the_training(files, made_of, kind, given, error, said):
+    (files / "alone").mkdir()
+    if made_of:
+        build(files / "alone", recipe().read(made_of).prompts)
+    one = recipe(**{"train_split": "train+validation", "train_only": "alone"} | given)
+    with pytest.raises(error, match=said) as caught:
+        one.held_out(kind, *read(one))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_build_that_was_never_scored_is_refused(files):
+    build(files / "alone", recipe().read("train").prompts, evaluation=None)
+    one = recipe(train_split="train+validation", train_only="alone")
+    with pytest.raises(RecipeError, match="with an evaluation"):
+        one.held_out("ridge", *read(one))
+
+
+@pytest.mark.parametrize("name", ["a/b/c", "../elsewhere", "/root/build"])
+def test_no_path_is_told_to_others(files, name):
+    with pytest.raises(RecipeError, match="`fitted_on_train` is"):
+        recipe(fitted_on_train=name)
+
+
+def test_a_predictor_tells_its_rows_and_where_the_other_build_is(files):
+    one = recipe(train_split="train+validation", fitted_on_train="me/mine@v1")
+    train, validation = read(one)
+    made = fit(train.prompts, train.targets, TARGETS)
+    one.record(made, train)
+    folder = made.save_pretrained(files / "made")
+    assert json.loads((folder / "config.json").read_text())["fitted_on_train"] == "me/mine@v1"
+    record = Predictor.from_pretrained(folder).record
+    assert record.fitted_on_train == "me/mine@v1"
+    assert record.rows.among(validation.prompts).all() and len(record.rows) == 60
+
+
+def test_the_card_shows_the_figures_of_the_other_build():
+    static = Predictor.from_pretrained("static")
+    scores = {**static.details["evaluation"], "fitted_on": "train", "fitted_rows": 2000}
+    static.details |= {"evaluation": scores, "data": "pqpp-v1.0, split train + validation"}
+    static.record = replace(static.record, fitted_on_train="static-train")
+    text = static.card()
+    assert "| data | pqpp-v1.0, split train + validation |" in text
+    assert (
+        "fitted on the train\nsplit alone (`static-train`) scores on the validation split" in text
+    )
+    assert "to which nothing was fitted" not in text
+    assert f"| mean | {scores['validation']['mean'][0]:.3f} |" in text
+    static.details["evaluation"] = {"fitted_rows": 2000}
+    assert "Not measured: it was fitted to validation too." in static.card()
+    static.details["evaluation"] = {k: v for k, v in scores.items() if k != "fitted_on"}
+    assert "it was fitted to 2000 of these rows, so the figures are too good" in static.card()
+
+
+@pytest.mark.realdata
+def test_the_relevant_images_of_both_splits_are_counted(files, real_data, cache):
+    folder = str(real_data / "pqpp" / "v1.0")
+    one = recipe(
+        dataset="pqpp-v1.0", data_dir=folder, targets=["mean_rr"], train_split="train+validation"
+    )
+    train = one.read(one.train_split)
+    counts = np.exp(one.goals(train)[:, -1])
+    relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=folder, split="validation")
+    expected = [max(len(row["image_ids"]), 1) for row in relevance]
+    assert counts[6000:].round().tolist() == expected and max(expected) > 1
