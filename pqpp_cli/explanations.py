@@ -3,11 +3,12 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 NEIGHBOURS = 3
 _BAR = 12
+_AT_ONCE = 64
 
 
 def add_explain(parser: argparse.ArgumentParser) -> None:
@@ -69,12 +70,23 @@ class Explainer:
         from pqpp_models.explain.neighbours import with_neighbours
 
         started = time.perf_counter()
-        found = self.predictor.explain(prompts, self.target)
+        found: list[Any] = []
+        for start in self._starts(len(prompts)):
+            found += self.predictor.explain(prompts[start : start + _AT_ONCE], self.target)
         self.seconds += time.perf_counter() - started
         self.done += len(found)
         if self.judged is None:
             return found
         return with_neighbours(self.predictor, found, self.judged, self.count)
+
+    def _starts(self, count: int) -> Iterable[int]:
+        """Return where blocks of prompts begin, with a bar where there are many and one looks."""
+        starts = range(0, count, _AT_ONCE)
+        if len(starts) < 2 or not sys.stderr.isatty():
+            return starts
+        from tqdm import tqdm
+
+        return tqdm(starts, desc="explaining", unit=f" x {_AT_ONCE} prompts", leave=None)
 
     def column(self, prompts: Sequence[str]) -> dict[str, list]:
         """Return the column that files get."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         UnknownPredictorError,
         UnknownTargetError,
     )
+    from pqpp_models.explain.explanation import Explanation
     from pqpp_models.predictor import Predictor, Uncertain
     from pqpp_models.registry import (
         DEFAULT_PREDICTOR,
@@ -30,6 +31,7 @@ __all__ = [
     "DEFAULT_PREDICTOR",
     "TARGETS",
     "CheckpointError",
+    "Explanation",
     "HubError",
     "MissingResourceError",
     "Predictor",
@@ -47,6 +49,7 @@ __all__ = [
 _HOMES = {
     "Predictor": "predictor",
     "Uncertain": "predictor",
+    "Explanation": "explain.explanation",
     "TARGETS": "targets",
     "resolve_targets": "targets",
     "target_range": "targets",

@@ -6,6 +6,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pqpp_models import Predictor, PredictorError, UnknownTargetError
 from pqpp_models.explain.explanation import SINGLE_WORDS
@@ -115,6 +117,34 @@ def test_hostile_texts_add_up(name, prompt):
     assert tuple(prompt[start:end] for start, end in found.spans) == found.words
     assert len(found.as_table()) == len(found.words)
     assert json.loads(json.dumps(found.as_record()))["words"] == list(found.words)
+
+
+@given(
+    st.text(max_size=80) | st.lists(st.sampled_from(["a", "-", "cat,", " ", "\n"])).map(" ".join)
+)
+def test_any_text_adds_up(text):
+    predictor = Told(lambda one: math.sin(sum(map(ord, one)) / 100))
+    found = predictor.explain([text])[0]
+    if not text.strip():
+        assert found.words == () and math.isnan(found.prediction)
+        return
+    assert found.prediction == predictor.value(text)
+    assert found.base + sum(found.values) == pytest.approx(found.prediction, abs=1e-9)
+    inside = {at for start, end in found.spans for at in range(start, end)}
+    assert all(at in inside for at, one in enumerate(text) if not one.isspace())
+
+
+def test_every_word_counts_one(nltk_data):
+    # 3 words less the base of 1, which is what a single word counts.
+    found = Predictor.from_pretrained("n_words").explain(["two red cats"])[0]
+    assert found.base == 1.0 and found.target == "score"
+    assert found.values == pytest.approx((2 / 3,) * 3)
+
+
+def test_a_fitted_one(fitted):
+    found = fitted.explain(["A dog chasing a red bus."], "mean_rr")[0]
+    assert found.base + sum(found.values) == pytest.approx(found.prediction, abs=1e-9)
+    assert 0 <= found.base <= 1
 
 
 def test_blank_prompts_have_no_words_and_no_prediction(static):
