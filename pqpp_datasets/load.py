@@ -18,7 +18,7 @@ def load_benchmark(
         name: One of `list_benchmarks()`, which wins over a folder of the same name; a folder of
             data files, such as `pqpp build` writes, or of `save_to_disk`; OWNER/REPOSITORY.
         subset: Its configuration; of `pqpp` a name of `list_benchmarks()`.
-        split: One split, or some joined like ``train+validation``; all of them if left out.
+        split: One split; all of them if left out.
         options: What `load_dataset` takes: `data_dir`, `streaming` and so on.
 
     Raises:
@@ -40,6 +40,10 @@ def load_benchmark(
         return datasets.load_dataset("pqpp", configuration(name, subset), split=split, **options)
     folder = Path(name).expanduser()
     place = str(folder) if folder.is_dir() else _repository(name)
+    if folder.is_dir() and not folder.resolve().name:  # datasets calls a dataset as its folder
+        from pqpp_datasets.errors import NoSuchDatasetError
+
+        raise NoSuchDatasetError(f"dataset {name}: it is the root of the disk; name a folder")
     if is_saved_to_disk(folder):
         return _saved(place, split, {"subset": subset, **options})
     with cached_if_unreachable(place):
@@ -89,10 +93,9 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
         return found
     if not isinstance(found, dict):
         raise NoSuchDatasetError(f"split {split}: {place} has no splits; leave it out")
-    parts = [part.strip() for part in split.split("+")]
-    if not set(parts) <= set(found):
+    if split not in found:
         raise NoSuchDatasetError(f"split {split}: {place} has {', '.join(found)}; use one of them")
-    return datasets.concatenate_datasets([found[part] for part in parts])
+    return found[split]
 
 
 def _repository(name: str) -> str:

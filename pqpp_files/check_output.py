@@ -58,8 +58,8 @@ def check_output_folder(
         inputs: What is read for it, which must not lie in it.
 
     Raises:
-        FileError: It or what it shall lie in is a file, or cannot be written to; or it holds
-            something else or an input.
+        FileError: It or what it shall lie in is a file, or cannot be written to; it holds something
+            else or an input; or its name is no text.
 
     Example:
         >>> check_output_folder(__file__)
@@ -67,6 +67,10 @@ def check_output_folder(
         pqpp_files.errors.FileError: ...check_output.py is a file; name a folder
     """
     place = Path(folder).expanduser()
+    try:
+        os.fspath(place).encode()
+    except UnicodeEncodeError:  # cards could not name it, and safetensors refuses it
+        raise FileError(f"{str(folder)!a} is no text in UTF-8; name another folder") from None
     target = behind_links(place).absolute()
     nearest = next(one for one in (target, *target.parents) if one.exists())
     with contextlib.suppress(FileNotFoundError):  # another process may just be replacing it

@@ -122,11 +122,6 @@ def _check_json(path: Path) -> None:
         raise
     except (OSError, ValueError):
         return  # what reads it says what is wrong
-    if path.name == "tokenizer.json" and isinstance(content, dict):
-        model = content.get("model")
-        if isinstance(model, dict) and isinstance(model.get("vocab"), dict):
-            # Tokens and their numbers, no settings: BERT's has a token "height" of number 4,578.
-            content["model"] = {key: one for key, one in model.items() if key != "vocab"}
     if path.name == "adapter_config.json":
         raise CheckpointError(f"{visible(str(path))} adapts another model; merge the two first")
     growth, left = 1.0, [([content], 0)]

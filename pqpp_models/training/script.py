@@ -10,6 +10,7 @@ from typing import TypeVar
 from pqpp_files.errors import PqppError
 from pqpp_files.extras import needing
 from pqpp_files.full_disk import is_full
+from pqpp_files.visible import visible
 
 Returned = TypeVar("Returned")
 
@@ -74,5 +75,5 @@ def _reason(error: Exception) -> str | None:
 
 
 def _end(said: str, code: int) -> None:
-    print(f"error: {said}", file=sys.stderr)  # noqa: T201
+    print(f"error: {visible(said)}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

@@ -62,6 +62,7 @@ class OutOfMemoryError(RuntimeError):
         (RuntimeError("[enforce] . unexpected pos 52608 vs 52496"), 2, "no space is left"),
         (PermissionError(13, "Permission denied", "out/it"), 2, "error: out/it: Permission denied"),
         (RuntimeError("basic_ios::clear: iostream error"), 2, "no space is left"),
+        (RecipeError("\x1b[2Jx is no recipe"), 2, r"error: \x1b[2Jx is no recipe"),
         (KeyboardInterrupt(), 130, "--resume"),
     ],
 )

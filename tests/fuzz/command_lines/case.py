@@ -24,7 +24,7 @@ _SECONDS, _MORE_MEMORY, _FILE = 30, 3 << 30, 200 << 20
 _ALLOWED = re.compile(
     r"written: |pqpp: (note|warning): |note: |the input has .*: predictions end in _predicted$|"
     r".* is not the published file .*; read as it is$|.*; their scores are null$|"
-    r"paired by |joined on |[\d,]+ rows? with NaN left out$"
+    r"DrawBench rows have no category: |paired by |joined on |[\d,]+ rows? with NaN left out$"
 )
 _STREAMS = ("normal",) * 17 + ("closed", "full", "error closed")
 
