@@ -87,11 +87,11 @@ def run_build(options: argparse.Namespace) -> None:
 
     check_place(options.output, KIND)  # before the encoding
     captions = read_texts(options.captions, options.column)
-    encoder, tokenizer, layers = _encoder(options)
+    encoder, tokenizer, layers, normaliser = _encoder(options)
     texts = distinct(captions)
     require_room(options.output, len(texts) * len(layers) * encoder.config.hidden_size * 2)
     collection = EncodedCaptions.build(
-        texts, encoder, tokenizer, layers, progress=sys.stderr.isatty()
+        texts, encoder, tokenizer, layers, sys.stderr.isatty(), normaliser
     )
     folder = collection.save_pretrained(options.output)
     print(f"{len(collection):,} distinct captions of {len(captions):,}, saved in {folder}")
@@ -120,12 +120,13 @@ def run_attach(options: argparse.Namespace) -> None:
 
 
 def _encoder(options: argparse.Namespace):
-    """Return the encoder, its tokenizer and the layers."""
+    """Return the encoder, its tokenizer, the layers, and the name of the normaliser."""
     from pqpp_cli.errors import CommandError
     from pqpp_files.extras import needing
     from pqpp_files.names import comma_separated
     from pqpp_models import Predictor
     from pqpp_models.text.collection.encoded import encoder_of
+    from pqpp_models.text.normaliser import CURRENT
 
     try:
         layers = [int(part) for part in comma_separated(options.layers or "")]
@@ -134,8 +135,8 @@ def _encoder(options: argparse.Namespace):
     if options.predictor is not None:
         predictor = Predictor.from_pretrained(options.predictor)
         encoder, own = encoder_of(predictor)
-        return encoder, predictor.tokenizer, layers or own
+        return encoder, predictor.tokenizer, layers or own, predictor.normaliser
     with needing("pqpp collection build --model", "models"):
         from pqpp_models.encoder.pretrained import load_encoder
     encoder, tokenizer = load_encoder(options.model)
-    return encoder, tokenizer, layers or [encoder.config.num_hidden_layers]
+    return encoder, tokenizer, layers or [encoder.config.num_hidden_layers], CURRENT

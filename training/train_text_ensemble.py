@@ -7,7 +7,7 @@ is saved.
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,18 +29,17 @@ with script_imports("train_text_ensemble"):
     from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
     from pqpp_models.text.collection.collection import Collection
     from pqpp_models.text.collection.postings import Postings
+    from pqpp_models.text.normaliser import CURRENT, normalise
     from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
     from pqpp_models.text.training.collection_model import (
         FitSettings,
         Fitted,
         fit_collection_model,
     )
-    from pqpp_models.text.training.instructions import fit_instruction_model
     from pqpp_models.text.training.recipe import TextRecipe
     from pqpp_models.text.training.texts import (
         cached_layer_means,
         read_captions,
-        read_geneval,
         spaced,
     )
     from pqpp_models.text.training.tuning import TuneSettings
@@ -119,13 +118,7 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
     fitted = fit_collection_model(collection, prompts, training, goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
     tuned = fine_tune(recipe, prompts, targets, read.tokenizer)
-    instruction_model, rates = None, None
-    if recipe.geneval:
-        instructions, rates = read_geneval(recipe.geneval)
-        instruction_model = fit_instruction_model(
-            prompts, instructions, rates, tables, recipe.instruction_model
-        )
-    calibration = calibrate(recipe, read, fitted, targets, tuned, rates)
+    calibration = calibrate(recipe, read, fitted, targets, tuned)
     return TextEnsemblePredictor(
         read.tokenizer,
         read.encoder,
@@ -133,7 +126,7 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
         fitted.model,
         calibration,
         recipe.targets,
-        instruction_model=instruction_model,
+        normaliser=CURRENT,
     )
 
 
@@ -162,7 +155,6 @@ def calibrate(
     fitted: Fitted,
     targets: np.ndarray,
     tuned: BertForPerformancePrediction,
-    rates: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
     """Fit the shares' scales on unlabelled captions, and units and deviations on left-out rows."""
     some = spaced(0, len(read.captions), UNLABELLED)
@@ -176,10 +168,9 @@ def calibrate(
     known = fitted.model.collection.references
     distance = distance_to_nearest(known.T, known, own=True)
     left_out = fitted.left_out[:, : len(recipe.targets)]
-    generation = [rates is not None and one.endswith("hbpp") for one in recipe.targets]
-    usual = np.array([0.5]) if rates is None else rates
+    no_gate = [False] * len(recipe.targets)
     return {
-        **fit_calibration(left_out, targets, distance, usual, generation),
+        **fit_calibration(left_out, targets, distance, np.array([0.5]), no_gate),
         "share": np.array([recipe.tuned.share], np.float32),
         "tuned_mean": mean.astype(np.float32),
         "tuned_scale": scale.astype(np.float32),
@@ -202,7 +193,7 @@ def describe(recipe: EnsembleRecipe, read: Read) -> dict[str, Any]:
     told["training"] |= {
         "fit": asdict(recipe.fit),
         "tuned": asdict(recipe.tuned),
-        "instruction_model": asdict(recipe.instruction_model) if recipe.geneval else None,
+        "normaliser": CURRENT,
     }
     return told
 
@@ -213,12 +204,12 @@ def main(arguments: list[str] | None = None) -> None:
     if not recipe.folds:
         recipe.check_output(TextEnsemblePredictor.name)
     train, validation = recipe.read(recipe.train_split), recipe.read(recipe.validation_split)
-    goals, others = (
-        recipe.goals(train),
-        drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir),
-    )
+    goals = recipe.goals(train)
+    others = drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir)
     captions = read_captions(recipe.captions, [*train.prompts, *validation.prompts])
     captions = [captions[i] for i in spaced(0, len(captions), recipe.collection_captions)]
+    captions = [normalise(caption) for caption in captions]
+    train = replace(train, prompts=[normalise(prompt) for prompt in train.prompts])
     print(f"{len(train)} training prompts, {len(captions)} further captions")
     encoder, tokenizer = load_encoder(recipe.model)
     check_layers(encoder, recipe.layers)

@@ -7,6 +7,7 @@ import pytest
 from models.made_up import made_up
 
 from pqpp_models import TARGETS
+from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
 
@@ -67,8 +68,9 @@ def ensemble(tmp_path_factory):
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
     script = load_script("train_text_ensemble")
     prompts, scores = made_up(60)
-    prompts = [f"{prompt} {number}" for number, prompt in enumerate(prompts)]
+    prompts = [normalise(f"{prompt} {number}") for number, prompt in enumerate(prompts)]
     captions = [f"{prompt} and more {i}" for i, prompt in enumerate(made_up(50, seed=1)[0])]
+    captions = [normalise(caption) for caption in captions]
     recipe = script.EnsembleRecipe(
         model=str(folder),
         dataset="made up",

@@ -19,6 +19,7 @@ from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.text.collection.collection import Collection, word_tensors, words_from_tensors
 from pqpp_models.text.collection.neighbours import Floats
 from pqpp_models.text.collection.postings import Postings
+from pqpp_models.text.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_models.text.words import WordTables, words_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class EncodedCaptions:
         postings: which captions hold which words.
         encoder: the name of the encoder.
         encoder_sha256: the SHA-256 of its weights.
+        normaliser: the name of the one that they went through.
     """
 
     def __init__(
@@ -45,10 +47,12 @@ class EncodedCaptions:
         postings: Postings,
         encoder: str,
         encoder_sha256: str,
+        normaliser: str = "as_typed",
     ) -> None:
         self.states = {layer: np.asarray(array, np.float32) for layer, array in states.items()}
         self.tables, self.postings = tables, postings
         self.encoder, self.encoder_sha256 = encoder, encoder_sha256
+        self.normaliser = normaliser
 
     def __len__(self) -> int:
         return len(next(iter(self.states.values())))
@@ -61,6 +65,7 @@ class EncodedCaptions:
         tokenizer: Any,
         layers: Sequence[int],
         progress: bool = False,
+        normaliser: str = "as_typed",
     ) -> Self:
         """Encode captions by an `AutoModel`; those that say the same words count once.
 
@@ -70,14 +75,14 @@ class EncodedCaptions:
         from pqpp_models.encoder.encoding import layer_means
         from pqpp_models.encoder.pretrained import check_layers, weights_sha256
 
-        texts = distinct(captions)
+        texts = [NORMALISERS[normaliser](caption) for caption in distinct(captions)]
         check_layers(encoder, layers)
         states = layer_means(encoder, tokenizer, texts, layers, progress=progress)
         # As they are when they come back from a file.
         states = {layer: array.astype(np.float16) for layer, array in states.items()}
         name = Path(str(encoder.config.name_or_path)).name or encoder.config.model_type
         tables, postings = WordTables.build(texts), Postings.build(texts)
-        return cls(states, tables, postings, name, weights_sha256(encoder))
+        return cls(states, tables, postings, name, weights_sha256(encoder), normaliser)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write the collection to a new or empty folder, or over an older collection.
@@ -92,11 +97,16 @@ class EncodedCaptions:
             "layers": layers,
             "encoder": self.encoder,
             "encoder_sha256": self.encoder_sha256,
+            KEY: self.normaliser,
         }
         tensors: Tensors = word_tensors(self.tables, self.postings)
         tensors |= {f"states.{k}": v.astype(np.float16) for k, v in self.states.items()}
         card = render_card(
-            "predictors/collection", size=f"{len(self):,}", layers=layers, encoder=self.encoder
+            "predictors/collection",
+            size=f"{len(self):,}",
+            layers=layers,
+            encoder=self.encoder,
+            normaliser=self.normaliser,
         )
         return write_checkpoint(folder, config, tensors, card)
 
@@ -114,6 +124,7 @@ class EncodedCaptions:
                 f"{place} holds a predictor of type {config['predictor_type']!r:.60}, not a "
                 "collection; make one by pqpp collection build"
             )
+        normaliser = read_normaliser(place, config)
         tensors = read_tensors(place, config)
         try:
             states = {layer: tensors[f"states.{layer}"] for layer in config["layers"]}
@@ -125,7 +136,8 @@ class EncodedCaptions:
             tables, postings = words_from_tensors(tensors, size)
             if postings is None or len(postings.keys) != size:
                 raise ValueError("the words' captions are missing")
-            return cls(states, tables, postings, config["encoder"], config["encoder_sha256"])
+            encoder = config["encoder"], config["encoder_sha256"]
+            return cls(states, tables, postings, *encoder, normaliser)
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
                 f"{place} holds no usable collection ({type(error).__name__}: {error}); build it "
@@ -167,14 +179,20 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> Predicto
         captions: the new collection, of the same encoder.
 
     Raises:
-        PredictorError: the predictor has no collection to replace, or the encoders differ.
+        PredictorError: the predictor has no collection to replace, or the encoders or normalisers
+            differ.
     """
     encoder, layers = encoder_of(predictor)
     from pqpp_models.encoder.pretrained import weights_sha256
 
-    lacking = [layer for layer in layers if layer not in captions.states]
-    if lacking or captions.encoder_sha256 != weights_sha256(encoder):
-        what = f"lacks layer {lacking[0]}" if lacking else "is of another encoder's weights"
+    lacking = [f"layer {layer}" for layer in layers if layer not in captions.states]
+    of_another = {
+        "normaliser": captions.normaliser != predictor.normaliser,
+        "encoder's weights": captions.encoder_sha256 != weights_sha256(encoder),
+    }
+    others = [name for name, differs in of_another.items() if differs]
+    if lacking or others:
+        what = f"lacks {lacking[0]}" if lacking else f"is of another {others[0]}"
         raise PredictorError(
             f"the collection ({captions.encoder}) {what}; build it with --predictor and this folder"
         )

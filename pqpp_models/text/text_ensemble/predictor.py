@@ -26,12 +26,13 @@ from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, dista
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.instructions import InstructionModel, renamed_details
+from pqpp_models.text.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_models.torch_predictor import processor_files
 
 # The prefixes of the arrays in a checkpoint; "outside." is the instruction model.
 _PREFIXES = ("collection.", "encoder.", "tuned.", "outside.", "calibration.")
 _OWN = {"predictor_type", "format_version", "targets", "weights_sha256"}
-_OWN |= {"collection", "encoder", "tuned"}
+_OWN |= {"collection", "encoder", "tuned", KEY}
 
 
 class TextEnsemblePredictor(CalibratedPredictor):
@@ -48,6 +49,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         targets: the targets, in the order of the model's first outputs.
         details: what the configuration tells beside.
         instruction_model: as in `CalibratedPredictor`.
+        normaliser: the name of the one that prompts went through in training.
     """
 
     name = "text_ensemble"
@@ -65,9 +67,11 @@ class TextEnsemblePredictor(CalibratedPredictor):
         targets: Sequence[str] = TARGETS,
         details: Mapping[str, Any] | None = None,
         instruction_model: InstructionModel | None = None,
+        normaliser: str = "as_typed",
     ) -> None:
         self.tokenizer, self.encoder, self.tuned = tokenizer, encoder.eval(), tuned.eval()
         self.model, self.instruction_model = model, instruction_model
+        self.normaliser = normaliser
         self.tables = model.collection.tables
         self.calibration = dict(calibration)
         self.targets = tuple(targets)
@@ -85,16 +89,19 @@ class TextEnsemblePredictor(CalibratedPredictor):
             self.targets,
             {**self.details, "own_collection": dict(told)},
             self.instruction_model,
+            self.normaliser,
         )
         made.record = self.record
         return made
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return the last layer's unit vectors, in which distances are measured."""
-        return self._last_vectors(self._encode(self._read_rows(rows), [self.model.collection.last]))
+        prompts = self._normalised(self._read_rows(rows))
+        return self._last_vectors(self._encode(prompts, [self.model.collection.last]))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the standardised scores of all targets, and the distances."""
+        prompts = self._normalised(prompts)
         encoded = self._encode(prompts, list(self.model.collection.vectors))
         scores = self.model.predict(prompts, encoded)[:, : len(self.targets)]
         shift, scale = self.calibration["tuned_mean"], self.calibration["tuned_scale"]
@@ -103,6 +110,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
         share = float(self.calibration["share"][0])
         scores[:, places] = (1 - share) * scores[:, places] + share * tuned
         return scores, distance_to_nearest(self._last_vectors(encoded), self._references)
+
+    def _normalised(self, prompts: Sequence[str]) -> list[str]:
+        return [NORMALISERS[self.normaliser](prompt) for prompt in prompts]
 
     def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
         from pqpp_models.encoder.encoding import layer_means
@@ -133,6 +143,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             "collection": description,
             "encoder": encoder,
             "tuned": json.loads(self.tuned.config.to_json_string()),
+            KEY: self.normaliser,
         }
         return {**config, **self.details}, {
             f"{prefix}{name}": array
@@ -165,6 +176,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             }
             for prefix in _PREFIXES
         }
+        normaliser = read_normaliser(folder, config)
         try:
             targets = resolve_targets(config["targets"])
             with building_within(folder):
@@ -182,9 +194,8 @@ class TextEnsemblePredictor(CalibratedPredictor):
         description = config.get("collection", {})
         model = CollectionModel.from_tensors(str(folder), description, parts["collection."])
         details = renamed_details({k: v for k, v in config.items() if k not in _OWN})
-        return cls(
-            tokenizer, encoder, tuned, model, calibration, targets, details, instruction_model
-        )
+        parts = (tokenizer, encoder, tuned, model, calibration, targets, details)
+        return cls(*parts, instruction_model, normaliser)
 
 
 def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> NDArray[np.float64]:

@@ -74,12 +74,33 @@ def test_a_large_collection_is_searched_by_faiss_where_it_is_there(monkeypatch):
 @pytest.fixture
 def captions(ensemble):
     encoder, layers = encoder_of(ensemble)
-    return EncodedCaptions.build(CAPTIONS, encoder, ensemble.tokenizer, layers)
+    return EncodedCaptions.build(
+        CAPTIONS, encoder, ensemble.tokenizer, layers, normaliser=ensemble.normaliser
+    )
+
+
+def test_captions_are_normalised_as_the_predictor_does(ensemble, captions, tmp_path):
+    encoder, layers = encoder_of(ensemble)
+    shouted = [f" {caption.upper()}!" for caption in CAPTIONS]
+    built = {
+        name: EncodedCaptions.build(
+            shouted, encoder, ensemble.tokenizer, layers, normaliser=name
+        ).save_pretrained(tmp_path / name)
+        for name in ("case_blanks_ending", "as_typed")
+    }
+    same = EncodedCaptions.from_pretrained(built["case_blanks_ending"])
+    for layer, states in captions.states.items():
+        np.testing.assert_array_equal(same.states[layer], states)
+    with_collection(ensemble, same)
+    typed = EncodedCaptions.from_pretrained(built["as_typed"])
+    with pytest.raises(PredictorError, match="is of another normaliser; build it with --predictor"):
+        with_collection(ensemble, typed)
 
 
 def rest_of(captions):
     """All but the states, as the class takes it."""
-    return captions.tables, captions.postings, captions.encoder, captions.encoder_sha256
+    rest = (captions.encoder, captions.encoder_sha256, captions.normaliser)
+    return captions.tables, captions.postings, *rest
 
 
 def test_captions_come_back_from_their_folder(captions, tmp_path):
@@ -163,7 +184,7 @@ def test_the_training_prompts_again_are_not_counted_twice(ensemble, captions):
 
 
 def test_another_encoder_is_refused(ensemble, captions):
-    other = EncodedCaptions(captions.states, *rest_of(captions)[:-1], "0" * 64)
+    other = EncodedCaptions(captions.states, *rest_of(captions)[:-2], "0" * 64, captions.normaliser)
     with pytest.raises(PredictorError, match="another encoder's weights; build it with"):
         with_collection(ensemble, other)
     lacking = EncodedCaptions({2: captions.states[2]}, *rest_of(captions))

@@ -99,7 +99,7 @@ def test_the_script_trains_a_predictor(tmp_path):
         model=str(folder),
         dataset="made up",
         captions=__file__,
-        geneval="made up",
+        geneval=__file__,
         layers=[0, 1, 2],
         collection_captions=20,
         teacher=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=1),

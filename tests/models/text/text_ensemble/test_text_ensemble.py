@@ -34,6 +34,26 @@ def test_the_ensemble_comes_back_from_its_folder(ensemble, tmp_path):
     assert str(tmp_path.parent) not in (folder / "config.json").read_text("utf-8")
 
 
+def test_how_a_prompt_is_typed_changes_nothing(ensemble, tmp_path):
+    typed = [
+        "A man riding a wave.",
+        "a man  riding A\nwave",
+        " A MAN riding a wave!! ",
+        "a man riding a wave",
+    ]
+    saved = Predictor.from_pretrained(ensemble.save_pretrained(tmp_path / "saved"))
+    for one in (ensemble, saved):
+        assert one.normaliser == "case_blanks_ending"
+        found = one.predict_with_uncertainty(typed)
+        for values in (found.values, found.deviations, found.distance, one.embed(typed)):
+            assert (np.ptp(values, axis=0) == 0).all()
+    assert Predictor.from_pretrained(OLDER).normaliser == "as_typed"
+    config = tmp_path / "saved" / "config.json"
+    config.write_text(config.read_text("utf-8").replace("case_blanks_ending", "another"), "utf-8")
+    with pytest.raises(CheckpointError, match="'normaliser' is 'another', not one of"):
+        Predictor.from_pretrained(tmp_path / "saved")
+
+
 def with_instructions(ensemble):
     training = pytest.importorskip("pqpp_models.text.training.instructions")
     captions = ["A man riding a wave on a board.", "A cat near the old clock in a room."] * 20
@@ -43,7 +63,8 @@ def with_instructions(ensemble):
     model = training.fit_instruction_model(captions, orders, rates, tables, settings)
     parts = (ensemble.tokenizer, ensemble.encoder, ensemble.tuned, ensemble.model)
     details = {"training": {**ensemble.details["training"], "instruction_model": {"floor": 0.0}}}
-    return type(ensemble)(*parts, ensemble.calibration, details=details, instruction_model=model)
+    more = {"details": details, "normaliser": ensemble.normaliser}
+    return type(ensemble)(*parts, ensemble.calibration, instruction_model=model, **more)
 
 
 def test_the_ensemble_takes_instructions_strictly(ensemble, tmp_path):
