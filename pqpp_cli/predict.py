@@ -37,8 +37,9 @@ A predictor that knows how near a prompt is to those that it was trained on mark
 are far from all of them; in files, the columns `distance` and `far` say so.
 
 --explain says what each word adds to the prediction of the first target. It is exact for up to 8
-words and sampled, with standard errors, beyond. These are contributions to the prediction, not
-causes of what the images will look like. An HTML page shows nothing but explanations.
+words and sampled, with standard errors, beyond. Without any word stands the mean that the predictor
+was fitted to or, where it tells none, its mean prediction for single words. These are contributions
+to the prediction, not causes of what the images will look like. An HTML page shows them alone.
 """
 
 

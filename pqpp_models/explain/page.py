@@ -95,6 +95,7 @@ def render_explanations(
         sampled=any(one.permutations for one in explanations),
         rows=[
             {
+                "blank": not one.words,
                 "words": coloured_words(one, scale),
                 "prediction": one.prediction,
                 "base": one.base,

@@ -7,8 +7,9 @@ import pyarrow.parquet
 import pytest
 from support.pqpp_folders import V1_0_ROWS, write_v1_0
 from support.processes import run_pqpp
+from support.rated_folders import GENAI, write_genai
 
-from pqpp_models import Predictor
+from pqpp_models import Predictor, PredictorError
 from pqpp_models.explain.explanation import NOTE
 
 PROMPTS = ["two men juggle seven oranges", "a <b>red</b> | cat"]
@@ -132,3 +133,25 @@ def test_the_report_of_a_bench(tmp_path):
     assert NOTE not in plain and '<div class="words">' not in plain
     done = run_pqpp(*asked, "--explain", cwd=tmp_path)
     assert done.returncode == 2 and "add --report" in done.stderr
+
+
+def test_judged_prompts_of_alignment_are_genai_benchs(tmp_path, cache):
+    from pqpp_cli.explanations import judged_prompts
+
+    with pytest.raises(PredictorError, match="GenAI-Bench's ratings are not here"):
+        judged_prompts(None, "alignment", None)
+    write_genai(tmp_path / "genai")
+    expected = {
+        row["prompt"]: [
+            one >= 4
+            for name in ("DALLE_3", "Midjourney_6")
+            for one in row["models"][name]
+            if 1 <= one <= 5
+        ]
+        for row in GENAI.values()
+    }
+    for data_dir in (tmp_path, tmp_path / "genai"):
+        found = judged_prompts(None, "alignment", str(data_dir))
+        assert list(found.prompts) == list(expected)
+        shares = [sum(votes) / len(votes) for votes in expected.values()]
+        assert found.values == pytest.approx(shares)

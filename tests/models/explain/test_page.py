@@ -83,6 +83,7 @@ def test_the_page_says_what_it_shows():
     near = (Neighbour("a cat & a dog", 0.25, 0.9),)
     page = render_explanations([made(neighbours=near), blank], "static", "", "no more")
     assert NOTE in page and "no more" in page and "static" in page
+    assert page.count("no prediction") == 1 and page.count("predicted <strong>") == 1
     assert "a cat &amp; a dog" in page and "0.250" in page
     legend = re.search(r'<p class="legend">(.*?)</p>', page)[1]
     assert re.findall(r">([+-][\d.]+)<", legend)[::4] == ["-0.400", "+0.000", "+0.400"]
