@@ -82,11 +82,8 @@ def _print_predictions(predictor, targets) -> None:
     from pqpp_cli.predict import format_answers
     from pqpp_models.predict import predicted_columns
 
-    print(
-        format_answers(
-            "table", predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
-        )
-    )
+    found = predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)
+    print(format_answers("table", found, predictor.far_means))
 
 
 def _fitted_on_sample(folder: Path):

@@ -16,7 +16,6 @@ from pqpp_files.visible import visible
 FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
 _MANY = 20_000
 _TABLES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz")
-FAR_NOTE = "far: unlike all prompts that the predictor was trained on; don't rely on its prediction"
 
 _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
@@ -33,8 +32,9 @@ A supervised predictor answers in the targets' own units: HBPP -1 to 2, P@10 and
 is better. A training-free one gives its own score, and says whether a higher one means easier or
 harder prompts: only the order means something. A blank prompt keeps its row and gets no prediction.
 
-A predictor that knows how near a prompt is to those that it was trained on marks the prompts that
-are far from all of them; in files, the columns `distance` and `far` say so.
+A prompt that is not plain English as the predictor was trained on is marked `far`: its prediction
+is the average of all prompts. In files the column `far` says so, and `distance` how near it is to
+the training prompts.
 
 --explain says what each word adds to the prediction of the first target. It is exact for up to 8
 words and sampled, with standard errors, beyond. Without any word stands the mean that the predictor
@@ -117,7 +117,7 @@ def _print(options, style: str, asked: "_Asked", predictor, explainer) -> None:
     for _, predicted in _answers(options, asked, predictor, False):
         for name, cells in predicted.items():
             found.setdefault(name, []).extend(cells)
-    text = format_answers(style, found)
+    text = format_answers(style, found, predictor.far_means)
     text += f"\n\n{predictor.direction}" if predictor.one_score else ""
     if explainer is not None:
         text += "\n\n" + format_explanations(style, explainer.explain(found["prompt"]))
@@ -320,12 +320,12 @@ def _predictor(options: argparse.Namespace, rows=None):
     return predictor
 
 
-def format_answers(style: str, columns: dict) -> str:
+def format_answers(style: str, columns: dict, far_means: str) -> str:
     """Return what `predicted_columns` returned as a `table` or in `markdown`."""
-    return _table("github" if style == "markdown" else "simple", columns)
+    return _table("github" if style == "markdown" else "simple", columns, far_means)
 
 
-def _table(style: str, columns: dict) -> str:
+def _table(style: str, columns: dict, far_means: str) -> str:
     """Return what a person reads: deviations beside their values, and which prompts are far."""
     from tabulate import tabulate
 
@@ -355,7 +355,7 @@ def _table(style: str, columns: dict) -> str:
     sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
     rows = list(zip(*table, strict=True))
     text = tabulate(rows, header, style, colalign=sides if rows else None, disable_numparse=True)
-    return f"{text}\n\n{FAR_NOTE}" if any(far) else text
+    return f"{text}\n\nfar: {far_means}" if any(far) else text
 
 
 def _cell(value: float | None, deviation: float | None) -> str:

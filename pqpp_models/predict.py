@@ -34,10 +34,10 @@ def predict(
 
     Returns:
         One row a prompt: `prompt`, the targets, and for a predictor that knows them `distance` to
-        what it was trained on and `far`, whether that is too far to rely on the prediction. Values
-        are in the targets' units: HBPP -1 to 2, P@10 and RR 0 to 1, higher is better. A
-        training-free predictor has no units: it gives one column `score`, whose direction its
-        `higher` tells. A blank prompt has no prediction: NaN.
+        what it was trained on and `far`, whether it is not plain English as that was: then the
+        prediction is the average of all prompts. Values are in the targets' units: HBPP -1 to 2,
+        P@10 and RR 0 to 1, higher is better. A training-free predictor has no units: it gives one
+        column `score`, whose direction its `higher` tells. A blank prompt has no prediction: NaN.
 
     Raises:
         PredictorError: The prompts are not readable, or a target is not predicted.
@@ -85,7 +85,7 @@ def predicted_columns(
     if uncertainty:
         columns |= _by_name([f"{target}_deviation" for target in chosen], found.deviations)
     columns |= _by_name(["distance"], found.distance[:, None])
-    return {**columns, "far": predictor.is_far(found.distance).tolist()}
+    return {**columns, "far": found.far.tolist()}
 
 
 def _by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:

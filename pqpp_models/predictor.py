@@ -27,6 +27,8 @@ from pqpp_models.targets import TARGETS, resolve_targets
 
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
+FAR = "not plain English as it was trained on: the prediction is the average of all prompts"
+"""What `Uncertain.far` means, if its predictor says nothing else."""
 
 
 class Uncertain(NamedTuple):
@@ -36,11 +38,15 @@ class Uncertain(NamedTuple):
         values: shape ``(rows, targets)``.
         deviations: of the same shape; about 90 % of true values are within 1.645 of them.
         distance: one a row, from 0 (a training prompt) to 1 and a little more (nothing like one).
+        far: one a row, whether the predictor cannot read the prompt: it is in no plain English, so
+            that the prediction is the average of all prompts and the deviation theirs. A
+            predictor's `far_means` says it.
     """
 
     values: NDArray[np.float64]
     deviations: NDArray[np.float64]
     distance: NDArray[np.float64]
+    far: NDArray[np.bool_]
 
 
 class Predictor(ABC):
@@ -48,8 +54,8 @@ class Predictor(ABC):
 
     A subclass gives ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
     ``from_checkpoint``; one with weights ``_state``, one that ships ``from_shipped``. Its card is
-    ``hub_cards/predictors/<name>.md``. One that knows how sure it is gives ``_measure`` and
-    ``is_far``; one that puts prompts into a space of its own gives ``embed``.
+    ``hub_cards/predictors/<name>.md``. One that knows how sure it is gives ``_measure``; one that
+    puts prompts into a space of its own gives ``embed``.
 
     Attributes:
         name: the name that it is registered under, also its checkpoints' ``predictor_type``.
@@ -192,17 +198,16 @@ class Predictor(ABC):
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> Uncertain:
-        """Predict some prompts and say how sure that is and how far they are from the training.
+        """Predict some prompts and say how sure that is, and which of them it cannot read.
 
-        Arguments are those of ``predict``; all of a blank prompt is NaN. ``is_far`` says which
-        distances are large.
+        Arguments are those of ``predict``; a blank prompt is NaN and not far.
 
         Raises:
             PredictorError: this predictor does not know it; ``knows_uncertainty`` tells.
 
         >>> predictor = Predictor.from_pretrained("static")
         >>> found = predictor.predict_with_uncertainty(["A man riding a wave.", "qwx zzyv 77"])
-        >>> found.deviations.shape, predictor.is_far(found.distance).tolist()
+        >>> found.deviations.shape, found.far.tolist()
         ((2, 9), [False, True])
         """
         if not self.knows_uncertainty:
@@ -213,7 +218,8 @@ class Predictor(ABC):
         chosen = self.columns_for(targets)
         read = self._read_rows(rows)
         shape = (len(read), len(chosen))
-        found = Uncertain(*(np.full(size, np.nan) for size in (shape, shape, len(read))))
+        numbers = (np.full(size, np.nan) for size in (shape, shape, len(read)))
+        found = Uncertain(*numbers, np.zeros(len(read), dtype=bool))
         asked = self._with_parts(chosen)
         for places, part in self._parts(read, progress):
             one = self._measure(part, asked)
@@ -277,16 +283,17 @@ class Predictor(ABC):
 
     @property
     def knows_uncertainty(self) -> bool:
-        """Whether ``predict_with_uncertainty`` and ``is_far`` answer."""
+        """Whether ``predict_with_uncertainty`` answers."""
         return type(self)._measure is not Predictor._measure
 
-    def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which distances are so large that a prediction is not to be relied on.
+    @property
+    def far_means(self) -> str:
+        """What ``far`` means, in words.
 
-        Raises:
-            PredictorError: this predictor knows no distance.
+        >>> Predictor.from_pretrained("n_words").far_means
+        'not plain English as it was trained on: the prediction is the average of all prompts'
         """
-        raise PredictorError(f"{self.name} knows no distance; use static, or another that does")
+        return FAR
 
     def explain(
         self, prompts: Any, target: str | None = None, permutations: int = 0, seed: int = 0

@@ -30,7 +30,7 @@ def evaluate_calibrated(
     """Score a predictor on prompts that it was not fitted to, and on sets of another kind.
 
     Args:
-        predictor: one with ``predict_with_uncertainty`` and ``is_far``.
+        predictor: one with ``predict_with_uncertainty``.
         prompts: those of validation.
         true: their targets, shape ``(prompts, targets)``.
         others: sets by name, with scores in the units of `TARGET`.
@@ -104,7 +104,7 @@ def _other(predictor: Any, one: ScoredPrompts) -> dict[str, Any]:
         "spearman": _rounded(result.spearman),
         "interval": [_rounded(value) for value in interval],
         "coverage": coverage(found.values[:, 0], found.deviations[:, 0], np.array(one.scores)),
-        "far": _rounded(predictor.is_far(found.distance).mean()),
+        "far": _rounded(found.far.mean()),
     }
     if one.groups is not None:
         told["within_tasks"] = _rounded(result.spearman_within_groups)

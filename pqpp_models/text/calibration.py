@@ -1,4 +1,7 @@
-"""Calibrated predictions: in the targets' units, with standard deviations and distances."""
+"""Calibrated predictions: in the targets' units, with standard deviations and distances.
+
+`pqpp_models.text.conformal` fits the calibration.
+"""
 
 from __future__ import annotations
 
@@ -12,47 +15,70 @@ from numpy.typing import NDArray
 from pqpp_hub.card import render_card
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.targets import target_limits
+from pqpp_models.text import known_words
 from pqpp_models.text.instructions import InstructionModel
-from pqpp_models.text.words import WordTables
+from pqpp_models.text.known_words import KnownWords
+from pqpp_models.text.normaliser import normalise
+from pqpp_models.text.words import WordTables, kinds_of_prompts
 
 NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""
 SAME = 0.9999
 """A prompt at least so similar to a reference prompt is that prompt itself."""
-CALIBRATION = ("slope", "offset", "spread", "far")
+SPREAD = ("one", "deviates", "extreme", "distance", "log_words", "places", "number")
+"""What the log of a deviation is linear in; `spread_columns` tells what they are."""
+CALIBRATION = {
+    "slope": (),
+    "offset": (),
+    "spread": (len(SPREAD),),
+    "prior": (),
+    "prior_deviation": (),
+}
+"""The arrays of a calibration; each has one row a target, of this shape."""
 
+_BEFORE = {"slope": (), "offset": (), "spread": (5,)}
 _FACTS = ("data", "training", "evaluation", "own_collection")
 _Z90 = 1.6449
 _SPREAD_INPUTS = 5
 _GATE = _SPREAD_INPUTS - 1
+_MOST_EXTREME = 3.0
+_MOST_PRIORS = 2.0
+_WORDS = np.log([2.0, 41.0])
+
+Floats = NDArray[np.float64]
+Calibration = dict[str, NDArray[np.float32]]
 
 
 class CalibratedPredictor(Predictor):
-    """A predictor that knows how sure it is and how far a prompt is from its training.
+    """A predictor that knows how sure it is and whether it can read a prompt at all.
 
     A subclass gives ``raw_scores`` and these attributes.
 
     Attributes:
-        calibration: ``slope`` and ``offset`` by target, from scores to units; ``spread`` by target,
-            the log deviation as a linear function of what `spread_inputs` returns; ``far``, the
-            distance that one in a hundred training prompts exceeds.
-        instruction_model: what is done with prompts unlike captions; None does nothing.
+        calibration: the arrays of `CALIBRATION`. One from before them has ``far`` instead of a
+            prior, the distance that one in a hundred training prompts exceeds.
+        known_words: tells what is plain English; None takes all for that.
+        instruction_model: what a checkpoint from before did with prompts unlike captions.
         tables: counts of the words of the collection, which `instruction_model` reads.
         details: what the configuration tells beside: how it was trained and what it scores.
     """
 
     calibration: Mapping[str, NDArray[np.float32]]
-    instruction_model: InstructionModel | None
+    known_words: KnownWords | None = None
+    instruction_model: InstructionModel | None = None
     tables: WordTables
     details: dict[str, Any]
 
     @abstractmethod
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the standardised scores of all targets, and the distances."""
 
-    def is_far(self, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which distances only one in a hundred training prompts exceeds."""
-        return distance > self.calibration["far"][0]
+    @property
+    def far_means(self) -> str:
+        """What `Uncertain.far` means here, in words."""
+        if "far" in self.calibration:
+            return "farther from the training prompts than 99 in 100 of them are from each other"
+        return super().far_means
 
     def _card(self) -> str:
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
@@ -60,20 +86,32 @@ class CalibratedPredictor(Predictor):
             facts["fitted_on_train"] = self.record.fitted_on_train
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> Floats:
         return self._measure(rows, targets).values
 
-    def _limits(self, targets: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the lowest and the highest value of some targets."""
         return target_limits(targets)
-
-    def _prior(self, targets: tuple[str, ...]) -> NDArray[np.float64]:
-        columns = [self.targets.index(target) for target in targets]
-        return np.clip(self.calibration["offset"][columns], *self._limits(targets))
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
         columns = [self.targets.index(target) for target in targets]
         scores, distance = self.raw_scores(prompts)
+        if "far" in self.calibration:
+            found = self._measure_as_before(prompts, scores, distance, columns)
+        else:
+            own = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
+            values, deviations = predicted(scores[:, columns], prompts, distance, own)
+            known = np.ones(len(prompts))
+            if self.known_words is not None:
+                known = self.known_words.weights(prompts)
+            mixed = mixed_with_prior(values, deviations, known, own)
+            found = Uncertain(*mixed, distance, known == 0)
+        return found._replace(values=np.clip(found.values, *self._limits(targets)))
+
+    def _measure_as_before(
+        self, prompts: list[str], scores: Floats, distance: Floats, columns: list[int]
+    ) -> Uncertain:
+        """Predict by a calibration that has ``far``, as such a checkpoint always did."""
         values = scores * self.calibration["slope"] + self.calibration["offset"]
         gate = np.zeros(len(prompts), np.float32)
         if self.instruction_model is not None:
@@ -84,8 +122,87 @@ class CalibratedPredictor(Predictor):
         inputs = spread_inputs(scores[:, columns], distance, gate)
         spread = self.calibration["spread"][columns].astype(np.float64)
         deviations = np.exp(np.clip(np.einsum("rtk,tk->rt", inputs, spread), -6, 1.5))
-        limited = np.clip(values[:, columns], *self._limits(targets))
-        return Uncertain(limited, deviations, distance)
+        far = distance > self.calibration["far"][0]
+        return Uncertain(values[:, columns], deviations, distance, far)
+
+    def _calibration_tensors(self) -> dict[str, NDArray]:
+        """Return what a checkpoint keeps of calibration and known words, by name."""
+        known = self.known_words.tensors() if self.known_words is not None else {}
+        return {**{f"calibration.{name}": one for name, one in self.calibration.items()}, **known}
+
+
+def calibration_tensors(
+    tensors: Mapping[str, NDArray], targets: int
+) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return types and shapes by name, as `check_tensors` takes them, of what a checkpoint has."""
+    before = "calibration.prior" not in tensors
+    names = _BEFORE if before else CALIBRATION
+    expected = {f"calibration.{k}": ("float32", (targets, *shape)) for k, shape in names.items()}
+    if before:
+        return {**expected, "calibration.far": ("float32", (1,))}
+    has_words = any(name in tensors for name in known_words.TENSORS)
+    return expected | (known_words.TENSORS if has_words else {})
+
+
+def read_calibration(tensors: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """Return the calibration of a checkpoint whose tensors were checked."""
+    names = ("far", *_BEFORE) if "calibration.far" in tensors else CALIBRATION
+    return {name: tensors[f"calibration.{name}"] for name in names}
+
+
+def predicted(
+    scores: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
+) -> tuple[Floats, Floats]:
+    """Return predictions and deviations in the targets' units, of prompts in plain English.
+
+    Args:
+        scores: standardised ones, shape ``(rows, targets)``.
+        prompts: the prompts, as typed or normalised.
+        distance: to the training prompts, one a row.
+        calibration: the arrays of `CALIBRATION`, of these targets.
+    """
+    values = scores * calibration["slope"] + calibration["offset"]
+    inputs = spread_columns(values, prompts, distance, calibration)
+    logs = np.einsum("rtk,tk->rt", inputs, np.asarray(calibration["spread"], np.float64))
+    return values, np.minimum(
+        np.exp(np.clip(logs, -12, 12)), _MOST_PRIORS * calibration["prior_deviation"]
+    )
+
+
+def mixed_with_prior(
+    values: Floats, deviations: Floats, known: Floats, calibration: Mapping[str, NDArray]
+) -> tuple[Floats, Floats]:
+    """Return mean and deviation of a prediction that holds with some probability, else the prior.
+
+    With ``known`` 1 they are what they were, with 0 the prior's; ``known`` has one number a row.
+
+    >>> prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
+    >>> rows = np.array([[2.0], [2.0]]), np.array([[0.1], [0.1]])
+    >>> [a.ravel().tolist() for a in mixed_with_prior(*rows, np.array([1.0, 0.0]), prior)]
+    [[2.0, 1.0], [0.1, 0.5]]
+    """
+    prior, deviation = calibration["prior"], calibration["prior_deviation"]
+    share = known[:, None]
+    variance = share * deviations**2 + (1 - share) * deviation**2
+    variance += share * (1 - share) * (values - prior) ** 2
+    return prior + share * (values - prior), np.sqrt(variance)
+
+
+def spread_columns(
+    values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
+) -> Floats:
+    """Return what deviations depend on, shape ``(rows, targets, len(SPREAD))``.
+
+    One; the prediction's distance from the prior in the prior's deviations, and the same without
+    its sign; the distance to the training prompts; the log of the words plus one; how many words
+    for places there are; whether there is a number.
+    """
+    scale = np.maximum(calibration["prior_deviation"], 1e-9)
+    away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
+    words, places, number = kinds_of_prompts([normalise(prompt) for prompt in prompts]).T
+    row = (np.minimum(distance, 1.0), np.clip(words, *_WORDS), places, number)
+    ones = np.ones_like(away)
+    return np.stack([ones, away, np.abs(away), *(ones * one[:, None] for one in row)], axis=2)
 
 
 def distance_to_nearest(

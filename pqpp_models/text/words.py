@@ -164,6 +164,19 @@ def difficulty_features(
     return np.array(rows, dtype=np.float32).reshape(len(prompts), len(DIFFICULTY_FEATURES))
 
 
+def kinds_of_prompts(prompts: Sequence[str]) -> NDArray[np.float64]:
+    """Return what errors depend on: log of the words plus one, words for places, any number.
+
+    Shape ``(prompts, 3)``. Nothing here depends on capitals, blanks or marks.
+
+    >>> kinds_of_prompts(["Two cats left of a dog."]).round(2).tolist()
+    [[1.95, 1.0, 1.0]]
+    """
+    split = map(words_of, prompts)
+    rows = [[np.log1p(len(w)), _count(w, _PLACES, 3), bool(_numbers(w))] for w in split]
+    return np.array(rows, dtype=np.float64).reshape(len(prompts), 3)
+
+
 def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     words = words_of(prompt)
     content = content_words(words)

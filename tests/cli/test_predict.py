@@ -27,7 +27,7 @@ def predicted(prompts, targets=None):
 def uncertain(prompts, targets=None):
     predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
     found = predictor.predict_with_uncertainty(prompts, targets)
-    return found, predictor.is_far(found.distance)
+    return found, found.far
 
 
 def test_one_prompt(tmp_path):
@@ -148,7 +148,7 @@ def test_prompts_that_are_far_are_marked(tmp_path):
     header, _, first, second, blank, note = done.stdout.splitlines()
     assert header.split() == ["prompt", "mean_hbpp"] and blank == ""
     assert not first.endswith("far") and second.endswith("  far")
-    assert note.startswith("far: unlike all prompts that the predictor was trained on")
+    assert note == f"far: {Predictor.from_pretrained('static').far_means}"
     other = run_pqpp("predict", far, "--predictor", "n_words", cwd=tmp_path)
     assert "far" not in other.stdout.replace(far, "")
 

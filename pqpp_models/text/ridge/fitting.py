@@ -21,7 +21,8 @@ from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import TrainingRecord
 from pqpp_models.targets import known_range
-from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
+from pqpp_models.text.calibration import CALIBRATION, distance_to_nearest
+from pqpp_models.text.conformal import calibrate_targets
 from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.features import (
     Floats,
@@ -92,8 +93,7 @@ def fit(
     distance = _distances(points)
     head = _Head(*rows.shape, len(names))
     for known, columns in _patterns(values):
-        head.fit(rows, values, distance, known, columns, folds, progress)
-    calibration = {**head.calibration, "far": np.array([np.quantile(distance, 0.99)], np.float32)}
+        head.fit(rows, values, texts, distance, known, columns, folds, progress)
     told = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
     fitted = RidgePredictor(
         encoder,
@@ -101,7 +101,7 @@ def fit(
         head.weights,
         head.intercept,
         np.rint(points * SCALE).astype(np.int8),
-        calibration,
+        head.calibration,
         names,
         limits,
         {"data": data, "training": told | _training(head, values, names)},
@@ -122,15 +122,14 @@ class _Head:
         self.strength = np.zeros(n)
         self.left_out = np.full((rows, n), np.nan)
         self.calibration = {
-            "slope": np.zeros(n, np.float32),
-            "offset": np.zeros(n, np.float32),
-            "spread": np.zeros((n, 5), np.float32),
+            name: np.zeros((n, *shape), np.float32) for name, shape in CALIBRATION.items()
         }
 
     def fit(
         self,
         rows: Floats,
         values: Floats,
+        texts: Sequence[str],
         distance: Floats,
         known: NDArray[np.bool_],
         columns: list[int],
@@ -142,12 +141,8 @@ class _Head:
         part = np.random.default_rng(_SEED).permutation(len(rows)) % folds
         best, left_out = cross_validate(rows, goals, part, progress=progress)
         self.left_out[np.ix_(known, columns)] = left_out
-        none = [False] * len(columns)
-        calibration = fit_calibration(left_out, values, distance, np.zeros(1), none)
-        # What ranks left-out prompts the wrong way round knows nothing: it says the mean.
-        useless = calibration["slope"] <= 0
-        calibration["slope"][useless] = 0
-        calibration["offset"][useless] = values.mean(axis=0)[useless]
+        own = [text for text, one in zip(texts, known, strict=True) if one]
+        calibration = calibrate_targets(left_out, values, own, distance)
         slopes, intercepts = solve(rows, goals)
         for place, column in enumerate(columns):
             self.weights[:, column] = slopes[best[place], :, place]

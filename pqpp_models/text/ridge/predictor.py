@@ -13,7 +13,12 @@ from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.predictor import Uncertain
-from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
+from pqpp_models.text.calibration import (
+    CalibratedPredictor,
+    calibration_tensors,
+    distance_to_nearest,
+    read_calibration,
+)
 from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.features import (
     BUCKETS,
@@ -55,7 +60,6 @@ class RidgePredictor(CalibratedPredictor):
     made_by = "pqpp fit DATASET --targets NAME --output DIR"
     supervised = True
     chunk_size = 1024
-    instruction_model = None
 
     def __init__(
         self,
@@ -72,6 +76,7 @@ class RidgePredictor(CalibratedPredictor):
         self.encoder, self.standardisation = encoder, standardisation
         self.weights, self.intercept, self.references = weights, intercept, references
         self.calibration, self.tables = dict(calibration), encoder.tables
+        self.known_words = encoder.known_words
         self.targets = tuple(targets)
         self.limits = {name: (low, high) for name, (low, high) in zip(targets, limits, strict=True)}
         self.details = dict(details or {})
@@ -147,10 +152,7 @@ class RidgePredictor(CalibratedPredictor):
                 "intercept": ("float32", (len(targets),)),
                 "references": ("int8", (max(known, 1), point)),
                 **{f"standard.{name}": ("float32", (columns,)) for name in _STANDARD},
-                "calibration.slope": ("float32", (len(targets),)),
-                "calibration.offset": ("float32", (len(targets),)),
-                "calibration.spread": ("float32", (len(targets), 5)),
-                "calibration.far": ("float32", (1,)),
+                **calibration_tensors(tensors, len(targets)),
             },
         )
         if (tensors["standard.deviation"] <= 0).any():
@@ -162,7 +164,7 @@ class RidgePredictor(CalibratedPredictor):
             tensors["weights"],
             tensors["intercept"],
             tensors["references"],
-            {name: tensors[f"calibration.{name}"] for name in CALIBRATION},
+            read_calibration(tensors),
             targets,
             limits,
             {key: value for key, value in config.items() if key not in own},

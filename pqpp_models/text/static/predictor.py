@@ -18,8 +18,14 @@ from pqpp_models.checkpoint import CONFIG, Tensors, check_tensors
 from pqpp_models.errors import CheckpointError, UnknownTargetError
 from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text import instructions
-from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
+from pqpp_models.text.calibration import (
+    CalibratedPredictor,
+    calibration_tensors,
+    distance_to_nearest,
+    read_calibration,
+)
 from pqpp_models.text.instructions import InstructionModel, renamed_details
+from pqpp_models.text.known_words import KnownWords
 from pqpp_models.text.static.network import LINEAR, SCALE, StaticNetwork
 from pqpp_models.text.static.word_pieces import WordPieces, pack_vocabulary, unpack_vocabulary
 from pqpp_models.text.words import WordTables
@@ -37,7 +43,7 @@ class StaticPredictor(CalibratedPredictor):
         tokens: splits prompts into word pieces.
         network: the network.
         references: int8 points of the training prompts, for the distance.
-        tables, instruction_model, calibration: as in `CalibratedPredictor`.
+        tables, instruction_model, calibration, known_words: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
         details: as in `CalibratedPredictor`.
 
@@ -60,7 +66,9 @@ class StaticPredictor(CalibratedPredictor):
         calibration: Mapping[str, NDArray[np.float32]],
         targets: Sequence[str] = TARGETS,
         details: Mapping[str, Any] | None = None,
+        known_words: KnownWords | None = None,
     ) -> None:
+        self.known_words = known_words
         self.tokens, self.network, self.references = tokens, network, references
         self.tables, self.instruction_model = tables, instruction_model
         self.calibration = dict(calibration)
@@ -109,7 +117,7 @@ class StaticPredictor(CalibratedPredictor):
             "word_pairs": self.tables.pairs,
             **network,
             **self.instruction_model.tensors(),
-            **{f"calibration.{name}": value for name, value in self.calibration.items()},
+            **self._calibration_tensors(),
         }
         config = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
         return {**config, **self.details}, tensors
@@ -134,7 +142,6 @@ class StaticPredictor(CalibratedPredictor):
             for layer in LINEAR
             for part in ("weight", "bias")
         }
-        calibration = {name: tensors[f"calibration.{name}"] for name in CALIBRATION}
         known = {"predictor_type", "format_version", "targets", "weights_sha256", *settings}
         return cls(
             WordPieces(vocabulary, settings["max_pieces"]),
@@ -142,9 +149,10 @@ class StaticPredictor(CalibratedPredictor):
             tensors["references"],
             WordTables(tensors["word_counts"], tensors["word_pairs"], settings["captions"]),
             InstructionModel.from_tensors(tensors),
-            calibration,
+            read_calibration(tensors),
             targets,
             renamed_details({key: value for key, value in config.items() if key not in known}),
+            known_words=KnownWords.from_tensors(tensors),
         )
 
 
@@ -209,8 +217,5 @@ def _expected(folder: Path, tensors: Tensors, targets: int) -> dict[str, tuple[s
         "word_pairs": ("uint8", (1 << 18,)),
         **network,
         **{name: ("float32", shape) for name, shape in instructions.TENSORS.items()},
-        "calibration.slope": ("float32", (targets,)),
-        "calibration.offset": ("float32", (targets,)),
-        "calibration.spread": ("float32", (targets, 5)),
-        "calibration.far": ("float32", (1,)),
+        **calibration_tensors(tensors, targets),
     }

@@ -22,15 +22,20 @@ from pqpp_models.building import building_within
 from pqpp_models.checkpoint import Tensors
 from pqpp_models.errors import CheckpointError
 from pqpp_models.targets import TARGETS, resolve_targets
-from pqpp_models.text.calibration import CALIBRATION, CalibratedPredictor, distance_to_nearest
+from pqpp_models.text.calibration import (
+    CalibratedPredictor,
+    distance_to_nearest,
+    read_calibration,
+)
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.instructions import InstructionModel, renamed_details
+from pqpp_models.text.known_words import KnownWords
 from pqpp_models.text.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_models.torch_predictor import processor_files
 
 # The prefixes of the arrays in a checkpoint; "outside." is the instruction model.
-_PREFIXES = ("collection.", "encoder.", "tuned.", "outside.", "calibration.")
+_PREFIXES = ("collection.", "encoder.", "tuned.", "outside.")
 _OWN = {"predictor_type", "format_version", "targets", "weights_sha256"}
 _OWN |= {"collection", "encoder", "tuned", KEY}
 
@@ -48,7 +53,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             rest is as in `CalibratedPredictor`.
         targets: the targets, in the order of the model's first outputs.
         details: what the configuration tells beside.
-        instruction_model: as in `CalibratedPredictor`.
+        instruction_model, known_words: as in `CalibratedPredictor`.
         normaliser: the name of the one that prompts went through in training.
     """
 
@@ -68,7 +73,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
         details: Mapping[str, Any] | None = None,
         instruction_model: InstructionModel | None = None,
         normaliser: str = "as_typed",
+        known_words: KnownWords | None = None,
     ) -> None:
+        self.known_words = known_words
         self.tokenizer, self.encoder, self.tuned = tokenizer, encoder.eval(), tuned.eval()
         self.model, self.instruction_model = model, instruction_model
         self.normaliser = normaliser
@@ -90,6 +97,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             {**self.details, "own_collection": dict(told)},
             self.instruction_model,
             self.normaliser,
+            self.known_words,
         )
         made.record = self.record
         return made
@@ -134,7 +142,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             "collection.": collection,
             **weights,
             "outside.": instructions,
-            "calibration.": self.calibration,
+            "": self._calibration_tensors(),
         }
         encoder = json.loads(self.encoder.config.to_json_string(use_diff=False))
         if Path(encoder.get("_name_or_path") or "").is_dir():  # a configuration tells no local path
@@ -182,8 +190,10 @@ class TextEnsemblePredictor(CalibratedPredictor):
             with building_within(folder):
                 encoder, tuned = _load_encoders(config, parts)
             tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
-            names = (*CALIBRATION, "share", "tuned_mean", "tuned_scale")
-            calibration = {name: parts["calibration."][name] for name in names}
+            calibration = read_calibration(tensors)
+            for name in ("share", "tuned_mean", "tuned_scale"):
+                calibration[name] = tensors[f"calibration.{name}"]
+            known_words = KnownWords.from_tensors(tensors)
             given = parts["outside."]
             instruction_model = InstructionModel.from_tensors(given) if given else None
         except Exception as error:  # tokenizers raise bare ones
@@ -195,7 +205,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         model = CollectionModel.from_tensors(str(folder), description, parts["collection."])
         details = renamed_details({k: v for k, v in config.items() if k not in _OWN})
         parts = (tokenizer, encoder, tuned, model, calibration, targets, details)
-        return cls(*parts, instruction_model, normaliser)
+        return cls(*parts, instruction_model, normaliser, known_words)
 
 
 def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> NDArray[np.float64]:

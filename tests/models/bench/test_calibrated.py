@@ -20,10 +20,8 @@ class Known:
 
     def predict_with_uncertainty(self, rows, targets="mean_hbpp,mean_rr"):
         values = self.values[: len(rows), : 1 if len(targets) == 1 or targets == "mean_hbpp" else 2]
-        return Uncertain(values, np.ones_like(values), np.arange(len(values)) / 4)
-
-    def is_far(self, distance):
-        return distance > 0.4
+        distance = np.arange(len(values)) / 4
+        return Uncertain(values, np.ones_like(values), distance, distance > 0.4)
 
 
 def test_scores_worked_by_hand():

@@ -77,7 +77,6 @@ def test_predictors_without_a_space_or_a_distance_say_so():
     for ask in (
         lambda: words.embed(["a"]),
         lambda: words.predict_with_uncertainty(["a"]),
-        lambda: words.is_far(np.zeros(1)),
     ):
         with pytest.raises(PredictorError, match=r"n_words .*static"):
             ask()

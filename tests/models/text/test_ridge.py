@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pqpp_models import Predictor
 from pqpp_models.checkpoint import read_tensors
 from pqpp_models.errors import CheckpointError, PredictorError
+from pqpp_models.text.known_words import KnownWords
 from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.features import Standardisation, hashed_words
 from pqpp_models.text.ridge.fitting import fit
@@ -149,13 +150,16 @@ def test_predictions_do_not_depend_on_the_typing(ridge):
     np.testing.assert_allclose(*ridge.embed(same[:2]), atol=1e-6)
 
 
-def test_it_learns_what_words_say(ridge):
+def test_it_learns_what_words_say(ridge, monkeypatch):
     training = ridge.details["training"]
     assert training["cross_validation"]["match_rate"]["spearman"] > 0.8
     low, high = ridge.predict(["a red cat on a table", "a brown hydrant on a table"])[:, 0]
     assert low < 0.35 < 0.6 < high
+    monkeypatch.setattr(ridge, "known_words", KnownWords.fit(PROMPTS))
     found = ridge.predict_with_uncertainty(["a red cat on a table", "qwx zzyv 77", "?"])
-    assert ridge.is_far(found.distance).tolist()[:2] == [False, True]
+    assert found.far.tolist() == [False, True, True]
+    assert found.values[1:, 0] == pytest.approx(RATES.mean(), abs=1e-6)
+    assert found.deviations[1:, 0] == pytest.approx(RATES.std(), abs=1e-6)
     assert (found.values >= 0).all() and (found.values <= 1).all()
     assert (found.deviations > 0).all() and (found.deviations <= 0.5).all()
 

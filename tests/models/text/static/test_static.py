@@ -63,9 +63,9 @@ def test_no_rows(static):
 
 def test_distance_grows_away_from_captions(static):
     near, far = ["A man riding a wave on a surfboard."], ["zyxq 99 vantablack entropy qwrt"]
-    distance = static.predict_with_uncertainty(near + far).distance
-    assert distance[0] < distance[1]
-    assert static.is_far(distance).tolist() == [False, True]
+    found = static.predict_with_uncertainty(near + far)
+    assert found.distance[0] < found.distance[1]
+    assert found.far.tolist() == [False, True]
 
 
 def test_round_trip(static, tmp_path):

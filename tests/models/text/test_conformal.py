@@ -1,0 +1,275 @@
+"""Calibrations: units and priors by hand, intervals that cover, deviations that sort errors."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm, rankdata
+
+from pqpp_models.text.calibration import (
+    CALIBRATION,
+    SPREAD,
+    CalibratedPredictor,
+    calibration_tensors,
+    mixed_with_prior,
+    predicted,
+    read_calibration,
+)
+from pqpp_models.text.conformal import (
+    Z90,
+    calibrate_across_sources,
+    calibrate_targets,
+    conformal_quantile,
+    join_calibrations,
+    normal_scores,
+)
+from pqpp_models.text.known_words import KnownWords
+
+SHORT, LONG = "a dog", "a dog and a cat and a bird and a cow and a horse and a fish"
+
+
+def planted(n, seed, sizes=(0.2, 1.0)):
+    """Prompts whose errors are larger where they are long."""
+    random = np.random.default_rng(seed)
+    long = random.random(n) < 0.5
+    scores = random.normal(size=n)
+    noise = random.normal(size=n) * np.where(long, *sizes[::-1])
+    return scores, 2 + 0.5 * scores + noise, [LONG if one else SHORT for one in long], long
+
+
+def test_the_conformal_quantile_by_hand():
+    ratio, ones = np.arange(1.0, 20.0), np.ones(19)
+    # .9 * (19 + 1) = 18: the 18th of 19.
+    assert conformal_quantile(ratio, ones) == 18.0
+    assert conformal_quantile(ratio[::-1], ones) == 18.0
+    # .9 * (9 + 1) = 9 of 9; of 5 there would have to be a sixth: the largest.
+    assert conformal_quantile(ratio[:9], ones[:9]) == 9.0
+    assert conformal_quantile(ratio[:5], ones[:5]) == 5.0
+    # The last has three quarters of the weight.
+    assert conformal_quantile(np.array([1.0, 2.0]), np.array([1.0, 3.0])) == 2.0
+    # .9 * 21 / 20 of 1901 is 1796.4: reached by 18 of the heavy ones, the largest of which is 17.
+    assert conformal_quantile(np.arange(20.0), np.r_[np.full(19, 100.0), 1.0]) == 17.0
+
+
+def test_normal_scores_are_those_of_ranks_with_ties_apart():
+    values = np.array([3.0, 9.0, -1.0, 4.0])
+    assert normal_scores(values) == pytest.approx(norm.ppf((rankdata(values) - 0.5) / 4))
+    tied = normal_scores(np.zeros(100))
+    assert len(set(tied)) == 100 and tied.std() == pytest.approx(0.99, abs=0.02)
+    assert tied.tolist() == normal_scores(np.zeros(100)).tolist()
+    assert abs(np.corrcoef(tied, np.arange(100))[0, 1]) < 0.3
+
+
+def test_units_and_priors_are_the_data_s():
+    scores, true, prompts, _ = planted(4000, 0)
+    found = calibrate_targets(
+        np.c_[scores, -scores], np.c_[true, true], prompts, np.full(4000, 0.3)
+    )
+    assert found["slope"] == pytest.approx([0.5, 0.0], abs=0.05)
+    assert found["offset"] == pytest.approx([2.0, true.mean()], abs=0.05)
+    assert found["prior"] == pytest.approx([true.mean()] * 2, abs=1e-5)
+    assert found["prior_deviation"] == pytest.approx([true.std()] * 2, abs=1e-5)
+    assert {name: one.shape for name, one in found.items()} == {
+        name: (2, *shape) for name, shape in CALIBRATION.items()
+    }
+
+
+def test_intervals_cover_where_errors_are_large_and_where_they_are_small():
+    scores, true, prompts, _ = planted(3000, 1)
+    found = calibrate_targets(scores[:, None], true[:, None], prompts, np.full(3000, 0.3))
+    scores, true, prompts, long = planted(3000, 2)
+    values, deviations = predicted(scores[:, None], prompts, np.full(3000, 0.3), found)
+    error = np.abs(true - values[:, 0])
+    for rows in (long, ~long):
+        assert 0.87 < (error <= Z90 * deviations[:, 0])[rows].mean() < 0.93
+    assert deviations[long].min() / deviations[~long].max() == pytest.approx(5, rel=0.25)
+    assert np.corrcoef(error, deviations[:, 0])[0, 1] > 0.4
+
+
+def test_deviations_never_fall_with_the_distance():
+    random = np.random.default_rng(0)
+    scores, distance = random.normal(size=(2, 2000))
+    distance = np.abs(distance) / 4
+    for sign in (-1, 1):
+        true = scores + random.normal(size=2000) * np.exp(sign * 2 * distance)
+        found = calibrate_targets(scores[:, None], true[:, None], [SHORT] * 2000, distance)
+        slope = found["spread"][0, SPREAD.index("distance")]
+        assert slope == 0 if sign < 0 else slope == pytest.approx(2, abs=0.4)
+
+
+def sources(seed, rho=(0.4, 0.5, 0.6), n=800):
+    """Three studies on scales of their own, one of them tied, with planted errors."""
+    random = np.random.default_rng(seed)
+    parts = []
+    for place, share in enumerate(rho):
+        long = random.random(n) < 0.5
+        scores = random.normal(size=n)
+        noise = random.normal(size=n) * np.where(long, 1.4, 0.6)
+        truth = share * scores + np.sqrt(1 - share**2) * noise
+        truth = (100 + 7 * truth, np.round(truth), np.exp(truth))[place]
+        prompts = [LONG if one else SHORT for one in long]
+        parts.append((scores + 0.3 * place, truth, [f"s{place}"] * n, prompts, long))
+    scores, truths, names, prompts, long = zip(*parts, strict=True)
+    flat = [one for some in names for one in some], [one for some in prompts for one in some]
+    return np.concatenate(scores), np.concatenate(truths), *flat, np.concatenate(long)
+
+
+def fit_sources(seed, **options):
+    scores, truths, names, prompts, _ = sources(seed)
+    level = np.where(np.array(names) == "s0", 0.6 + (truths - 100) / 35, np.nan)
+    return level, calibrate_across_sources(scores, truths, names, prompts, level, **options)
+
+
+def test_across_sources_the_level_is_the_anchor_s_and_intervals_cover_each_source():
+    level, found = fit_sources(0)
+    known = ~np.isnan(level)
+    assert found["prior"] == pytest.approx([level[known].mean()])
+    assert found["prior_deviation"] == pytest.approx([level[known].std()])
+    scores, truths, names, prompts, long = sources(5)
+    values, deviations = predicted(scores[:, None], prompts, np.zeros(len(scores)), found)
+    assert values[: len(values) // 3].mean() == pytest.approx(0.6, abs=0.03)
+    unit = float(found["prior_deviation"][0])
+    errors = []
+    for name in ("s0", "s1", "s2"):
+        own = np.array(names) == name
+        away = (values[own, 0] - values[own, 0].mean()) / unit
+        error = np.abs(normal_scores(truths[own]) - away)
+        assert 0.85 < (error <= Z90 * deviations[own, 0] / unit).mean() < 0.95
+        errors.append(np.corrcoef(error, deviations[own, 0])[0, 1])
+    assert np.mean(errors) > 0.25
+    assert deviations[long].mean() > 1.5 * deviations[~long].mean()
+
+
+def test_across_sources_every_source_weighs_the_same_and_only_ranks_count():
+    scores, truths, names, prompts, _ = sources(0)
+    level, found = fit_sources(0)
+    stretched = np.where(np.array(names) == "s2", truths**3, truths)
+    again = calibrate_across_sources(scores, stretched, names, prompts, level)
+    for name in CALIBRATION:
+        np.testing.assert_array_equal(again[name], found[name])
+    # A source that stands there ten times, with an anchor in it, still counts once.
+    rows = np.r_[np.repeat(np.arange(800), 10), np.arange(800, 2400)]
+    many = calibrate_across_sources(
+        scores[rows],
+        truths[rows],
+        [names[i] for i in rows],
+        [prompts[i] for i in rows],
+        level[rows],
+    )
+    assert many["slope"] == pytest.approx(found["slope"], rel=0.02)
+    assert many["spread"] == pytest.approx(found["spread"], abs=0.05)
+
+
+def test_scores_of_a_stand_in_are_brought_to_the_predictor_s_scale():
+    scores = sources(0)[0]
+    _, found = fit_sources(0)
+    _, other = fit_sources(0, own=4 * scores - 3)
+    assert other["slope"] == pytest.approx(found["slope"] / 4)
+    assert other["offset"] == pytest.approx(found["offset"] + 3 * found["slope"] / 4, abs=1e-5)
+    np.testing.assert_array_equal(other["spread"], found["spread"])
+
+
+def test_joined_calibrations_stand_one_below_the_other():
+    scores, true, prompts, _ = planted(300, 0)
+    one = calibrate_targets(scores[:, None], true[:, None], prompts, np.zeros(300))
+    other = calibrate_targets(scores[:, None], 2 * true[:, None], prompts, np.zeros(300))
+    both = join_calibrations(other, one)
+    for name in CALIBRATION:
+        assert both[name].dtype == np.float32
+        assert np.array_equal(both[name], np.r_[other[name], one[name]])
+
+
+def test_a_mixture_has_the_mean_and_the_deviation_of_its_draws():
+    random = np.random.default_rng(0)
+    prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
+    value, deviation = mixed_with_prior(
+        np.array([[3.0]]), np.array([[0.2]]), np.array([0.3]), prior
+    )
+    drawn = np.where(
+        random.random(400_000) < 0.3,
+        random.normal(3.0, 0.2, 400_000),
+        random.normal(1.0, 0.5, 400_000),
+    )
+    assert value[0, 0] == pytest.approx(drawn.mean(), abs=0.01)
+    assert deviation[0, 0] == pytest.approx(drawn.std(), abs=0.01)
+
+
+class Lengths(CalibratedPredictor):
+    """Scores prompts by the number of their letters."""
+
+    name, targets, tables, details = "lengths", ("clip_p10", "clip_rr"), None, {}
+
+    def __init__(self, calibration, known_words=None):
+        self.calibration, self.known_words = calibration, known_words
+
+    def raw_scores(self, prompts):
+        scores = np.array([[len(prompt) / 10] * 2 for prompt in prompts])
+        return scores, np.full(len(prompts), 0.5)
+
+    @classmethod
+    def from_checkpoint(cls, folder, config, tensors):
+        return cls(read_calibration(tensors))
+
+
+CALIBRATED = {
+    "slope": np.array([0.1, 0.2]),
+    "offset": np.array([0.3, 0.1]),
+    "prior": np.array([0.6, 0.25]),
+    "prior_deviation": np.array([0.3, 0.2]),
+    "spread": np.array([[-2.5, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [-9.0, 0, 0, 0, 0, 0, 0]]),
+}
+
+
+def test_predictions_by_hand():
+    found = Lengths(CALIBRATED).predict_with_uncertainty(["two dogs on a mat"])
+    assert found.values[0] == pytest.approx([0.3 + 0.17, 0.1 + 0.34])
+    away = (0.47 - 0.6) / 0.3
+    log = -2.5 + 0.1 * away - 0.2 * away + 0.15 + 0.4 * np.log(6) + 0.5 * 0 + 0.6 * 1
+    assert found.deviations[0] == pytest.approx([np.exp(log), np.exp(-9)])
+    # One word for a place more, and one word more.
+    found = Lengths(CALIBRATED).predict_with_uncertainty(["a dogs left on a mat"])
+    away = (0.3 + 0.2 - 0.6) / 0.3
+    log = -2.5 + 0.1 * away - 0.2 * away + 0.15 + 0.4 * np.log(7) + 0.5 * 1
+    assert found.deviations[0, 0] == pytest.approx(np.exp(log))
+    # No deviation is above two of the prior's.
+    more = Lengths({**CALIBRATED, "spread": CALIBRATED["spread"] + np.array([[0], [20]])})
+    found = more.predict_with_uncertainty(["two dogs left of a mat"])
+    assert found.deviations[0, 1] == pytest.approx(0.4)
+    assert not found.far.any()
+
+
+def test_what_is_no_english_gets_the_prior():
+    known = KnownWords.fit(["a red dog on the beach", "two dogs on a mat"] * 50)
+    predictor = Lengths(CALIBRATED, known)
+    found = predictor.predict_with_uncertainty(["two dogs on a mat", "xqw zzt", "", "пёс на пляже"])
+    assert found.far.tolist() == [False, True, False, True]
+    for row in (1, 3):
+        assert found.values[row] == pytest.approx(CALIBRATED["prior"])
+        assert found.deviations[row] == pytest.approx(CALIBRATED["prior_deviation"])
+    assert np.isnan(found.values[2]).all() and np.isnan(found.distance[2])
+    plain = Lengths(CALIBRATED).predict_with_uncertainty(["two dogs on a mat"])
+    assert found.values[0].tolist() == plain.values[0].tolist()
+    assert "not plain English" in predictor.far_means
+
+
+def test_a_calibration_from_before_predicts_as_it_did():
+    old = {
+        "slope": np.array([0.1, 0.2]),
+        "offset": np.array([0.3, 0.1]),
+        "spread": np.array([[-2.0, 0.5, 0.1, 0.2, 0], [-3.0, 0, 0, 0, 0]]),
+        "far": np.array([0.4]),
+    }
+    predictor = Lengths(old)
+    found = predictor.predict_with_uncertainty(["xqw zzt"])
+    assert found.values[0] == pytest.approx([0.37, 0.24])
+    assert found.deviations[0] == pytest.approx([np.exp(-2 + 0.25 + 0.07 + 0.098), np.exp(-3)])
+    assert found.far.tolist() == [True] and "farther" in predictor.far_means
+
+
+def test_tensors_of_both_kinds_are_known():
+    new = {f"calibration.{name}": one for name, one in CALIBRATED.items()}
+    assert read_calibration(new).keys() == CALIBRATED.keys()
+    assert calibration_tensors(new, 2)["calibration.spread"] == ("float32", (2, len(SPREAD)))
+    assert "known.words" not in calibration_tensors(new, 2)
+    words = KnownWords.fit(["a"]).tensors()
+    assert calibration_tensors({**new, **words}, 2)["known.words"] == ("uint8", (1 << 17,))
+    old = {"calibration.far": np.zeros(1)}
+    assert calibration_tensors(old, 2)["calibration.spread"] == ("float32", (2, 5))
