@@ -108,7 +108,7 @@ def judged_prompts(predictor: Any, target: str, data_dir: str | None) -> Any:
     from pqpp_datasets.load import load_benchmark
     from pqpp_datasets.location import local_copy
     from pqpp_models.errors import PredictorError
-    from pqpp_models.explain.neighbours import Judged, judged_here
+    from pqpp_models.explain.neighbours import JudgedPrompts, judged_here
 
     if target != "alignment":
         return judged_here(predictor, target, data_dir)
@@ -123,7 +123,9 @@ def judged_prompts(predictor: Any, target: str, data_dir: str | None) -> Any:
     rows = load_benchmark("genai", data_dir=str(folder), split="train")
     prompts = list(dict.fromkeys(rows["prompt"][:]))
     root = str(folder.parent) if folder.name == "genai" else None
-    return Judged("genai, share of ratings of 4 and 5", prompts, shares(root, prompts).tolist())
+    return JudgedPrompts(
+        "genai, share of ratings of 4 and 5", prompts, shares(root, prompts).tolist()
+    )
 
 
 def format_explanations(style: str, found: Sequence[Any]) -> str:

@@ -16,7 +16,7 @@ _ROWS = 1024
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPrompts:
     """Prompts whose true values are known.
 
     Attributes:
@@ -30,7 +30,7 @@ class Judged:
     values: Sequence[float]
 
 
-def judged_here(predictor: Any, target: str, data_dir: str | None = None) -> Judged:
+def judged_here(predictor: Any, target: str, data_dir: str | None = None) -> JudgedPrompts:
     """Return the prompts that a predictor was trained on with their true values, from local files.
 
     Nothing is downloaded: they are read from `data_dir`, `PQPP_DATA_DIR` or an earlier download.
@@ -64,11 +64,11 @@ def judged_here(predictor: Any, target: str, data_dir: str | None = None) -> Jud
     known = [at for at, value in enumerate(rows[target]) if value is not None]
     prompts, values = rows["prompt"][:], rows[target][:]
     source = f"{config}, train split"
-    return Judged(source, [prompts[at] for at in known], [values[at] for at in known])
+    return JudgedPrompts(source, [prompts[at] for at in known], [values[at] for at in known])
 
 
 def with_neighbours(
-    predictor: Any, explanations: Sequence[Explanation], judged: Judged, count: int = 3
+    predictor: Any, explanations: Sequence[Explanation], judged: JudgedPrompts, count: int = 3
 ) -> list[Explanation]:
     """Add the nearest judged prompts to explanations, the nearest first.
 

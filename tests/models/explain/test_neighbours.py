@@ -9,9 +9,9 @@ from pqpp_datasets.errors import MissingFileError
 from pqpp_datasets.location import local_copy
 from pqpp_datasets.sources import release
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.explain.neighbours import Judged, judged_here, with_neighbours
+from pqpp_models.explain.neighbours import JudgedPrompts, judged_here, with_neighbours
 
-JUDGED = Judged(
+JUDGED = JudgedPrompts(
     "mine",
     ["a dog on a beach", " ", "two red buses", "a cat", "a cat", "a dog"],
     [0.1, 9.0, 0.3, 0.4, 0.5, 0.6],
@@ -50,7 +50,7 @@ def test_more_than_there_are_and_none(static):
     found = static.explain(["a cat"], "mean_hbpp")
     assert len(with_neighbours(static, found, JUDGED, 50)[0].neighbours) == 5
     assert with_neighbours(static, found, JUDGED, 0) == found
-    assert with_neighbours(static, found, Judged("none", [" "], [1.0])) == found
+    assert with_neighbours(static, found, JudgedPrompts("none", [" "], [1.0])) == found
 
 
 def test_a_predictor_without_space_is_refused():
