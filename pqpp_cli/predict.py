@@ -28,9 +28,11 @@ _EPILOG = """examples:
   cat prompts.txt | pqpp predict --format json
   pqpp predict "a red cat" --predictor n_words
 
-A supervised predictor answers in the targets' own units: HBPP -1 to 2, P@10 and RR 0 to 1, higher
-is better. A training-free one gives its own score, and says whether a higher one means easier or
-harder prompts: only the order means something. A blank prompt keeps its row and gets no prediction.
+`alignment` comes first where the predictor knows it: the share of people, 0 to 1, who would say
+that an image of a current generator shows what the prompt says; then the targets asked for. A
+supervised predictor answers in their own units: HBPP -1 to 2, P@10 and RR 0 to 1, higher is better.
+A training-free one gives its own score, and says whether a higher one means easier or harder
+prompts: only the order means something. A blank prompt keeps its row and gets no prediction.
 
 A prompt that is not plain English as the predictor was trained on is marked `far`: its prediction
 is the average of all prompts. In files the column `far` says so, and `distance` how near it is to
@@ -224,6 +226,7 @@ def _answers(
     """
     from pqpp_models.predict import predicted_columns
 
+    targets = _with_alignment(predictor, options.targets)
     shown: Any = contextlib.nullcontext()
     if asked.count > _MANY and sys.stderr.isatty():
         from tqdm import tqdm
@@ -231,9 +234,16 @@ def _answers(
         shown = tqdm(total=asked.count, unit="prompt")
     with shown as bar:
         for given, rows in asked.parts(typed):
-            yield given, predicted_columns(predictor, rows, options.targets, options.uncertainty)
+            yield given, predicted_columns(predictor, rows, targets, options.uncertainty)
             if bar is not None:
                 bar.update(len(rows))
+
+
+def _with_alignment(predictor: Any, targets: Any) -> tuple[str, ...]:
+    """Return the targets asked for after `alignment`: what a person wants to know first."""
+    chosen = predictor.columns_for(targets)
+    first = tuple(name for name in predictor.targets if name == "alignment")
+    return tuple(dict.fromkeys((*first, *chosen)))
 
 
 def _write(

@@ -7,7 +7,7 @@ is saved.
 """
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,9 @@ with script_imports("train_text_ensemble"):
     import torch
 
     from pqpp_files.full_disk import require_room
-    from pqpp_models.bench.calibrated import (
-        drawbench_and_gimbrr,
-        evaluate_calibrated,
-        score_table,
-    )
+    from pqpp_models.alignment.leave_one_out import study_row
+    from pqpp_models.alignment.sources import read_sources
+    from pqpp_models.bench.calibrated import evaluate_calibrated, score_table
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.encoder.pretrained import allowed_length, check_layers, load_encoder
     from pqpp_models.targets import scale_targets
@@ -205,11 +203,10 @@ def main(arguments: list[str] | None = None) -> None:
         recipe.check_output(TextEnsemblePredictor.name)
     train, validation = recipe.read(recipe.train_split), recipe.read(recipe.validation_split)
     goals = recipe.goals(train)
-    others = drawbench_and_gimbrr(recipe.drawbench_dir, recipe.gimbrr_dir)
+    studies = read_sources(recipe.sources_dir) if recipe.sources_dir else {}
     captions = read_captions(recipe.captions, [*train.prompts, *validation.prompts])
     captions = [captions[i] for i in spaced(0, len(captions), recipe.collection_captions)]
     captions = [normalise(caption) for caption in captions]
-    train = replace(train, prompts=[normalise(prompt) for prompt in train.prompts])
     print(f"{len(train)} training prompts, {len(captions)} further captions")
     encoder, tokenizer = load_encoder(recipe.model)
     check_layers(encoder, recipe.layers)
@@ -223,7 +220,10 @@ def main(arguments: list[str] | None = None) -> None:
         return cross_validate(recipe, read)
     predictor = train_ensemble(recipe, read, np.arange(len(train)))
     predictor.details |= describe(recipe, read)
-    scores = evaluate_calibrated(predictor, validation.prompts, validation.targets, others)
+    scores = evaluate_calibrated(predictor, validation.prompts, validation.targets, recipe.targets)
+    target = next((one for one in recipe.targets if one == "mean_hbpp"), recipe.targets[0])
+    rows = {name: study_row(one, predictor, {}, target) for name, one in studies.items()}
+    scores |= {"studies": rows} if rows else {}
     predictor.details["evaluation"] = scores
     predictor.save_pretrained(recipe.output_dir)
     print(json.dumps({"seed": recipe.seed, **scores}))

@@ -24,6 +24,9 @@ from pqpp_models.text.normaliser import normalise
 NEWEST = ("dalle_3", "midjourney_6")
 """The newest generators of GenAI-Bench: what `alignment` calls a current generator."""
 
+ANCHOR = "genai"
+"""The source that tells the level of `alignment`."""
+
 _MATCHES = 4
 _TOO_WEAK = "AttnGAN"
 _ELSEWHERE = ("47", "195", "197", "225")
@@ -159,7 +162,7 @@ def shares(data_dir: str | None, prompts: Sequence[str]) -> NDArray[np.float64]:
     Returns:
         Shape ``(prompts,)``, 0 to 1.
     """
-    folder = None if data_dir is None else str(Path(data_dir).expanduser() / "genai")
+    folder = None if data_dir is None else str(Path(data_dir).expanduser() / ANCHOR)
     found: dict[str, list[int]] = {}
     for row in load_benchmark("genai", data_dir=folder, split="train"):
         known = [one for name in NEWEST for one in row["ratings"][name] if 1 <= one <= 5]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,20 +27,16 @@ TARGET = "alignment"
 
 
 @dataclass(frozen=True)
-class TeacherSettings:
-    """How the teacher of `alignment` is tuned.
+class SourceSettings(TuneSettings):
+    """How the encoder is tuned on the sources.
 
     Attributes:
         most_a_source: rows of a source that an epoch sees at most, so that none drowns the others.
         trained_layers: how many of the encoder's layers, from the top, learn from the sources.
-        first: how the encoder is tuned on PQPP.
-        second: how it is tuned on the sources.
     """
 
     most_a_source: int = 400
     trained_layers: int = 6
-    first: TuneSettings = field(default_factory=TuneSettings)
-    second: TuneSettings = field(default_factory=TuneSettings)
 
 
 def tune_on_targets(
@@ -49,7 +45,7 @@ def tune_on_targets(
     prompts: Sequence[str],
     values: NDArray[np.float64],
     targets: Sequence[str],
-    settings: TeacherSettings,
+    settings: TuneSettings,
     seed: int,
 ) -> BertForPerformancePrediction:
     """Tune an encoder on prompts with the targets of a benchmark.
@@ -71,16 +67,16 @@ def tune_on_targets(
         targets=list(targets),
         target_weights=(variance.mean() / variance).tolist(),
         pooling="mean",
-        max_length=settings.first.max_length,
+        max_length=settings.max_length,
     )
-    return fine_tune(model, tokenizer, prompts, labels, settings.first, seed, "teacher.first")
+    return fine_tune(model, tokenizer, prompts, labels, settings, seed)
 
 
 def tune_on_sources(
     tuned: BertForPerformancePrediction,
     tokenizer: Any,
     sources: Mapping[str, ScoredPrompts],
-    settings: TeacherSettings,
+    settings: SourceSettings,
     seed: int,
 ) -> BertForPerformancePrediction:
     """Tune a copy of an encoder, with a new head, on the order of the prompts in each source.
@@ -109,9 +105,7 @@ def tune_on_sources(
         ]
         return np.concatenate(parts)
 
-    return fine_tune(
-        model, tokenizer, prompts, labels, settings.second, seed, "teacher.second", choose
-    )
+    return fine_tune(model, tokenizer, prompts, labels, settings, seed, "tuned_on_sources", choose)
 
 
 def relative_ranks(scores: Sequence[float]) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report, spearman_qpp
@@ -125,7 +126,7 @@ def _result(name: str, predictor, one: ScoredPrompts, target: str) -> Generalisa
     predicted, scores = predicted[known], np.asarray(one.scores, dtype=float)[known]
     groups = None if one.groups is None else np.asarray(one.groups)[known]
     found = qpp_report(predicted, scores, measures=("spearman", "pearson", "kendall"))
-    within = _within(predicted, scores, groups)
+    within = within_groups(predicted, scores, groups)
     return GeneralisationResult(
         predictor=name,
         prompts=one.name,
@@ -143,7 +144,14 @@ def _result(name: str, predictor, one: ScoredPrompts, target: str) -> Generalisa
     )
 
 
-def _within(predicted, scores, groups) -> list[float]:
+def within_groups(
+    predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
+) -> list[float]:
+    """Return Spearman's coefficient in each group whose scores differ, three prompts at least.
+
+    >>> within_groups(np.arange(4.0), np.array([1.0, 2.0, 3.0, 9.0]), np.array(list("aaab")))
+    [1.0]
+    """
     if groups is None:
         return []
     found = []

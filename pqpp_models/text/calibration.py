@@ -37,7 +37,7 @@ CALIBRATION = {
 """The arrays of a calibration; each has one row a target, of this shape."""
 
 _BEFORE = {"slope": (), "offset": (), "spread": (5,)}
-_FACTS = ("data", "training", "evaluation", "own_collection")
+_FACTS = ("data", "training", "evaluation", "own_collection", "alignment_sources")
 _Z90 = 1.6449
 _SPREAD_INPUTS = 5
 _GATE = _SPREAD_INPUTS - 1

@@ -21,7 +21,7 @@ _OTHER_NAMES = {"output": "output_dir", "benchmark": "dataset"}
 _RETIRED = {
     **{"dataset_config": "subset", "recipe": "config", "out": "output"},
     # Of older recipe files.
-    **{"config": "subset", "outside": "instruction_model", "ajar": "floor"},
+    **{"config": "subset", "drawbench_dir": "sources_dir", "gimbrr_dir": "sources_dir"},
 }
 
 

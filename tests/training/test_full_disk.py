@@ -12,6 +12,7 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from models.made_up import made_up
 from models.text.training.test_scripts import ENSEMBLE, STATIC
+from support.alignment_folders import write_studies
 from support.small_disk import can_mount, run_on_small_disks
 from support.tiny_models import save_clip, save_text_encoder
 from training.test_publishing import clip, cnn
@@ -54,13 +55,11 @@ def text_recipes(folder, encoder):
         table.to_csv(folder / "data" / f"{split}.csv", index=False)
     captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(30, seed=5)[0])]
     (folder / "captions.txt").write_text("\n".join(captions))
-    rows = [("counting", "three cats"), ("colors", "a red dog"), ("position", "a dog left")] * 4
-    lines = [json.dumps({"tag": tag, "prompt": prompt}) for tag, prompt in rows]
-    (folder / "geneval.jsonl").write_text("\n".join(lines))
+    write_studies(folder / "studies")
     common = f"model: {encoder}\ndataset: data\nlayers: [0, 1, 2]\ncaptions: captions.txt\n"
     found = {}
     for name, recipe in (("static", STATIC), ("text_ensemble", ENSEMBLE)):
-        (folder / f"{name}.yaml").write_text(f"{common}geneval: geneval.jsonl\n{recipe}")
+        (folder / f"{name}.yaml").write_text(f"{common}{recipe}")
         found[f"train_{name}"] = ["--config", f"{name}.yaml"]
     return found
 

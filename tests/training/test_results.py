@@ -352,10 +352,9 @@ def run_in_main(script, *flags):
         (None, "{path} cannot be read (No such file or directory); check the path"),
         ("model: [", "{path} is no YAML (ParserError); check its form"),
         ("config: pqpp-v1.0", "`config` is now `subset`"),
-        ("outside: {ridge: 1}", "`outside` is now `instruction_model`"),
-        ("instruction_model: {ajar: 0.1}", "`ajar` is now `floor`"),
+        ("gimbrr_dir: x", "`gimbrr_dir` is now `sources_dir`"),
         ("laiers: [1]", "a recipe has no `laiers`; did you mean 'layers'?"),
-        ("instruction_model: 3", "`instruction_model` is 3; it must be a group of settings"),
+        ("tuned: 3", "`tuned` is 3; it must be a group of settings"),
     ],
 )
 def test_a_recipe_that_cannot_be_used_ends_a_script(
@@ -365,7 +364,7 @@ def test_a_recipe_that_cannot_be_used_ends_a_script(
     if recipe_text is not None:
         path.write_text(recipe_text)
     flags = ["--config", path, "--captions", tmp_path / "no.txt", "--output", tmp_path / "out"]
-    assert run_in_main(script_name, *flags, "--geneval", "x") == 2
+    assert run_in_main(script_name, *flags) == 2
     assert capsys.readouterr().err == f"error: {message.format(path=path)}\n"
 
 
@@ -375,11 +374,11 @@ def test_scripts_of_text_predictors_refuse_what_is_retired_or_missing(
 ):
     assert run_in_main(script_name, "--recipe", tmp_path / "recipe.yaml") == 2
     assert capsys.readouterr().err == "error: `--recipe` is now `--config`\n"
-    assert run_in_main(script_name, "--geneval", "x", "--output", tmp_path / "out") == 2
+    assert run_in_main(script_name, "--output", tmp_path / "out") == 2
     assert "error: `captions` is missing: captions of the collection" in capsys.readouterr().err
     if script_name == "train_static":
-        assert run_in_main(script_name, "--captions", "x") == 2
-        assert "error: `geneval` is missing: " in capsys.readouterr().err
+        assert run_in_main(script_name, "--captions", __file__, "--without", "coco") == 2
+        assert "error: `without` is 'coco'; choose among agiqa, " in capsys.readouterr().err
     else:
         assert run_in_main(script_name, "--captions", __file__, "--folds", 1) == 2
         assert capsys.readouterr().err == "error: `folds` is 1; give 0, or 2 and more\n"
@@ -394,7 +393,7 @@ def test_a_finished_text_predictor_is_not_replaced_unasked(script_name, tmp_path
     out = tmp_path / "out"
     out.mkdir()
     (out / "config.json").write_text(f'{{"predictor_type": "{kind}", "format_version": 1}}')
-    flags = ["--captions", __file__, "--geneval", __file__, "--output", out]
+    flags = ["--captions", __file__, "--output", out]
     assert run_in_main(script_name, *flags) == 2
     assert capsys.readouterr().err == (
         f"error: {out} holds a finished model; add --overwrite to replace it, or name another "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,8 +31,11 @@ class DistilSettings:
         true_share: share of a training prompt's own scores in what it is trained to; the rest is
             what the teacher says of it without having seen its scores.
         point_weight: weight of the points' loss, one minus the cosine to the teacher's.
+        first_weight: weight of the squared error of the first score; that of the others is 1.
         learning_rate: the highest, after warming up over a twentieth of the steps.
         weight_decay: of AdamW, on matrices only.
+        alignment_epochs: of training further, on `alignment` and all else.
+        alignment_learning_rate: the highest of that.
     """
 
     piece_size: int = 96
@@ -41,10 +45,13 @@ class DistilSettings:
     dropout: float = 0.2
     true_share: float = 0.5
     point_weight: float = 1.0
+    first_weight: float = 1.0
     epochs: int = 10
     batch_size: int = 128
     learning_rate: float = 2e-3
     weight_decay: float = 0.01
+    alignment_epochs: int = 4
+    alignment_learning_rate: float = 1e-3
 
 
 class StaticModule(nn.Module):
@@ -104,6 +111,15 @@ def first_points(vectors: Floats, size: int) -> Floats:
     return unit(vectors @ directions[:, ::-1][:, :size])
 
 
+def _importance(goals: NDArray[np.float64], first_weight: float) -> torch.Tensor:
+    """Return what errors of each score are multiplied by; 0 where no goal is known."""
+    known = [column[~np.isnan(column)] for column in goals.T]
+    spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known])
+    weights = np.ones(len(spread))
+    weights[0] = first_weight**0.5
+    return torch.from_numpy((weights / spread).astype(np.float32))
+
+
 def distil(
     encoded: Sequence[Sequence[int]],
     goals: NDArray[np.float64],
@@ -111,23 +127,26 @@ def distil(
     pieces: torch.Tensor,
     settings: DistilSettings,
     seed: int,
+    begin: StaticModule | None = None,
 ) -> StaticModule:
     """Train the network on prompts that a teacher labelled.
 
     Args:
         encoded: numbers of the prompts' word pieces.
-        goals: what each prompt's scores should be.
+        goals: what each prompt's scores should be, NaN where that is not known.
         points: where each prompt's point should be, unit vectors.
         pieces: the word pieces' first vectors.
         settings: see there.
         seed: of everything random.
+        begin: a network to train on, which stays as it is; a new one if left out.
     """
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
-    model = StaticModule(pieces, goals.shape[1], settings)
+    model = StaticModule(pieces, goals.shape[1], settings) if begin is None else deepcopy(begin)
+    model.train()
     wanted = torch.from_numpy(goals.astype(np.float32))
     places = torch.from_numpy(points)
-    importance = torch.from_numpy((1 / goals.std(axis=0)).astype(np.float32))
+    importance = _importance(goals, settings.first_weight)
     matrices = [one for one in model.parameters() if one.ndim > 1]
     others = [one for one in model.parameters() if one.ndim < 2]
     groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
@@ -141,7 +160,9 @@ def distil(
     for _ in tqdm(range(settings.epochs), desc="distilling", unit="epoch"):
         for batch in batches_of_like_length(lengths, settings.batch_size, _POOL, random):
             scores, at = model(**as_batch([encoded[i] for i in batch], 0))
-            loss = (((scores - wanted[batch]) * importance) ** 2).mean()
+            known = ~torch.isnan(wanted[batch])
+            error = (scores - wanted[batch].nan_to_num()) * importance * known
+            loss = error.square().sum() / known.sum()
             nearness = nn.functional.cosine_similarity(at, places[batch], dim=1).mean()
             optimizer.zero_grad()
             loss = loss + settings.point_weight * (1 - nearness)

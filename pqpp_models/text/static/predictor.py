@@ -26,11 +26,16 @@ from pqpp_models.text.calibration import (
 )
 from pqpp_models.text.instructions import InstructionModel, renamed_details
 from pqpp_models.text.known_words import KnownWords
+from pqpp_models.text.normaliser import CURRENT, NORMALISERS, read_normaliser
+from pqpp_models.text.normaliser import KEY as NORMALISER
 from pqpp_models.text.static.network import LINEAR, SCALE, StaticNetwork
 from pqpp_models.text.static.word_pieces import WordPieces, pack_vocabulary, unpack_vocabulary
 from pqpp_models.text.words import WordTables
 
 SHIPPED = registry.SHIPPED / "static"
+
+
+_OWN = ("predictor_type", "format_version", "targets", "weights_sha256", NORMALISER)
 
 
 class StaticPredictor(CalibratedPredictor):
@@ -46,6 +51,7 @@ class StaticPredictor(CalibratedPredictor):
         tables, instruction_model, calibration, known_words: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
         details: as in `CalibratedPredictor`.
+        normaliser: the name of what brings prompts into one spelling.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -62,12 +68,14 @@ class StaticPredictor(CalibratedPredictor):
         network: StaticNetwork,
         references: NDArray[np.int8],
         tables: WordTables,
-        instruction_model: InstructionModel,
+        instruction_model: InstructionModel | None,
         calibration: Mapping[str, NDArray[np.float32]],
         targets: Sequence[str] = TARGETS,
         details: Mapping[str, Any] | None = None,
         known_words: KnownWords | None = None,
+        normaliser: str = CURRENT,
     ) -> None:
+        self.normaliser = normaliser
         self.known_words = known_words
         self.tokens, self.network, self.references = tokens, network, references
         self.tables, self.instruction_model = tables, instruction_model
@@ -82,8 +90,7 @@ class StaticPredictor(CalibratedPredictor):
         >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
         (1, 64)
         """
-        prompts = self._read_rows(rows)
-        return self.network([self.tokens.encode(prompt) for prompt in prompts])[1]
+        return self.network(self._encode(self._read_rows(rows)))[1]
 
     def represent(self, rows: Any) -> tuple[NDArray[np.float32], ...]:
         """Return what a head for other targets can be fitted to.
@@ -95,13 +102,16 @@ class StaticPredictor(CalibratedPredictor):
         >>> points.shape, vectors.shape, hidden.shape
         ((1, 64), (1, 96), (1, 256))
         """
-        prompts = self._read_rows(rows)
-        return self.network.layers([self.tokens.encode(prompt) for prompt in prompts])[1:]
+        return self.network.layers(self._encode(self._read_rows(rows)))[1:]
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the standardised scores of all targets, and the distances."""
-        scores, points = self.network([self.tokens.encode(prompt) for prompt in prompts])
+        scores, points = self.network(self._encode(prompts))
         return scores.astype(np.float64), distance_to_nearest(points, self._points)
+
+    def _encode(self, prompts: Sequence[str]) -> list[list[int]]:
+        normalise = NORMALISERS[self.normaliser]
+        return [self.tokens.encode(normalise(prompt)) for prompt in prompts]
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         network = {
@@ -116,10 +126,14 @@ class StaticPredictor(CalibratedPredictor):
             "word_counts": self.tables.counts,
             "word_pairs": self.tables.pairs,
             **network,
-            **self.instruction_model.tensors(),
+            **(self.instruction_model.tensors() if self.instruction_model else {}),
             **self._calibration_tensors(),
         }
-        config = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
+        config = {
+            "max_pieces": self.tokens.max_pieces,
+            "captions": self.tables.size,
+            NORMALISER: self.normaliser,
+        }
         return {**config, **self.details}, tensors
 
     @classmethod
@@ -142,17 +156,18 @@ class StaticPredictor(CalibratedPredictor):
             for layer in LINEAR
             for part in ("weight", "bias")
         }
-        known = {"predictor_type", "format_version", "targets", "weights_sha256", *settings}
+        known = {*_OWN, *settings}
         return cls(
             WordPieces(vocabulary, settings["max_pieces"]),
             StaticNetwork(tensors["pieces"], tensors["scales"], weights),
             tensors["references"],
             WordTables(tensors["word_counts"], tensors["word_pairs"], settings["captions"]),
-            InstructionModel.from_tensors(tensors),
+            InstructionModel.from_tensors(tensors) if "gate.weight" in tensors else None,
             read_calibration(tensors),
             targets,
             renamed_details({key: value for key, value in config.items() if key not in known}),
             known_words=KnownWords.from_tensors(tensors),
+            normaliser=read_normaliser(folder, config),
         )
 
 
@@ -208,6 +223,8 @@ def _expected(folder: Path, tensors: Tensors, targets: int) -> dict[str, tuple[s
         for part in ("weight", "bias")
     }
     pieces = size("pieces")
+    # Predictors of older releases have a model of instructions, later ones have none.
+    old = instructions.TENSORS if set(instructions.TENSORS) & set(tensors) else {}
     return {
         "vocabulary": ("uint8", (size("vocabulary"),)),
         "pieces": ("int8", (pieces, width)),
@@ -216,6 +233,6 @@ def _expected(folder: Path, tensors: Tensors, targets: int) -> dict[str, tuple[s
         "word_counts": ("uint8", (1 << 17,)),
         "word_pairs": ("uint8", (1 << 18,)),
         **network,
-        **{name: ("float32", shape) for name, shape in instructions.TENSORS.items()},
+        **{name: ("float32", shape) for name, shape in old.items()},
         **calibration_tensors(tensors, targets),
     }

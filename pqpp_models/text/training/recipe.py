@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_models.checkpoint import check_place
-from pqpp_models.text.training.instructions import InstructionSettings
+from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.training.texts import with_relevant_counts
 from pqpp_models.training.card import versions
 from pqpp_models.training.data import Rows, load_rows
@@ -34,25 +34,14 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         path="file",
     )
     collection_captions: int = option(12000, "how many of them are in the collection", above=0)
-    geneval: str | None = option(
+    sources_dir: str | None = option(
         None,
-        "GenEval's evaluation_metadata.jsonl: teaches what is hard in instructions",
-        path="file",
-    )
-    drawbench_dir: str | None = option(
-        None, "folder of PQPP v1.1, to score DrawBench", decides=False, path="folder"
-    )
-    gimbrr_dir: str | None = option(
-        None, "folder of GIMBRR, to score it", decides=False, path="folder"
+        "folder of the studies of `alignment`, one folder each, instead of downloads",
+        path="folder",
+        decides=False,
     )
     cache: str | None = option(
-        None,
-        "folder that keeps the encoder's states for the next run",
-        decides=False,
-        path="output",
-    )
-    instruction_model: InstructionSettings = option(
-        InstructionSettings(), "how the gate and the model of instructions are fitted"
+        None, "folder that keeps the encoder's states for the next run", decides=False
     )
 
     @property
@@ -66,12 +55,12 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         refuse_finished(Path(self.output_dir), self)
 
     def read(self, split: str) -> Rows:
-        """Read the prompts of a split that have all targets."""
+        """Read the prompts of a split that have all targets, normalised."""
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
             raise RecipeError(f"no prompt of {split} has all targets; name fewer of them")
-        prompts = [rows.prompts[i] for i in known]
+        prompts = [normalise(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known))
 
     def goals(self, train: Rows) -> np.ndarray:

@@ -20,16 +20,6 @@ from pqpp_models.text.collection.encoded import distinct
 from pqpp_models.text.collection.neighbours import Floats
 from pqpp_models.text.words import words_of
 
-GENEVAL_RATES = {
-    "single_object": 0.98,
-    "two_object": 0.74,
-    "counting": 0.39,
-    "colors": 0.85,
-    "position": 0.15,
-    "color_attr": 0.23,
-}
-"""How often SDXL follows a prompt of each category: the GenEval paper's table of results."""
-
 
 def with_relevant_counts(
     targets: NDArray[np.float64], table: Any, data_dir: str | None, split: str = "train"
@@ -52,20 +42,6 @@ def read_captions(path: str, known: Iterable[str]) -> list[str]:
         known: prompts that are left out.
     """
     return distinct(read_table(path, ["caption"], plain="caption").texts("caption"), known)
-
-
-def read_geneval(path: str) -> tuple[list[str], NDArray[np.float64]]:
-    """Read GenEval's prompts, and how often images follow a prompt of their category.
-
-    Raises:
-        PqppError: the file cannot be read, or is not GenEval's ``evaluation_metadata.jsonl``.
-    """
-    remedy = "give GenEval's evaluation_metadata.jsonl"
-    table = read_table(path, ["tag", "prompt"], remedy=remedy)
-    unknown = next((tag for tag in table["tag"] if tag not in GENEVAL_RATES), None)
-    if unknown is not None:
-        raise PredictorError(f"{path} is not GenEval's file (tag {unknown!r:.60}); {remedy}")
-    return table.texts("prompt"), np.array([GENEVAL_RATES[tag] for tag in table["tag"]])
 
 
 def read_parti(path: str) -> list[str]:

@@ -13,7 +13,6 @@ from pqpp_models.text.static.distillation import (  # noqa: E402
     distil,
     first_points,
 )
-from pqpp_models.text.training.instructions import InstructionSettings  # noqa: E402
 from pqpp_models.training.options import RecipeError  # noqa: E402
 
 SMALL = DistilSettings(
@@ -76,53 +75,33 @@ def test_points_keep_similarities():
     np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
 
 
-def test_the_script_trains_a_predictor(tmp_path):
-    pytest.importorskip("transformers")
-    from models.made_up import made_up as made_up_prompts
-    from support.tiny_models import load_script, save_text_encoder
-    from transformers import AutoModel, AutoTokenizer
+def test_goals_that_are_not_known_count_for_nothing():
+    encoded, goals, points = made_up()
+    known = np.arange(len(goals)) % 2 == 0
+    some = goals.copy()
+    some[~known, 0] = np.nan
+    settings = replace(SMALL, first_weight=4.0)
+    first = distil(encoded, some, points, first_pieces(), settings, 3)
+    new, true, _ = made_up(seed=9)
+    scores = first.to_static(2)(new)[0]
+    assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
+    # Half of the goals as 0 would halve what is predicted.
+    assert scores[:, 0].mean() == pytest.approx(goals[:, 0].mean(), abs=0.25 * goals[:, 0].mean())
 
-    from pqpp_models import Predictor
-    from pqpp_models.text.static.word_pieces import WordPieces
-    from pqpp_models.text.training.collection_model import FitSettings
-    from pqpp_models.text.training.texts import cached_layer_means
-    from pqpp_models.training.data import Rows
 
-    script = load_script("train_static")
-    folder = save_text_encoder(tmp_path / "encoder")
-    prompts, scores = made_up_prompts(50)
-    prompts = [f"{prompt} {number}" for number, prompt in enumerate(prompts)]
-    captions = [f"{prompt} again {i}" for i, prompt in enumerate(made_up_prompts(40, seed=1)[0])]
-    instructions = [f"a photo of {number} cats" for number in ("two", "three", "four")] * 4
-    texts = script.Texts(prompts, captions, instructions, np.tile([0.9, 0.5, 0.2], 4), ["a robot"])
-    recipe = script.StaticRecipe(
-        model=str(folder),
-        dataset="made up",
-        captions=__file__,
-        geneval=__file__,
-        layers=[0, 1, 2],
-        collection_captions=20,
-        teacher=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=1),
-        student=DistilSettings(
-            piece_size=8, filters=8, hidden_size=8, point_size=4, epochs=1, batch_size=16
-        ),
-        instruction_model=InstructionSettings(ridge=1.0, expected={"unknown_words": -1.0}),
+def test_training_further_begins_where_the_first_ended():
+    encoded, goals, points = made_up()
+    first = distil(encoded, goals, points, first_pieces(), SMALL, 3)
+    kept = {name: value.clone() for name, value in first.state_dict().items()}
+    still = distil(
+        encoded, goals, points, first_pieces(), replace(SMALL, learning_rate=1e-12), 3, first
     )
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    encoder = AutoModel.from_pretrained(folder).eval()
-    cache = str(tmp_path / "cache")
-    encoded = cached_layer_means(encoder, tokenizer, texts.all, recipe.layers, cache)
-    again = cached_layer_means(encoder, tokenizer, texts.all, recipe.layers, cache)
-    assert all(np.array_equal(encoded[layer], again[layer]) for layer in encoded)
-    numbers, train = tokenizer.get_vocab(), Rows(prompts, scores, None)
-    tokens = WordPieces(sorted(numbers, key=numbers.get), 96)
-    fitted = script.fit_teacher(recipe, texts, encoded, recipe.goals(train))
-    student = script.fit_student(recipe, texts, encoded, fitted, encoder, tokens)
-    predictor = script.assemble(recipe, texts, fitted, student, tokens, train)
-    predictor.details |= script.describe(recipe, texts, train, predictor)
-    saved = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "static"))
-    assert np.isfinite(saved.predict([*prompts, "?"])).all()
-    assert "Not measured" in (tmp_path / "static" / "README.md").read_text("utf-8")
+    for name, value in still.state_dict().items():
+        assert torch.allclose(value, kept[name], atol=1e-6)
+        assert torch.equal(first.state_dict()[name], kept[name])
+    unknown = np.column_stack([np.full(len(goals), np.nan), goals[:, 1]])
+    further = distil(encoded, unknown, points, first_pieces(), SMALL, 3, first)
+    assert not torch.equal(further.state_dict()["scores.weight"], kept["scores.weight"])
 
 
 def test_distilling_that_diverges_is_told():

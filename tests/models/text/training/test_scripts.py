@@ -9,27 +9,33 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from models.made_up import made_up
+from support.alignment_folders import write_studies
 from support.tiny_models import load_script, save_text_encoder
 
-from pqpp_datasets.errors import BenchmarkError
 from pqpp_models import TARGETS, Predictor
+from pqpp_models.alignment.sources import SOURCES
 from pqpp_models.errors import PredictorError
 
 FIT = "{kernel_layers: [2, 1], networks: 2, hidden_size: 8, epochs: 1}"
+TUNED = "epochs: 1, batch_size: 16, max_length: 48"
 STATIC = f"""
+sources_dir: studies
 teacher: {FIT}
-student: {{piece_size: 8, filters: 8, hidden_size: 8, point_size: 4, epochs: 1}}
+tuned: {{{TUNED}}}
+tuned_on_sources: {{{TUNED}, trained_layers: 1}}
+student:
+  {{piece_size: 8, filters: 8, hidden_size: 8, point_size: 4, epochs: 1, alignment_epochs: 1}}
 made_up: 0
 """
 ENSEMBLE = f"""
 fit: {FIT}
-tuned: {{targets: [mean_hbpp], epochs: 1, batch_size: 16, max_length: 48}}
+tuned: {{targets: [mean_hbpp], {TUNED}}}
 """
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """A tiny encoder, a dataset, captions and GenEval's file; in the current folder."""
+    """A tiny encoder, a dataset, captions and the studies of `alignment`; in the current folder."""
     import pandas as pd
 
     monkeypatch.chdir(tmp_path)
@@ -43,15 +49,13 @@ def files(tmp_path, monkeypatch):
         table.to_csv(tmp_path / "data" / f"{split}.csv", index=False)
     captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(30, seed=5)[0])]
     (tmp_path / "captions.txt").write_text("\n".join(captions))
-    rows = [("counting", "three cats"), ("colors", "a red dog"), ("position", "a dog left")] * 4
-    lines = [json.dumps({"tag": tag, "prompt": prompt}) for tag, prompt in rows]
-    (tmp_path / "geneval.jsonl").write_text("\n".join(lines))
+    write_studies(tmp_path / "studies")
     return tmp_path
 
 
 def flags(files, recipe):
     common = "model: encoder\ndataset: data\nlayers: [0, 1, 2]\ncaptions: captions.txt\n"
-    common += "geneval: geneval.jsonl\noutput: made\n"
+    common += "output: made\n"
     (files / "recipe.yaml").write_text(common + recipe)
     return ["--config", "recipe.yaml"]
 
@@ -73,15 +77,38 @@ def test_a_recipe_becomes_a_predictor(files, name, recipe):
 
 
 @pytest.mark.parametrize("name", ["static", "text_ensemble"])
-@pytest.mark.parametrize("option", ["drawbench_dir", "gimbrr_dir"])
-def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, option, monkeypatch):
+def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, monkeypatch):
     script = load_script(f"train_{name}")
     monkeypatch.setattr(script, "load_encoder", None)  # whatever takes long
     (files / "empty").mkdir()
-    with pytest.raises(BenchmarkError, match="empty"):
+    with pytest.raises(PredictorError, match="empty/agiqa is no folder"):
         script.main(
-            [*flags(files, STATIC if name == "static" else ENSEMBLE), f"--{option}", "empty"]
+            [*flags(files, STATIC if name == "static" else ENSEMBLE), "--sources_dir", "empty"]
         )
+
+
+def test_a_study_is_left_out_and_scored(files):
+    load_script("train_static").main([*flags(files, STATIC), "--without", "gimbrr,t2v"])
+    made = Predictor.from_pretrained("made")
+    assert made.targets == ("alignment", *TARGETS)
+    assert made.details["alignment_sources"] == [
+        *("agiqa", "tia2_composition", "tia2_counting", "genai", "drawbench")
+    ]
+    studies = made.details["evaluation"]["studies"]
+    assert list(studies) == ["gimbrr", "t2v"]
+    for row in studies.values():
+        assert row["prompts"] == 6 and set(row["rewritten"].values()) == {row["spearman"]}
+    record = made.record.rows
+    assert record.among(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
+
+
+def test_each_study_is_left_out_in_turn(files, capsys):
+    load_script("train_static").main([*flags(files, STATIC), "--leave_one_out", "table.json"])
+    told = json.loads((files / "table.json").read_text("utf-8"))
+    assert list(told["studies"]) == list(SOURCES) and not (files / "made").exists()
+    last = capsys.readouterr().out.splitlines()[-1].split()
+    found = np.mean([row["spearman"] for row in told["studies"].values()])
+    assert last[0] == "mean" and float(last[1]) == pytest.approx(found, abs=6e-4)
 
 
 def test_some_targets_only(files):

@@ -1,6 +1,5 @@
 """The texts that the trainers read and make up."""
 
-import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -9,7 +8,6 @@ from pqpp_files.errors import PqppError
 from pqpp_models.text.training.texts import (
     made_up_prompts,
     read_captions,
-    read_geneval,
     read_parti,
 )
 
@@ -39,23 +37,6 @@ def test_made_up_prompts_repeat():
 def test_captions_come_from_tables_too(tmp_path):
     (tmp_path / "c.csv").write_text("id;caption\n1;A cat.\n2;a cat\n3;Two birds\n", "utf-8")
     assert read_captions(str(tmp_path / "c.csv"), []) == ["A cat.", "Two birds"]
-
-
-def test_genevals_rates_are_those_of_its_categories(tmp_path):
-    path = tmp_path / "evaluation_metadata.jsonl"
-    path.write_text(
-        '{"tag": "counting", "prompt": "a photo of two cats"}\n'
-        '{"tag": "colors", "prompt": "a photo of a red cat"}\n',
-        "utf-8",
-    )
-    prompts, rates = read_geneval(str(path))
-    assert prompts == ["a photo of two cats", "a photo of a red cat"]
-    np.testing.assert_allclose(rates, [0.39, 0.85])
-    for text in ('{"tag": "dance", "prompt": "x"}\n', '{"prompt": "x"}\n', "no JSON\n"):
-        path.write_text(text, "utf-8")
-        with pytest.raises(PqppError, match=r"evaluation_metadata\.jsonl") as caught:
-            read_geneval(str(path))
-        assert "\n" not in str(caught.value)
 
 
 def test_partis_quotes_stand_for_themselves(tmp_path):
