@@ -20,6 +20,7 @@ Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the col
              control group did), seconds (how long it took). A label in JSON may be a list of votes,
              or an object of model to votes. `score` (and deviation) in place of label is a ready
              score of an image
+  preferences: prompt, model_a, model_b, choice (a, b or tie); annotator
   runs:      prompt, model, image, score (higher is better)
   relevance: prompt, image, label (relevant or irrelevant); annotator
 and in each, if wanted, source, prompt_id and category. A row without a source takes the only one
@@ -41,6 +42,7 @@ _RULES = {
     "best": (3, "N", "annotators a prompt"),
     "k": (10, "K", "cut-off of the precision"),
     "min_relevant_votes": (1, "N", "votes that make an image relevant"),
+    "prior_wins": (0.0, "W", "of preferences: wins given to each model over each other one"),
     "seed": (0, "N", "of the split"),
 }
 
@@ -59,8 +61,21 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--judgments", metavar="FILE", nargs="+", help="judgments of generated images"
     )
-    parser.add_argument("--runs", metavar="FILE", help="retrieval results")
-    parser.add_argument("--relevance", metavar="FILE", help="relevance votes for the results")
+    parser.add_argument(
+        "--preferences", metavar="FILE", nargs="+", help="which of two models' images is preferred"
+    )
+    parser.add_argument(
+        "--runs",
+        metavar="[MODEL=]FILE",
+        nargs="+",
+        help="retrieval results: tables, or runs of TREC, with the model that made each",
+    )
+    parser.add_argument(
+        "--relevance",
+        metavar="FILE",
+        nargs="+",
+        help="relevance votes for the results: tables, or qrels of TREC",
+    )
     parser.add_argument(
         "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
     )
@@ -163,11 +178,20 @@ def run(options: argparse.Namespace) -> None:
     judgments = options.judgments
     if options.file:
         judgments = given_once(options.file, "--judgments", options.judgments)
-    built = build_benchmark(judgments, options.runs, options.relevance, BuildOptions(**rules))
+    built = build_benchmark(
+        judgments,
+        options.runs and runs_of(options.runs),
+        options.relevance,
+        BuildOptions(**rules),
+        options.preferences,
+    )
     with tidied_when_terminated():
         folder = write_benchmark(built, options.output, options.name)
     for note in built.notes:
         print(visible(note))
+    if built.preferences:
+        for line in built.preferences.lines():
+            print(visible(line))
     for split, table in built.splits.items():
         print(f"{split}: {table.num_rows} prompts")
     if built.generation and built.generation.annotators:
@@ -178,6 +202,25 @@ def run(options: argparse.Namespace) -> None:
         print(f"pqpp: warning: {warning}", file=sys.stderr)
     report = folder / "report.html"
     print(visible(f"written: {folder} (quality report: {report})"))
+
+
+def runs_of(words: list[str]) -> list[str] | dict[str, str]:
+    """Read files of runs, each with its model or none.
+
+    Raises:
+        CommandError: Only some have one, or one has two files.
+
+    Example:
+        >>> runs_of(["clip=a.trec", "blip2=b.trec"]), runs_of(["runs.csv"])
+        ({'clip': 'a.trec', 'blip2': 'b.trec'}, ['runs.csv'])
+    """
+    pairs = [word.partition("=")[::2] for word in words]
+    named = dict(pair for pair in pairs if pair[1])
+    if not named:
+        return words
+    if len(named) < len(words):
+        raise CommandError(f"--runs {' '.join(words)}: give each file a model of its own")
+    return named
 
 
 def columns_of(pairs: list[str]) -> dict[str, str]:

@@ -15,9 +15,16 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts
 from pqpp_datasets.own_benchmark.retrieval import Retrieval, read_relevance, read_runs, score_runs
 from pqpp_datasets.own_benchmark.splits import split_rule
+from pqpp_datasets.own_benchmark.votes.preferences import (
+    Preferences,
+    read_preferences,
+    score_preferences,
+)
 from pqpp_datasets.own_benchmark.votes.read import read_votes
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.target_columns import Target, targets_for, with_targets
+
+Files = list[tuple[str | None, Path]]
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,7 @@ class Built:
             that got no prompt are left out.
         generation: What came of the judgments, or None.
         retrieval: What came of the runs, or None.
+        preferences: What came of the preferences, or None.
         targets: What the target columns are, which the tables' schemas tell too.
         inputs: The files that it was built from.
         warnings: What is odd about it, a line each: an empty split, a target without a value.
@@ -41,28 +49,32 @@ class Built:
     targets: tuple[Target, ...] = ()
     inputs: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
+    preferences: Preferences | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How the votes were read, a line each: the scale, what was left out."""
-        return self.generation.notes if self.generation else ()
+        return tuple(n for one in (self.generation, self.preferences) if one for n in one.notes)
 
 
 def build_benchmark(
     judgments: str | Path | Sequence[str | Path] | None = None,
-    runs: str | Path | None = None,
-    relevance: str | Path | None = None,
+    runs: str | Path | Sequence[str | Path] | Mapping[str, str | Path] | None = None,
+    relevance: str | Path | Sequence[str | Path] | None = None,
     options: BuildOptions | None = None,
+    preferences: str | Path | Sequence[str | Path] | None = None,
 ) -> Built:
-    r"""Build a benchmark from judgments of generated images, from retrieval runs, or from both.
+    r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
 
     A target column is `<model>_hbpp` (or `_rating`, `_score`, `_rate`, as the votes are put
     together), `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models, null where one is.
 
     Args:
         judgments: A file, or several, as for `pqpp_datasets.own_benchmark.votes.read.read_votes`.
-        runs: As for `read_runs`; needs `relevance`.
-        relevance: As for `read_relevance`.
+        runs: As for `read_runs`, a file, several, or model to file; needs `relevance`.
+        relevance: As for `read_relevance`, likewise.
+        options: How.
+        preferences: As for `pqpp_datasets.own_benchmark.votes.preferences.read_preferences`.
 
     Raises:
         BenchmarkError: If nothing to build from came, a file is not as it must be, or no target
@@ -77,16 +89,20 @@ def build_benchmark(
         [2.0]
     """
     options = options or BuildOptions()
-    if (runs is None) != (relevance is None) or (judgments is None and runs is None):
+    given = {"judgments": judgments, "preferences": preferences}
+    given |= {"runs": runs, "relevance": relevance}
+    if (runs is None) != (relevance is None) or not any(
+        path is not None for path in given.values()
+    ):
         raise OptionError(
-            "nothing to build from: give judgments, or runs together with relevance, or all three"
+            "nothing to build from: give judgments, preferences, or runs together with relevance, "
+            "or all of them"
         )
-    given = {"judgments": judgments, "runs": runs, "relevance": relevance}
     inputs = {name: _paths(path) for name, path in given.items() if path is not None}
-    prompts, generation, retrieval = _scored(inputs, options)
+    prompts, generation, retrieval, preferred = _scored(inputs, options)
     columns = prompts.identities()
     arrays = [pa.array(columns[name], kind) for name, kind in IDENTITIES.items()]
-    targets = _targets(generation, retrieval, len(prompts.keys), options)
+    targets = _targets(generation, retrieval, preferred, len(prompts.keys), options)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         raise DataFileError(_nothing_scored(inputs, generation, retrieval))
@@ -101,13 +117,18 @@ def build_benchmark(
         retrieval,
         options,
         tuple(targets),
-        (*(path for paths in inputs.values() for path in paths), *_joined(options)),
+        (*(path for paths in inputs.values() for _, path in paths), *_joined(options)),
         tuple(_warnings(splits, empty, options)),
+        preferred,
     )
 
 
-def _paths(given: str | Path | Sequence[str | Path]) -> list[Path]:
-    return [Path(given)] if isinstance(given, str | Path) else [Path(path) for path in given]
+def _paths(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
+    """Return files, each with the model that it is given for, if any."""
+    if isinstance(given, Mapping):
+        return [(model, Path(path)) for model, path in given.items()]
+    files = [given] if isinstance(given, str | Path) else given
+    return [(None, Path(path)) for path in files]
 
 
 def _joined(options: BuildOptions) -> list[Path]:
@@ -116,29 +137,32 @@ def _joined(options: BuildOptions) -> list[Path]:
 
 
 def _scored(
-    inputs: Mapping[str, list[Path]], options: BuildOptions
-) -> tuple[Prompts, Generation | None, Retrieval | None]:
+    inputs: Mapping[str, Files], options: BuildOptions
+) -> tuple[Prompts, Generation | None, Retrieval | None, Preferences | None]:
     readers = {
-        "judgments": lambda paths: read_votes(paths, options),
-        "runs": lambda paths: read_runs(*paths),
-        "relevance": lambda paths: read_relevance(*paths),
+        "judgments": read_votes,
+        "preferences": read_preferences,
+        "runs": read_runs,
+        "relevance": read_relevance,
     }
-    found = {name: readers[name](paths) for name, paths in inputs.items()}
+    found = {name: readers[name](files, options) for name, files in inputs.items()}
     prompts = Prompts(options.same_text == "keep")
     for columns in found.values():
         prompts.learn(columns)
-    generation = retrieval = None
+    generation = retrieval = preferred = None
     if "judgments" in found:
         generation = score_votes(found.pop("judgments"), prompts, options)
     if "runs" in found:
         retrieval = score_runs(found["runs"], found["relevance"], prompts, options)
-    return prompts, generation, retrieval
+    if "preferences" in found:
+        preferred = score_preferences(found.pop("preferences"), prompts, options)
+    return prompts, generation, retrieval, preferred
 
 
-def _nothing_scored(inputs: Mapping[str, list[Path]], generation, retrieval) -> str:
+def _nothing_scored(inputs: Mapping[str, Files], generation, retrieval) -> str:
     """Say why no target has a value, and what to do."""
     reasons = []
-    named = {name: " and ".join(map(str, paths)) for name, paths in inputs.items()}
+    named = {name: " and ".join(str(p) for _, p in files) for name, files in inputs.items()}
     if generation:
         admitted = sum(not annotator.reasons for annotator in generation.annotators)
         reasons.append(
@@ -164,10 +188,16 @@ def _warnings(splits: Mapping[str, pa.Table], empty: list[str], options: BuildOp
     return [*found, *(f"the column {name} has no value for any prompt" for name in empty)]
 
 
-def _targets(generation, retrieval, prompts: int, options) -> dict[Target, np.ndarray]:
+def _targets(generation, retrieval, preferred, prompts: int, options) -> dict[Target, np.ndarray]:
     groups: dict[str, dict[str, np.ndarray]] = {}
     if generation:
         groups[generation.measure] = generation.scores
+    if preferred:
+        if "rate" in groups:
+            raise OptionError(
+                "preferences and yes-no votes both give targets called rate; build one of each"
+            )
+        groups["rate"] = preferred.scores
     if retrieval:
         groups[f"p{options.k}"] = retrieval.precision
         groups["rr"] = retrieval.reciprocal_rank
@@ -181,5 +211,7 @@ def _targets(generation, retrieval, prompts: int, options) -> dict[Target, np.nd
             own.append(np.full(prompts, np.nan))
             own[-1][: len(values)] = values
         found |= dict(zip(columns, own, strict=True))
+        if preferred and groups[measure] is preferred.scores:
+            continue  # the mean of shares of wins is one half wherever all models were compared
         found[mean] = exact_mean(own) if own else np.full(prompts, math.nan)
     return found

@@ -118,6 +118,12 @@ class Columns(dict[str, Coded]):
         raise DataFileError(f"{self.places.of(row)}: {self.said(role, row)} is {value}, {allowed}")
 
 
+def is_table(path: Path) -> bool:
+    """Tell by the name whether a file is a table; runs and qrels of TREC are called anything."""
+    name = str(path).lower().removesuffix(".gz")
+    return name == "-" or Path(name).suffix in _SUFFIXES
+
+
 def read_columns(
     path: Path,
     needed: Sequence[str],

@@ -12,6 +12,7 @@ from pqpp_datasets.own_benchmark.votes.scales import AGGREGATES
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
     *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
+    *("model_a", "model_b", "choice"),
 )
 _CHOICES = {
     "aggregate": (None, *AGGREGATES),
@@ -51,6 +52,7 @@ class BuildOptions:
             wanted, `source`, `category`, which is joined to the others by the id, and holds.
         images: A file of the images, with `image` and any of `prompt`, `prompt_id`, `model`,
             `source`, `category`, which is joined to the votes by the image, and holds.
+        prior_wins: Of preferences: wins that each model is given over each other one beforehand.
         same_text: What prompts of one text with ids of their own do: "refuse", or "keep", which
             keeps each, all of a text in one split.
     """
@@ -77,12 +79,15 @@ class BuildOptions:
     prompts: str | None = None
     images: str | None = None
     same_text: str = "refuse"
+    prior_wins: float = 0.0
 
     def __post_init__(self):
         for name, low, high in (("min_kappa", -1, 1), ("min_reference_share", 0, 1)):
             value = getattr(self, name)
             if not low <= value <= high:
                 raise OptionError(f"{name}={value}: a number from {low} to {high} is allowed")
+        if not 0 <= self.prior_wins < float("inf"):
+            raise OptionError(f"prior_wins={self.prior_wins}: 0 or more is allowed")
         for name in ("best", "k", "min_relevant_votes"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name}={getattr(self, name)}: 1 or more is allowed")

@@ -29,6 +29,7 @@ def quality_report(built: Built, name: str) -> str:
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=built.generation and _generation_facts(built),
         retrieval=built.retrieval and _retrieval_facts(built),
+        preferences=built.preferences,
         histograms=[_histogram(built, target) for target in built.targets],
     )
 

@@ -10,15 +10,20 @@ from pathlib import Path
 
 import numpy as np
 
+from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.judgment_files import (
     Coded,
     Columns,
+    Places,
+    is_table,
     numbers_of,
     read_columns,
     refuse_repeats,
     values_of,
 )
+from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
+from pqpp_datasets.own_benchmark.votes.joined import concatenated, join, read_prompts
 
 RELEVANCE = {"true": 1, "1": 1, "yes": 1, "relevant": 1}
 RELEVANCE |= {"false": 0, "0": 0, "no": 0, "irrelevant": 0}
@@ -43,22 +48,85 @@ class Retrieval:
     votes: int
 
 
-def read_runs(path: Path) -> Columns:
-    """Read a file of retrieval runs.
+def read_runs(files: Sequence[tuple[str | None, Path]], options: BuildOptions) -> Columns:
+    """Read files of retrieval runs: tables, or runs of TREC.
 
-    Its columns are `prompt`, `model`, `image`, `score` (higher is better) and, if wanted, `source`,
-    `prompt_id`, `category`.
+    A table has the columns `prompt` (or `prompt_id`, with a file of prompts), `model`, `image`,
+    `score` (higher is better) and, if wanted, `source`, `prompt_id`, `category`. A run of TREC, any
+    other kind of file, has ids of prompts, whose texts stand in the file of prompts; its model is
+    the one that it is given for, else the name of the file.
+
+    Args:
+        files: Each with its model, or None.
+        options: What columns are called, and the file of prompts.
     """
-    return read_columns(path, ("prompt", "model", "image", "score"), COLUMNS)
+    return _read(files, ("model", "image", "score"), (), options)
 
 
-def read_relevance(path: Path) -> Columns:
-    """Read a file of relevance votes; images without a vote are not relevant.
+def read_relevance(files: Sequence[tuple[str | None, Path]], options: BuildOptions) -> Columns:
+    """Read files of relevance votes, tables or qrels of TREC; images without a vote are irrelevant.
 
-    Its columns are `prompt`, `image`, `label` (relevant or not) and, if wanted, `annotator`,
-    `source`, `prompt_id`, `category`.
+    A table has the columns `prompt` (or `prompt_id`, with a file of prompts), `image`, `label`
+    (relevant or not) and, if wanted, `annotator`, `source`, `prompt_id`, `category`. In qrels, any
+    other kind of file, an image is relevant that has a grade above 0.
+
+    Args:
+        files: Each with None.
+        options: What columns are called, and the file of prompts.
     """
-    return read_columns(path, ("prompt", "image", "label"), ("annotator", *COLUMNS))
+    return _read(files, ("image", "label"), ("annotator",), options)
+
+
+def _read(
+    files: Sequence[tuple[str | None, Path]],
+    needed: Sequence[str],
+    optional: Sequence[str],
+    options: BuildOptions,
+) -> Columns:
+    text = "prompt_id" if options.prompts else "prompt"
+    others = [role for role in ("prompt", *optional, *COLUMNS) if role != text]
+    parts = []
+    for model, path in files:
+        if is_table(path):
+            own = [role for role in needed if role != "model" or model is None]
+            columns = read_columns(path, (text, *own), others, options.columns)
+        else:
+            columns = _read_trec(path, "score" in needed, options)
+        if "model" in needed and (model is not None or "model" not in columns):
+            name = model if model is not None else path.name.removesuffix(".gz").rsplit(".", 1)[0]
+            columns["model"] = Coded(np.zeros(columns.rows, np.int32), [name])
+        parts.append(columns)
+    columns = concatenated(parts)
+    if "prompt_id" in columns:
+        join(columns, read_prompts(options), "prompt_id")
+    return columns
+
+
+def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> Columns:
+    from pqpp_metrics.errors import MetricInputError
+    from pqpp_metrics.trec import read_qrels, read_run
+
+    if options.prompts is None:
+        raise OptionError(
+            f"{path}: runs and qrels of TREC have ids alone; give the texts by --prompts FILE, a "
+            "table of prompt_id and prompt"
+        )
+    try:
+        judged = (read_run if is_run else read_qrels)(path)
+    except MetricInputError as error:
+        raise DataFileError(str(error)) from None
+    documents = [one.decode("utf-8", "replace") for one in judged.document_ids.to_pylist()]
+    found = Columns(
+        prompt_id=Coded(judged.queries, judged.query_ids), image=Coded(judged.documents, documents)
+    )
+    values, codes = np.unique(judged.values, return_inverse=True)
+    if is_run:
+        found["score"] = Coded(codes, [repr(float(value)) for value in values])
+    else:
+        found["label"] = Coded(codes, [str(int(value > 0)) for value in values])
+    lines = judged.lines
+    found.places = Places([(path, found.rows if lines is None else np.array(lines) - 1)])
+    return found
 
 
 def score_runs(

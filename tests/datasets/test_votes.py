@@ -8,25 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
+from support.votes import build, scores, write
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
+from pqpp_datasets.own_benchmark import BuildOptions
 
 HEADER = "prompt,image,model,annotator,label"
-
-
-def write(path, *lines, header=HEADER):
-    path.write_text("\n".join([header, *lines]) + "\n", "utf-8")
-    return path
-
-
-def build(path, **options):
-    return build_benchmark(path, options=BuildOptions(**options))
-
-
-def scores(built, column):
-    rows = [row for table in built.splits.values() for row in table.to_pylist()]
-    return {row["prompt"]: row[column] for row in rows}
 
 
 def labelled(path, *labels, **options):
@@ -396,3 +383,31 @@ def test_genai_and_agiqa(real_data):
     assert scores(build(path, columns=columns, scale="0..5"), "sd1.5_rating") == pytest.approx(
         own.groupby("prompt")["mos_align"].mean().to_dict(), abs=1e-9
     )
+
+
+def test_runs_and_qrels_of_trec(tmp_path):
+    """The same scores as of tables that say the same, and as worked by hand."""
+    prompts = write(tmp_path / "p.csv", "01,A", "2,B", header="prompt_id,prompt")
+    run = ["01 Q0 x 1 3.5 t", "01 Q0 y 2 2 t", "2 Q0 z 1 1 t"]
+    (tmp_path / "clip.trec").write_text("# a run\n" + "\n".join(run) + "\n")
+    (tmp_path / "q.qrels").write_text("01 0 y 2\n01 0 x 0\n2 0 z -2\n")
+    options = {"relevance": tmp_path / "q.qrels", "prompts": str(prompts), "k": 2}
+    built = build(runs=tmp_path / "clip.trec", **options)
+    assert scores(built, "clip_rr") == {"A": 0.5, "B": 0.0}
+    assert scores(built, "clip_p2") == {"A": 0.5, "B": 0.0}
+    assert scores(built, "prompt_id") == {"A": "01", "B": "2"}
+    named = build(runs={"CLIP 2": tmp_path / "clip.trec"}, **options)
+    assert scores(named, "clip-2_rr") == scores(built, "clip_rr")
+    rows = [f"{q},{d},{s},clip" for q, _, d, _, s, _ in map(str.split, run)]
+    table = write(tmp_path / "r.csv", *rows, header="prompt_id,image,score,model")
+    votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
+    tables = build(runs=table, **{**options, "relevance": votes})
+    assert scores(tables, "clip_rr") == scores(built, "clip_rr")
+    with pytest.raises(OptionError, match="have ids alone; give the texts by --prompts FILE"):
+        build(runs=tmp_path / "clip.trec", relevance=tmp_path / "q.qrels")
+    (tmp_path / "q.qrels").write_text("1 0 y 2\n")
+    with pytest.raises(DataFileError, match="row 1: prompt_id is '1', which is not in"):
+        build(runs=tmp_path / "clip.trec", **options)
+    (tmp_path / "q.qrels").write_text("01 0 y\n")
+    with pytest.raises(DataFileError, match=r"q\.qrels, line 1"):
+        build(runs=tmp_path / "clip.trec", **options)

@@ -41,7 +41,7 @@ FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 _NO_VOTE = "fill it, or --blank drop leaves such votes out"
 
 
-def read_votes(paths: Sequence[Path], options: BuildOptions) -> Columns:
+def read_votes(files: Sequence[tuple[str | None, Path]], options: BuildOptions) -> Columns:
     """Read files of votes, a row a vote, whatever their layout was.
 
     Their columns are `prompt`, `image`, `model`, `label` and, if wanted, `annotator`, `control`
@@ -50,7 +50,7 @@ def read_votes(paths: Sequence[Path], options: BuildOptions) -> Columns:
     an image together before. `options.columns` says what the files call them.
 
     Args:
-        paths: As for `pqpp_files.read_table`.
+        files: As for `pqpp_files.read_table`, each with None.
         options: What the columns are called, `annotators` where each has a column, and the files
             that are joined by id.
 
@@ -58,7 +58,7 @@ def read_votes(paths: Sequence[Path], options: BuildOptions) -> Columns:
         DataFileError: As of `read_columns`, or an id is not in the file that is joined.
         OptionError: The options ask for columns in two ways.
     """
-    columns = concatenated([_read_file(path, options) for path in paths])
+    columns = concatenated([_read_file(path, options) for _, path in files])
     images, prompts = read_images(options), read_prompts(options)
     columns.notes = [
         *columns.notes,
@@ -172,7 +172,7 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
     number = prompts.number(columns)
     is_ready = "score" in options.columns
     scale, said = _scale_of(columns, options)
-    value, notes = _values(columns, scale, options)
+    value, notes = label_values(columns, "label", scale, options.blank)
     kept = np.flatnonzero(~np.isnan(value))
     if not len(kept):
         raise DataFileError(f"{columns.places.name}: no vote is left ({'; '.join(notes)})")
@@ -180,7 +180,8 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
     items = (texts, columns["model"], columns["image"])
     known = "annotator" in columns
     if known:
-        kept, value = _once(columns, items, kept, value, options.repeats)
+        who = (*items, columns["annotator"])
+        kept, value = once(columns.places, "this judgment", who, kept, value, options.repeats)
     item, first = pairs_of(*(column.at(kept) for column in items))
     votes = Votes(
         prompt=number[kept],
@@ -235,9 +236,18 @@ def _scale_of(columns: Columns, options: BuildOptions) -> tuple[Scale, str]:
     return replace(scale, missing=scale.missing | marks), said
 
 
-def _values(columns: Columns, scale: Scale, options: BuildOptions) -> tuple[np.ndarray, list[str]]:
-    """Return the value of each row, NaN where there is no vote, and how many there are of these."""
-    label = columns["label"]
+def label_values(
+    columns: Columns, role: str, scale: Scale, blank: str
+) -> tuple[np.ndarray, list[str]]:
+    """Return the value of each row, NaN where there is no vote, and how many there are of these.
+
+    Args:
+        columns: Of a file.
+        role: The column of the labels.
+        scale: What they mean.
+        blank: What an empty one does, "refuse" or "drop".
+    """
+    label = columns[role]
     values, left = np.empty(len(label.names)), {"blank": [], "missing": []}
     for position, text in enumerate(label.names):
         values[position] = np.nan
@@ -249,30 +259,43 @@ def _values(columns: Columns, scale: Scale, options: BuildOptions) -> tuple[np.n
         elif np.isnan(value := scale.value_of(text)):
             if (label.codes == position).any():
                 columns.refuse(
-                    "label",
+                    role,
                     position,
                     f"{scale.allowed} is allowed on the scale {scale.name}; choose --scale or "
                     f"--labels, or --missing={text.strip()} leaves such votes out",
                 )
         else:
             values[position] = value
-    if options.blank == "refuse" and left["blank"]:
-        refuse_empty(columns, "label", _NO_VOTE)
+    if blank == "refuse" and left["blank"]:
+        refuse_empty(columns, role, _NO_VOTE)
     counts = {why: int(np.isin(label.codes, places).sum()) for why, places in left.items()}
     marks = ", ".join(sorted(scale.missing))
     words = {"blank": "blank votes", "missing": f"votes marked as missing ({marks})"}
     return values[label.codes], [f"{n} {words[why]} left out" for why, n in counts.items() if n]
 
 
-def _once(
-    columns: Columns, items: Sequence[Coded], rows: np.ndarray, value: np.ndarray, repeats: str
+def once(
+    places: Places,
+    what: str,
+    columns: Sequence[Coded],
+    rows: np.ndarray,
+    value: np.ndarray,
+    repeats: str,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that are left when each person votes once on an image, and all values."""
-    who = [column.at(rows) for column in (*items, columns["annotator"])]
+    """Return the rows that are left when each person votes once on an image, and all values.
+
+    Args:
+        places: Of the rows of a file.
+        what: What stands in a row, for the error.
+        columns: What may come once: who voted on which image.
+        rows: Those with a vote.
+        value: Of each row of the file.
+        repeats: What a second vote does, as in `BuildOptions`.
+    """
+    who = [column.at(rows) for column in columns]
     if repeats == "refuse":
-        places = columns.places.at(rows)
         remedy = "keep one of them, or choose by --repeats first, last or mean"
-        refuse_repeats(places, "this judgment", *who, remedy=remedy)
+        refuse_repeats(places.at(rows), what, *who, remedy=remedy)
         return rows, value
     codes, first = pairs_of(*who)
     if len(first) == len(rows):

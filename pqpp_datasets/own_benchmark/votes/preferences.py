@@ -1,0 +1,202 @@
+"""Preferences between two models' images of a prompt, to a strength of each model.
+
+Each row says which of two models' images of one prompt somebody prefers. A model's strength is that
+of the Bradley-Terry model over all rows, with an interval; a tie counts half a win for each. A
+prompt is compared far too seldom for strengths of its own: its target for a model, `<model>_rate`,
+is the share of the model's comparisons on that prompt that it won, ties half. There is no mean over
+the models, which would be one half wherever all were compared alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.own_benchmark.judgment_files import (
+    Coded,
+    Columns,
+    read_columns,
+    refuse_empty,
+)
+from pqpp_datasets.own_benchmark.options import BuildOptions
+from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
+from pqpp_datasets.own_benchmark.votes.joined import concatenated, join, read_prompts
+from pqpp_datasets.own_benchmark.votes.read import label_values, once
+from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, scale_of_map
+
+_A = dict.fromkeys(("a", "model_a", "left", "1", "first"), 1.0)
+_B = dict.fromkeys(("b", "model_b", "right", "2", "second"), -1.0)
+_TIE = dict.fromkeys(("tie", "equal", "same", "both", "neither", "draw", "none", "0"), 0.0)
+CHOICES = Scale("A, B or tie", -1, 1, "nominal", words={**_A, **_B, **_TIE})
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """What came of preferences.
+
+    Attributes:
+        models: The models, in the order in which they come.
+        strength: float64 (models,), natural logarithms with mean 0: the odds that one is preferred
+            to another are the exponential of their difference.
+        low: float64 (models,), the lower end of the 95 % interval.
+        high: float64 (models,), the upper end.
+        comparisons: int64 (models,), in how many each was compared.
+        win_share: float64 (models,), which share of these it won, ties half.
+        scores: Model to its share on each prompt, float64 (prompts,), NaN where it is not compared.
+        rows: How many preferences count.
+        ties: How many of them are ties.
+        notes: What is to be said about them, a line each.
+    """
+
+    models: list[str]
+    strength: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    comparisons: np.ndarray
+    win_share: np.ndarray
+    scores: dict[str, np.ndarray]
+    rows: int
+    ties: int
+    notes: tuple[str, ...]
+
+    def ranked(self) -> list[tuple[str, float, float, float, int, float]]:
+        """Return model, strength, its interval, comparisons and share of wins, strongest first."""
+        columns = (self.strength, self.low, self.high, self.comparisons, self.win_share)
+        rows = zip(self.models, *(one.tolist() for one in columns), strict=True)
+        return sorted(rows, key=lambda row: -row[1])
+
+    def lines(self) -> list[str]:
+        """Say the strengths, a line a model."""
+        return [
+            f"{model}: strength {strength:.3f} ({low:.3f} to {high:.3f}), {count} comparisons, "
+            f"{share:.1%} won"
+            for model, strength, low, high, count, share in self.ranked()
+        ]
+
+
+def read_preferences(files: Sequence[tuple[str | None, Path]], options: BuildOptions) -> Columns:
+    """Read files of preferences, a row a comparison.
+
+    Their columns are `prompt` (or `prompt_id`, with a file of prompts), `model_a`, `model_b` and
+    `choice`: a, b or tie, or other words for them; and, if wanted, `annotator`, `source`,
+    `prompt_id`, `category`. `options.columns` says what the files call them.
+    """
+    text = "prompt_id" if options.prompts else "prompt"
+    optional = [role for role in ("prompt", "annotator", *COLUMNS) if role != text]
+    needed = (text, "model_a", "model_b", "choice")
+    parts = [read_columns(p, needed, optional, options.columns, ["choice"]) for _, p in files]
+    columns = concatenated(parts)
+    if "prompt_id" in columns:
+        columns.notes = join(columns, read_prompts(options), "prompt_id")
+    if "annotator" in columns:
+        refuse_empty(columns, "annotator")
+    return columns
+
+
+def score_preferences(columns: Columns, prompts: Prompts, options: BuildOptions) -> Preferences:
+    """Compute the strength of each model, and its share of wins on each prompt.
+
+    Args:
+        columns: As `read_preferences` gives them.
+        prompts: The prompts so far; those of the file are taken in.
+        options: What labels mean, and what blank and repeated ones do; `prior_wins`.
+
+    Raises:
+        DataFileError: A choice is none, a model is compared with itself, or somebody chose twice.
+        OptionError: The comparisons allow no strengths.
+    """
+    prompt = prompts.number(columns)
+    models, first, second = _models(columns)
+    scale = _choices(options)
+    value, notes = label_values(columns, "choice", scale, options.blank)
+    # Which of two comes first does not matter to whether somebody chose twice.
+    turned = first > second
+    low, high = np.where(turned, second, first), np.where(turned, first, second)
+    value = np.where(turned, -value, value)
+    rows = np.flatnonzero(~np.isnan(value))
+    if not len(rows):
+        raise DataFileError(f"{columns.places.name}: no choice is left ({'; '.join(notes)})")
+    if "annotator" in columns:
+        texts = Coded(prompt, [text for _, text in prompts.keys])
+        what = (texts, Coded(low, models), Coded(high, models), columns["annotator"])
+        rows, value = once(columns.places, "this choice", what, rows, value, options.repeats)
+    prompt, low, high, won = prompt[rows], low[rows], high[rows], (value[rows] + 1) / 2
+    size = len(models)
+    wins = np.bincount(low * size + high, won, size * size)
+    wins += np.bincount(high * size + low, 1 - won, size * size)
+    wins = wins.reshape(size, size)
+    found = _strengths(columns, models, wins, options.prior_wins)
+    compared = (wins + wins.T).sum(axis=1)
+    return Preferences(
+        models=models,
+        strength=found["strength"],
+        low=found["low"],
+        high=found["high"],
+        comparisons=compared.astype(np.int64),
+        win_share=wins.sum(axis=1) / compared,
+        scores=_shares(prompt, low, high, won, models, len(prompts.keys)),
+        rows=len(rows),
+        ties=int((won == 0.5).sum()),
+        notes=(*columns.notes, *notes, "choices: a tie counts half a win for each model"),
+    )
+
+
+def _models(columns: Columns) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the models, and the two of each row by number."""
+    a, b = columns["model_a"], columns["model_b"]
+    names: dict[str, int] = {}
+    sides = []
+    for side in (a, b):
+        places = [names.setdefault(name, len(names)) for name in side.names]
+        sides.append(np.array(places, np.int64)[side.codes])
+    same = np.flatnonzero(sides[0] == sides[1])
+    if len(same):
+        columns.refuse("model_b", int(b.codes[same[0]]), "as model_a; two models are compared")
+    return list(names), *sides
+
+
+def _choices(options: BuildOptions) -> Scale:
+    """Return what stands for which choice."""
+    scale = scale_of_map(options.labels) if options.labels else CHOICES
+    unknown = set(scale.words.values()) - {-1.0, 0.0, 1.0}
+    if unknown:
+        raise OptionError(
+            f"--labels {options.labels}: the value {unknown.pop():g} came; of choices 1 is the "
+            "first model, -1 the second and 0 a tie"
+        )
+    return replace(scale, missing=scale.missing | frozenset(map(key_of, options.missing)))
+
+
+def _strengths(columns: Columns, models: list[str], wins: np.ndarray, prior: float) -> dict:
+    from pqpp_metrics.errors import MetricInputError
+    from pqpp_metrics.functional import bradley_terry
+
+    try:
+        return bradley_terry(wins, prior)
+    except MetricInputError:
+        lost = wins.sum(axis=0) == 0
+        won = wins.sum(axis=1) == 0
+        named = [
+            *(f"{name} never lost" for name, one in zip(models, lost, strict=True) if one),
+            *(f"{name} never won" for name, one in zip(models, won, strict=True) if one),
+        ]
+        why = ", ".join(named[:3]) or "some models never lost to the others, or never met them"
+        raise OptionError(
+            f"{columns.places.name}: no strengths are most likely ({why}); give further "
+            "comparisons, or --prior-wins 0.5, which gives each model so many wins over each other"
+        ) from None
+
+
+def _shares(prompt, low, high, won, models, prompts) -> dict[str, np.ndarray]:
+    """Return the share of wins of each model on each prompt."""
+    found = {}
+    for number, name in enumerate(models):
+        as_low, as_high = low == number, high == number
+        wins = np.bincount(prompt[as_low], won[as_low], prompts)
+        wins = wins + np.bincount(prompt[as_high], 1 - won[as_high], prompts)
+        count = np.bincount(prompt[as_low | as_high], minlength=prompts)
+        with np.errstate(invalid="ignore"):
+            found[name] = np.round(wins / count, 12)
+    return found
