@@ -155,3 +155,22 @@ def test_judged_prompts_of_alignment_are_genai_benchs(tmp_path, cache):
         assert list(found.prompts) == list(expected)
         shares = [sum(votes) / len(votes) for votes in expected.values()]
         assert found.values == pytest.approx(shares)
+
+
+@pytest.mark.parametrize("style", ["table", "markdown", "html"])
+def test_hostile_texts(tmp_path, style):
+    prompts = [
+        "a \x1b[31mred\x07 | <b>cat</b>",
+        "\u202eكلب يركب\u202c",
+        "🦓👩‍👩‍👧",
+        " ".join(f"word{n}" for n in range(200)),
+    ]
+    (tmp_path / "in.json").write_text(json.dumps([{"prompt": one} for one in prompts]))
+    asked = ("--file", "in.json", "--explain", *NONE, "--format", style, "--target", "mean_rr")
+    done = run_pqpp("predict", *asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not {"\x1b", "\x07", "\u202e", "\u202c"} & set(done.stdout)
+    assert "word199" in done.stdout and "🦓" in done.stdout
+    if style == "markdown":
+        rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
+        assert all(line.replace(r"\|", "").count("|") in (3, 4) for line in rows)
