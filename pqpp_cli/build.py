@@ -32,8 +32,9 @@ positive (the share of positive votes); a prompt's score is the mean over its im
 The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
 
+_FLAGGED_SAID = 20
 _READING = ("scale", "labels", "model", "aggregate", "blank", "repeats", "prompts", "images")
-_READING += ("same_text",)
+_READING += ("same_text", "exclude")
 # Of `BuildOptions`, which is not imported until the command runs: default, metavar and help.
 _RULES = {
     "reference_model": ("reference", "NAME", "the model of the reference images in the judgments"),
@@ -82,6 +83,16 @@ def add_parser(subparsers) -> None:
     add_retired(parser, "--out", "--output")
     _add_reading(parser)
     parser.add_argument("--name", default="My benchmark", help="of the benchmark, for its card")
+    parser.add_argument(
+        "--exclude",
+        choices=("flagged",),
+        help="leave out annotators who agree with the others by less than half of the usual",
+    )
+    parser.add_argument(
+        "--keep-annotators",
+        action="store_true",
+        help="name annotators in what is written (default: by random numbers)",
+    )
     for rule, (default, metavar, text) in _RULES.items():
         parser.add_argument(
             "--" + rule.replace("_", "-"),
@@ -186,7 +197,7 @@ def run(options: argparse.Namespace) -> None:
         options.preferences,
     )
     with tidied_when_terminated():
-        folder = write_benchmark(built, options.output, options.name)
+        folder = write_benchmark(built, options.output, options.name, options.keep_annotators)
     for note in built.notes:
         print(visible(note))
     if built.preferences:
@@ -198,8 +209,14 @@ def run(options: argparse.Namespace) -> None:
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
         print(f"annotators: {admitted} of {len(annotators)} admitted")
+        _say_flagged(annotators, options.exclude)
+    if built.generation:
+        _say_reliable(built.generation.trust)
     for warning in built.warnings:
         print(f"pqpp: warning: {warning}", file=sys.stderr)
+    if options.keep_annotators:
+        what = "annotators are named in what was written; do not publish it without their consent"
+        print(f"pqpp: warning: {what}", file=sys.stderr)
     report = folder / "report.html"
     print(visible(f"written: {folder} (quality report: {report})"))
 
@@ -221,6 +238,25 @@ def runs_of(words: list[str]) -> list[str] | dict[str, str]:
     if len(named) < len(words):
         raise CommandError(f"--runs {' '.join(words)}: give each file a model of its own")
     return named
+
+
+def _say_flagged(annotators, exclude: str | None) -> None:
+    flagged = [one for one in annotators if one.flag]
+    for one in flagged[:_FLAGGED_SAID]:
+        print(visible(f"flagged: {one.name} {one.flag}"))
+    if flagged:
+        what = "left out" if exclude else "--exclude flagged leaves them out"
+        print(f"flagged annotators: {len(flagged)}; {what}")
+
+
+def _say_reliable(trust) -> None:
+    found = trust.reliability
+    if found.needed:
+        print(
+            f"reliability of a prompt's mean vote: {found.value:.2f} ({found.low:.2f} to "
+            f"{found.high:.2f}) with {found.annotators:.1f} annotators a prompt; {found.needed} "
+            "would be needed for 0.8"
+        )
 
 
 def columns_of(pairs: list[str]) -> dict[str, str]:

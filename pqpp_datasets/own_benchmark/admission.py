@@ -3,11 +3,13 @@
 Source: PQPP paper, section 3.1 ("Control and calibration", "Annotation process"). An annotator is
 admitted who agrees with each member of the control group by a Cohen's kappa of at least `min_kappa`
 on the images that both judged (so there must be some, with each member), and who found more than
-`min_reference_share` of the reference images highly relevant. The text has lost the paper's
+`min_reference_share` of the reference images highly relevant. On another scale than PQPP's with an
+order of its labels, kappa has quadratic weights. The text has lost the paper's
 thresholds; .41 (the least kappa that is called moderate) and .5 are ours, as in the `hbpp` metric.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +32,8 @@ class Annotator:
         reference_share: Of the reference images judged, the share called highly relevant; None if
             none were judged.
         reasons: Why the judgments are not used; empty for an admitted annotator.
+        flag: Why the agreement with the others is odd; empty where it is not. It is no reason
+            unless `exclude="flagged"` makes it one.
     """
 
     name: str
@@ -38,6 +42,7 @@ class Annotator:
     control_images: int
     reference_share: float | None
     reasons: tuple[str, ...]
+    flag: str = ""
 
     @property
     def kappa(self) -> float | None:
@@ -46,18 +51,33 @@ class Annotator:
 
 
 def judge_annotators(
-    votes: Votes, min_kappa: float = MIN_KAPPA, min_reference_share: float = MIN_REFERENCE_SHARE
+    votes: Votes,
+    min_kappa: float = MIN_KAPPA,
+    min_reference_share: float = MIN_REFERENCE_SHARE,
+    flags: Sequence[str] = (),
+    exclude: str | None = None,
+    called: Sequence[str] | None = None,
 ) -> list[Annotator]:
     """Measure every annotator outside the control group, and say who is not admitted and why.
 
     A criterion that the data can't answer at all (no control group, no reference images) is left
     out; an annotator whom it can't be answered for is not admitted. Without ids of annotators there
     is nobody to measure.
+
+    Args:
+        votes: All votes.
+        min_kappa: As of `BuildOptions`.
+        min_reference_share: Likewise.
+        flags: Why each annotator is flagged, empty for those who are not.
+        exclude: "flagged" for not admitting them.
+        called: What annotators are called in the result; their names if left out.
     """
     if not votes.has_annotators:
         return []
     shared, kappas = _agreement(votes)
-    group = [votes.annotator_names[number] for number in np.unique(votes.annotator[votes.control])]
+    called = called or votes.annotator_names
+    kappas = {one: {called[n]: k for n, k in own.items()} for one, own in kappas.items()}
+    group = [called[number] for number in np.unique(votes.annotator[votes.control])]
     regular = ~votes.control
     size = len(votes.annotator_names)
     counts = np.bincount(votes.annotator[regular], minlength=size)
@@ -68,24 +88,27 @@ def judge_annotators(
     for number in np.flatnonzero(counts):
         own = kappas.get(number, {})
         share = float(high[number] / references[number]) if references[number] else None
+        flag = flags[number] if flags else ""
         reasons = [
             *(_agreement_faults(own, group, min_kappa) if group else []),
             *(_reference_faults(share, min_reference_share) if votes.reference.any() else []),
+            *([flag] if flag and exclude == "flagged" else []),
         ]
         found.append(
             Annotator(
-                votes.annotator_names[number],
+                called[number],
                 int(counts[number]),
                 own,
                 int(shared[number]),
                 share,
                 tuple(reasons),
+                flag,
             )
         )
     return found
 
 
-def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
+def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[int, float]]]:
     """Return how many control images each annotator judged, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
@@ -95,7 +118,9 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     rows = rows[np.argsort(votes.annotator[rows], kind="stable")]
     annotators, starts = np.unique(votes.annotator[rows], return_index=True)
     parts = np.split(rows, starts[1:]) if len(rows) else []
-    kappas: dict[int, dict[str, float]] = {int(number): {} for number in annotators}
+    kappas: dict[int, dict[int, float]] = {int(number): {} for number in annotators}
+    is_ordered = votes.scale.level != "nominal" and votes.scale.name != "pqpp"
+    weights = "quadratic" if is_ordered else None
     for member in np.unique(votes.annotator[votes.control]):
         own = votes.control & (votes.annotator == member)
         theirs = np.full(len(judged), np.nan)
@@ -104,8 +129,8 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
             other = theirs[votes.item[part]]
             both = ~np.isnan(other)
             if both.any():
-                kappa = cohen_kappa(votes.value[part][both], other[both])
-                kappas[int(number)][votes.annotator_names[member]] = kappa
+                kappa = cohen_kappa(votes.value[part][both], other[both], weights)
+                kappas[int(number)][int(member)] = kappa
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 
 

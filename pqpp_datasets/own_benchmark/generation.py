@@ -1,5 +1,6 @@
 """Votes on generated images to the performance of each prompt with each generator."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ from pqpp_datasets.own_benchmark.admission import (
 from pqpp_datasets.own_benchmark.judgment_files import Columns
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements
+from pqpp_datasets.own_benchmark.trust.trust import Trust, agreements_of, trust_in
 from pqpp_datasets.own_benchmark.votes.aggregate import (
     MEASURES,
     image_scores,
@@ -38,8 +41,8 @@ class Generation:
         labels: Value to how many votes that count have it.
         votes: How many votes there are.
         votes_used: How many count.
-        fleiss_kappa: Of the votes that count, over the images with the full number of votes; NaN
-            without any.
+        agreements: Of each annotator with the others; None where nothing says who voted.
+        trust: How far the votes that count agree.
         table: All votes.
         counted: int64, the numbers of the votes that count, image by image.
         image_scores: float64, the score of each of `table.first`'s images, NaN where none counts.
@@ -55,7 +58,8 @@ class Generation:
     labels: dict[float, int]
     votes: int
     votes_used: int
-    fleiss_kappa: float
+    agreements: Agreements | None
+    trust: Trust
     table: Votes
     counted: np.ndarray
     image_scores: np.ndarray
@@ -73,7 +77,8 @@ def score_votes(columns: Columns, prompts: Prompts, options: BuildOptions) -> Ge
     votes, notes = votes_of(columns, prompts, options)
     aggregate = options.aggregate or ("mean" if votes.is_ready else votes.scale.aggregate)
     require_aggregate(aggregate, votes, options.repeats)
-    annotators = judge_annotators(votes, options.min_kappa, options.min_reference_share)
+    agreements = agreements_of(votes)
+    annotators = annotators_of(votes, agreements, options)
     counted = trusted_votes(votes, annotators, options.best)
     matrix = vote_matrix(votes, counted, votes.value[counted])
     used = matrix
@@ -97,11 +102,32 @@ def score_votes(columns: Columns, prompts: Prompts, options: BuildOptions) -> Ge
         | {float(v): int(n) for v, n in zip(values, counts, strict=True)},
         votes=len(votes),
         votes_used=len(counted),
-        fleiss_kappa=_fleiss_kappa(matrix),
+        agreements=agreements,
+        trust=trust_in(votes, counted, options.seed),
         table=votes,
         counted=counted,
         image_scores=of_images,
         notes=tuple(notes),
+    )
+
+
+def annotators_of(
+    votes: Votes,
+    agreements: Agreements | None,
+    options: BuildOptions,
+    called: Sequence[str] | None = None,
+) -> list[Annotator]:
+    """Say of each annotator outside the control group what is known, by `judge_annotators`.
+
+    Args:
+        votes: All votes.
+        agreements: Of the annotators.
+        options: How.
+        called: What they are called in the result; their names if left out.
+    """
+    flags = agreements.reasons if agreements else ()
+    return judge_annotators(
+        votes, options.min_kappa, options.min_reference_share, flags, options.exclude, called
     )
 
 
@@ -135,10 +161,3 @@ def _scores(
         else:
             found[model] = prompt_means(of_images[rows], prompt[rows], size)
     return found
-
-
-def _fleiss_kappa(matrix: np.ndarray) -> float:
-    from pqpp_metrics.functional.agreement import fleiss_kappa
-
-    full = matrix[~np.isnan(matrix).any(axis=1)]
-    return float(fleiss_kappa(full)) if full.size and full.shape[1] > 1 else float("nan")

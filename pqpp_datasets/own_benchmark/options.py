@@ -17,6 +17,7 @@ ROLES = (
 _CHOICES = {
     "aggregate": (None, *AGGREGATES),
     "blank": ("refuse", "drop"),
+    "exclude": (None, "flagged"),
     "repeats": ("refuse", "first", "last", "mean"),
     "same_text": ("refuse", "keep"),
 }
@@ -35,6 +36,8 @@ class BuildOptions:
         k: The cut-off of the precision.
         min_relevant_votes: How many votes make an image relevant.
         rank_ties: How equal scores are ordered, as in `pqpp_metrics.functional.precision_at_k`.
+        exclude: "flagged": leave out the votes of annotators who are flagged, see
+            `pqpp_datasets.own_benchmark.trust.annotators`; None: only say who they are.
         fractions: Split to its share of each source's prompts.
         scale: What the labels mean: `pqpp`, `yes-no`, `likert5`, `0-10` or `LOW..HIGH`. None: it is
             guessed where only one of them is possible, and said in `Built.notes`.
@@ -65,6 +68,7 @@ class BuildOptions:
     k: int = 10
     min_relevant_votes: int = 1
     rank_ties: str = "expected"
+    exclude: str | None = None
     fractions: Mapping[str, float] = field(default_factory=lambda: dict(FRACTIONS))
     seed: int = 0
     scale: str | None = None

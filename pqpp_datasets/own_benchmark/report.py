@@ -1,12 +1,14 @@
 """The quality report of a build."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.own_benchmark.generation import annotators_of
 from pqpp_datasets.target_columns import Target
 from pqpp_files.render_page import render_page
 
@@ -15,11 +17,16 @@ _LABEL_NAMES = {2: "high relevance", 1: "low relevance", 0: "no relevance", -1: 
 _ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
 
 
-def quality_report(built: Built, name: str) -> str:
+def quality_report(built: Built, name: str, called: Sequence[str] | None = None) -> str:
     """Return a self-contained HTML page on how a benchmark came about.
 
-    It shows what is odd, the votes that count and their agreement, a thousand annotators with the
-    reason for an exclusion, and a histogram of each target.
+    It shows what is odd, the votes that count, how far they agree and can be relied on, a thousand
+    annotators with the reason for a flag or an exclusion, and a histogram of each target.
+
+    Args:
+        built: The benchmark.
+        name: Of it.
+        called: What the annotators are called; their names if left out.
     """
     return render_page(
         Path(__file__).with_name("report.html"),
@@ -27,26 +34,30 @@ def quality_report(built: Built, name: str) -> str:
         options=built.options,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
-        generation=built.generation and _generation_facts(built),
+        generation=built.generation and _generation_facts(built, called),
         retrieval=built.retrieval and _retrieval_facts(built),
         preferences=built.preferences,
         histograms=[_histogram(built, target) for target in built.targets],
     )
 
 
-def _generation_facts(built: Built) -> dict:
+def _generation_facts(built: Built, called: Sequence[str] | None) -> dict:
     generation = built.generation
+    called = called or generation.table.annotator_names
     total = max(1, sum(generation.labels.values()))
-    ordered = sorted(generation.annotators, key=lambda a: (bool(a.reasons), -(a.kappa or 0.0)))
+    ordered = _annotators(built, called)
     return {
         "votes": generation.votes,
         "notes": generation.notes,
         "votes_used": generation.votes_used,
-        "control_group": generation.control_group,
-        "fleiss_kappa": generation.fleiss_kappa,
+        "control_group": [one["name"] for one in ordered if one["member"]],
+        "trust": generation.trust,
+        "agreements": generation.agreements,
         "annotators": ordered[:_ANNOTATORS_SHOWN],
-        "all_annotators": len(ordered),
-        "admitted": sum(not a.reasons for a in ordered),
+        "shown": min(len(ordered), _ANNOTATORS_SHOWN),
+        "people": len(ordered),
+        "all_annotators": len(generation.annotators),
+        "admitted": sum(not a.reasons for a in generation.annotators),
         "labels": [
             (_label_name(label, generation.table.scale.name), count, 100 * count / total)
             for label, count in generation.labels.items()
@@ -54,8 +65,44 @@ def _generation_facts(built: Built) -> dict:
     }
 
 
+def _annotators(built: Built, called: Sequence[str]) -> list[dict]:
+    """Return a row for each annotator: first who is not admitted or flagged, last the control."""
+    generation = built.generation
+    facts, votes = generation.agreements, generation.table
+    if facts is None:
+        return []
+    judged = annotators_of(votes, facts, built.options, called)
+    known = {one.name: one for one in judged}
+    rows = []
+    for number in np.flatnonzero(np.bincount(votes.annotator, minlength=len(called))):
+        one = known.get(called[number])
+        rows.append(
+            {
+                "name": called[number],
+                "member": one is None,
+                "votes": one.votes if one else int(facts.votes[number]),
+                "agreement": float(facts.agreement[number]) + 0.0,
+                "error": float(facts.error[number]),
+                "undecided": bool(facts.undecided[number]),
+                "label": _label_name(facts.label[number], votes.scale.name),
+                "share": float(facts.share[number]),
+                "seconds": None if facts.seconds is None else float(facts.seconds[number]),
+                "kappa": one and one.kappa,
+                "control_images": one and one.control_images,
+                "reference_share": one and one.reference_share,
+                "flag": facts.reasons[number],
+                "reasons": one.reasons if one else (),
+            }
+        )
+    rows.sort(key=lambda row: (len(row["name"]), row["name"]))  # not as the votes name them
+    return sorted(
+        rows, key=lambda r: (r["member"], not r["reasons"], not r["flag"], -(r["kappa"] or 0.0))
+    )
+
+
 def _label_name(value: float, scale: str) -> str:
-    return _LABEL_NAMES[int(value)] if scale == "pqpp" else f"{value:g}"
+    named = scale == "pqpp" and value in _LABEL_NAMES  # means of repeated votes have no name
+    return _LABEL_NAMES[int(value)] if named else f"{value:g}"
 
 
 def _retrieval_facts(built: Built) -> dict:

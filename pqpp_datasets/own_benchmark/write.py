@@ -1,5 +1,6 @@
 """Writing a benchmark as a folder that `load_dataset` takes, with its card and quality report."""
 
+import random
 from pathlib import Path
 
 from pqpp_datasets.export.parquet_folder import export_folder, write_split
@@ -9,7 +10,12 @@ from pqpp_datasets.own_benchmark.splits import split_rule
 from pqpp_hub.card import render_card
 
 
-def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark") -> Path:
+def write_benchmark(
+    built: Built,
+    folder: str | Path,
+    name: str = "My benchmark",
+    keep_annotators: bool = False,
+) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 
     Args:
@@ -17,6 +23,9 @@ def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark"
         folder: Where; a folder that is there already is replaced as a whole if it was written by
             this function and holds nothing else, and refused otherwise.
         name: For the card and the report.
+        keep_annotators: Call annotators by their names. Otherwise each gets a number, drawn anew in
+            every build and by no seed, so that nobody can work it back; the numbers are kept
+            nowhere.
 
     Returns:
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
@@ -25,12 +34,20 @@ def write_benchmark(built: Built, folder: str | Path, name: str = "My benchmark"
         OptionError: If the folder holds something else, or a file that the benchmark was built
             from.
     """
+    called = None if keep_annotators else anonymous_names(built)
     with export_folder(Path(folder), built.inputs) as beside:
         for split, table in built.splits.items():
             write_split(beside / "data", split, [table])
         (beside / "README.md").write_text(_card(built, name), "utf-8")
-        (beside / "report.html").write_text(quality_report(built, name), "utf-8")
+        (beside / "report.html").write_text(quality_report(built, name, called), "utf-8")
     return Path(folder)
+
+
+def anonymous_names(built: Built) -> list[str]:
+    """Return a name for each annotator that tells nothing of the person: a number, at random."""
+    count = len(built.generation.table.annotator_names) if built.generation else 0
+    numbers = random.SystemRandom().sample(range(1, count + 1), count)
+    return [f"annotator {number}" for number in numbers]
 
 
 def _card(built: Built, name: str) -> str:

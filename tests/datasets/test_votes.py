@@ -168,7 +168,7 @@ def test_a_column_an_annotator(tmp_path):
     assert built.notes[1:] == (
         "1 blank votes left out",
         "4 votes marked as missing (-1) left out",
-        "annotators: the columns r1, r2, r3, each taken as one person",
+        "annotators: 3 columns, each taken as one person",
     )
     table = built.generation.table
     assert [table.places.of(row)[-5:] for row in table.row] == ["row 1"] * 2 + ["row 3"] * 2

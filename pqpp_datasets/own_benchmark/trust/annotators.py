@@ -1,0 +1,258 @@
+"""How each annotator agrees with the others, and who is flagged.
+
+An annotator is compared with everybody else who judged the same images. Somebody who answers at
+random, or always alike, agrees with them by 0; the usual agreement of a study is the median of its
+annotators'. Half-way between the two lies the bound: who is below it is flagged, where the votes
+are enough to tell (the standard error is a quarter of the usual agreement at most, so that both
+mistakes stay near 2 %). With fewer votes, nobody is flagged and `undecided` says so.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_LEAST_SHARED = 20  # fewer votes beside others' have no say in what is usual
+_MANY_LABELS = 25  # a scale with more is compared by correlation
+_ONE_LABEL = 0.95  # a share of one label that is told as the reason
+_CELLS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Agreements:
+    """What the votes say of each annotator, a place in each array one annotator.
+
+    Attributes:
+        measure: What `agreement` is: "kappa", "weighted kappa" (quadratic) or "correlation".
+        votes: int64, how many votes came.
+        shared: int64, how many of them are on images that others judged too.
+        agreement: float64, -1 to 1, with the others; 0 for one value throughout where the others
+            vary, NaN where nothing is shared or all gave one value.
+        error: float64, its standard error, over prompts.
+        label: float64, the value that was given most often; the lowest of equals.
+        share: float64, the share of votes that have it.
+        seconds: float64, the median time of a vote, NaN where none is known; None without times.
+        usual: The median agreement; NaN where it is unknown.
+        undecided: bool, too few votes to tell.
+        reasons: Why somebody is flagged; empty for all others.
+    """
+
+    measure: str
+    votes: np.ndarray
+    shared: np.ndarray
+    agreement: np.ndarray
+    error: np.ndarray
+    label: np.ndarray
+    share: np.ndarray
+    seconds: np.ndarray | None
+    usual: float
+    undecided: np.ndarray
+    reasons: list[str]
+
+
+def agreements(
+    annotator: np.ndarray,
+    item: np.ndarray,
+    prompt: np.ndarray,
+    value: np.ndarray,
+    level: str,
+    annotators: int,
+    seconds: np.ndarray | None = None,
+) -> Agreements:
+    """Compare each annotator with the others, and flag who agrees by less than half of the usual.
+
+    On a nominal scale agreement is Cohen's kappa, on an ordinal one kappa with quadratic weights:
+    of the annotator's votes with each vote of others on the same image, those of one image weighing
+    1 together. On an interval scale, or with many different values, it is the correlation with the
+    mean of the others' votes on the image (leave-one-out).
+
+    Args:
+        annotator: Whole numbers from 0 (votes,).
+        item: The image of each vote, whole numbers from 0; one vote of an annotator on an image.
+        prompt: The prompt of each vote, likewise: votes of one prompt may err together.
+        value: float64 (votes,), without NaN.
+        level: "nominal", "ordinal" or "interval".
+        annotators: How many there are.
+        seconds: float64 (votes,), how long a vote took, NaN where unknown.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> truth = np.tile(rng.integers(0, 2, 200), 4)
+        >>> value = np.where(np.arange(800) < 600, truth, rng.integers(0, 2, 800)).astype(float)
+        >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
+        >>> found = agreements(who, item, item, value, "nominal", 4)
+        >>> [bool(reason) for reason in found.reasons]
+        [False, False, False, True]
+    """
+    values = np.unique(value)
+    code = np.searchsorted(values, value).astype(np.int32)
+    label, share = _commonest(annotator, code, len(values), annotators)
+    votes = np.bincount(annotator, minlength=annotators)
+    times = None if seconds is None else _medians(annotator, seconds, annotators)
+    others = np.bincount(item) - 1
+    kept = others[item] > 0
+    if not kept.all():
+        annotator, item, prompt, code = (x[kept] for x in (annotator, item, prompt, code))
+    one = _Shared(annotator, item, prompt % _clusters(annotators), others[item], annotators)
+    if level == "interval" or len(values) > _MANY_LABELS:
+        measure = "correlation"
+        agreement, error = _correlations(one, values[code])
+    elif level == "ordinal":
+        measure = "weighted kappa"
+        agreement, error = _weighted_kappas(one, code)
+    else:
+        measure = "kappa"
+        agreement, error = _kappas(one, code, len(values))
+    shared = np.bincount(annotator, minlength=annotators)
+    seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
+    usual = float(np.median(agreement[seen])) if seen.any() else np.nan
+    # Always one label, where most others gave another: no chance of few votes.
+    stubborn = (share >= _ONE_LABEL) & (_against(one, code, label) >= _LEAST_SHARED)
+    with np.errstate(invalid="ignore"):
+        decided = (error <= usual / 4) | (stubborn & (usual > 0))
+        low = decided & (agreement < usual / 2)
+    reasons = [""] * annotators
+    for place in np.flatnonzero(low):
+        given = values[label[place]]
+        reasons[place] = _reason(agreement[place], usual, measure, given, share[place])
+    label = np.where(votes > 0, values[label], np.nan)
+    return Agreements(
+        measure, votes, shared, agreement, error, label, share, times, usual, ~decided, reasons
+    )
+
+
+def _reason(agreement: float, usual: float, measure: str, label: float, share: float) -> str:
+    said = f"agrees with the others by {agreement:.2f} ({measure}), under half of the usual"
+    said = f"{said} {usual:.2f}"
+    return f"gave {label:g} in {share:.0%} of the votes; {said}" if share >= _ONE_LABEL else said
+
+
+def _clusters(annotators: int) -> int:
+    """Into how many groups prompts are put for the standard errors: a cell each and annotator."""
+    return max(16, _CELLS // annotators)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """The votes on images that others judged too; `others` is how many of them."""
+
+    annotator: np.ndarray
+    item: np.ndarray
+    group: np.ndarray
+    others: np.ndarray
+    annotators: int
+
+    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Sum something over each annotator's votes."""
+        return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
+
+    def of_others(self, weights: np.ndarray) -> np.ndarray:
+        """Return, for each vote, the mean of something over the others' votes on the image."""
+        total = np.bincount(self.item, weights)
+        return (total[self.item] - weights) / self.others
+
+    def errors(self, rests: np.ndarray) -> np.ndarray:
+        """Return the standard error of the mean of an annotator's rests, which have mean 0.
+
+        Those of one group of prompts are summed first; with one group it is infinite.
+        """
+        groups = int(self.group.max(initial=0)) + 1
+        cell = self.annotator * np.int64(groups) + self.group
+        shape = (self.annotators, groups)
+        summed = np.bincount(cell, rests, self.annotators * groups).reshape(shape)
+        number = np.bincount(cell, minlength=self.annotators * groups).reshape(shape)
+        number = np.count_nonzero(number, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = (summed * summed).sum(axis=1) * number / (number - 1)
+            return np.where(number > 1, np.sqrt(spread) / self.sums(), np.inf)
+
+
+def _kappas(one: _Shared, code: np.ndarray, labels: int):
+    """Return Cohen's kappa of each annotator with the others, and its standard error.
+
+    The error is that of the observed disagreement, at the expected one: it does not vanish for
+    somebody who always gives one label.
+    """
+    alike = np.zeros(len(code))
+    expected = np.ones(one.annotators)
+    number = one.sums()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for label in range(labels):
+            own = code == label
+            theirs = one.of_others(own.astype(np.float64))
+            alike += own * theirs
+            expected -= one.sums(own) / number * one.sums(theirs) / number
+    return _beyond_chance(one, 1 - alike, expected)
+
+
+def _weighted_kappas(one: _Shared, code: np.ndarray):
+    """Return kappa with quadratic weights and its standard error, as `_kappas`."""
+    place = code.astype(np.float64)
+    theirs, squares = one.of_others(place), one.of_others(place * place)
+    number = one.sums()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = (one.sums(place * place) + one.sums(squares)) / number
+        expected -= 2 * one.sums(place) * one.sums(theirs) / number**2
+    return _beyond_chance(one, place * place - 2 * place * theirs + squares, expected)
+
+
+def _beyond_chance(one: _Shared, apart: np.ndarray, expected: np.ndarray):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = one.sums(apart) / one.sums()
+        expected = np.where(expected > 1e-12, expected, np.nan)
+        return 1 - mean / expected, one.errors(apart - mean[one.annotator]) / expected
+
+
+def _correlations(one: _Shared, value: np.ndarray):
+    """Return the correlation of each annotator with the mean of the others, and its error."""
+    x, y = value, one.of_others(value)
+    # Equal votes leave a rest of rounding; nothing that varies is so small.
+    least = 1e-9 * float(np.abs(value).max(initial=0.0))
+    number = one.sums()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        x, y = (z - (one.sums(z) / number)[one.annotator] for z in (x, y))
+        x, y = (z - (one.sums(z) / number)[one.annotator] for z in (x, y))  # the rounding's rest
+        spread = [np.sqrt(one.sums(z * z) / number) for z in (x, y)]
+        x, y = (z / d[one.annotator] for z, d in zip((x, y), spread, strict=True))
+        found = one.sums(x * y) / number
+        rests = x * y - found[one.annotator] * (x * x + y * y) / 2
+        error = one.errors(np.where(np.isfinite(rests), rests, 0.0))
+        constant = (spread[0] <= least) & (spread[1] > least)
+        found = np.where(np.minimum(*spread) > least, found, np.where(constant, 0.0, np.nan))
+        return found, np.where(constant, 1 / np.sqrt(number), error)
+
+
+def _against(one: _Shared, code: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Count the votes where under half of the others gave the annotator's commonest label."""
+    theirs = np.empty(len(code))
+    for place in np.unique(label):
+        rows = np.flatnonzero(label[one.annotator] == place)
+        given = np.bincount(one.item, code == place)
+        own = code[rows] == place
+        theirs[rows] = (given[one.item[rows]] - own) / one.others[rows]
+    return one.sums(theirs < 0.5)
+
+
+def _commonest(annotator, code, labels: int, annotators: int):
+    """Return the label that each annotator gave most often, and its share."""
+    best = np.zeros(annotators, np.int64)
+    most = np.zeros(annotators, np.int64)
+    if labels * annotators <= 2 * len(code) + 1000:
+        counts = np.bincount(annotator * labels + code, minlength=annotators * labels)
+        counts = counts.reshape(annotators, labels)
+        best, most = counts.argmax(axis=1), counts.max(axis=1)
+    else:  # scores of many digits: only the labels that an annotator gave
+        cells, counts = np.unique(annotator * np.int64(labels) + code, return_counts=True)
+        order = np.lexsort((-cells, counts))  # the most frequent one comes last
+        best[cells[order] // labels] = cells[order] % labels
+        most[cells[order] // labels] = counts[order]
+    total = np.bincount(annotator, minlength=annotators)
+    return best, most / np.maximum(total, 1)
+
+
+def _medians(annotator: np.ndarray, seconds: np.ndarray, annotators: int) -> np.ndarray:
+    known = np.flatnonzero(np.isfinite(seconds))
+    small = np.uint16 if annotators <= 2**16 else np.int64  # sorted in one pass
+    order = known[np.argsort(annotator[known].astype(small), kind="stable")]
+    ends = np.cumsum(np.bincount(annotator[order], minlength=annotators))[:-1]
+    parts = np.split(seconds[order], ends)
+    return np.array([np.median(part) if len(part) else np.nan for part in parts])

@@ -1,0 +1,220 @@
+"""How far votes agree on the whole, and how far scores that are made of them can be relied on."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+WANTED = 0.8
+CONFIDENCE = 0.95
+_SPLITS = 100
+_WORK = 10_000_000  # votes that are dealt out, over all splits
+_LEAST_SPLITS = 4
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """The reliability of a prompt's mean score with a model, by halves of its annotators.
+
+    Attributes:
+        value: Spearman-Brown's, of all annotators of a prompt, at most 1; NaN where unknown.
+        low: The lower end of the 95 % interval.
+        high: The upper end.
+        prompts: How many pairs of prompt and model have two annotators or more.
+        annotators: How many annotators a prompt has (their harmonic mean).
+        needed: How many a prompt would be needed for a reliability of .8; None where unknown.
+        votes_needed: How many votes these would give, each as many as now.
+    """
+
+    value: float
+    low: float
+    high: float
+    prompts: int
+    annotators: float
+    needed: int | None
+    votes_needed: int | None
+
+
+def alpha(item: np.ndarray, value: np.ndarray, level: str) -> float:
+    """Return Krippendorff's alpha of votes, NaN where no image has two.
+
+    Args:
+        item: The image of each vote, whole numbers from 0.
+        value: float64 (votes,).
+        level: "nominal", "ordinal" or "interval".
+
+    Example:
+        >>> item, value = np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, 2.0, 1.0, 2.0])
+        >>> round(alpha(item, value, "nominal"), 4)
+        0.0
+    """
+    from pqpp_metrics.functional._disagreement import alpha_of
+
+    kept = np.flatnonzero(np.bincount(item)[item] > 1)
+    if not len(kept):
+        return math.nan
+    place = np.cumsum(np.bincount(item[kept]) > 0) - 1
+    return alpha_of(place[item[kept]], value[kept], level)
+
+
+def fleiss(item: np.ndarray, value: np.ndarray) -> tuple[float, int]:
+    """Return Fleiss' kappa over the images with the commonest number of votes, and their number.
+
+    NaN and 0 where no image has two votes.
+    """
+    from pqpp_metrics.functional.agreement import fleiss_kappa
+
+    number = np.bincount(item)
+    several = number[number > 1]
+    if not len(several):
+        return math.nan, 0
+    votes = int(np.bincount(several).argmax())
+    rows = np.flatnonzero(number[item] == votes)
+    rows = rows[np.argsort(item[rows], kind="stable")]
+    return float(fleiss_kappa(value[rows].reshape(-1, votes))), len(rows) // votes
+
+
+def split_half(
+    prompt: np.ndarray,
+    model: np.ndarray,
+    item: np.ndarray,
+    annotator: np.ndarray,
+    value: np.ndarray,
+    seed: int = 0,
+) -> Reliability:
+    """Return how well other annotators of the same kind would bring the same scores out again.
+
+    All annotators are put in a random order, and those of a prompt are dealt out to two halves in
+    that order, so that a panel that judges every prompt is cut the same way for all; with an odd
+    number the last one stays out. Where each gave a prompt one vote, they are dealt out image by
+    image. The mean votes of the halves are correlated over the prompts, those of each model by
+    themselves (its mean is taken off), over up to 100 orders (4 for millions of votes). From them
+    Spearman-Brown's formula leads to all annotators of a prompt, and to how many .8 would need. The
+    interval is that of the correlation, by how far each prompt moves it.
+
+    Args:
+        prompt: The prompt of each vote, whole numbers from 0.
+        model: The model, likewise.
+        item: The image, likewise.
+        annotator: Likewise; without ids a number for each vote of an image.
+        value: float64 (votes,).
+        seed: Of the halves.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> prompt, who = np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300)
+        >>> value = rng.normal(size=300)[prompt] + rng.normal(size=1200)
+        >>> found = split_half(prompt, np.zeros(1200, int), np.arange(1200), who, value)
+        >>> round(found.value, 1), found.needed
+        (0.8, 4)
+    """
+    from pqpp_metrics.functional._influence import correlation_interval, of_pearson
+
+    cells = _cells(prompt, model, item, annotator, value)
+    nothing = Reliability(math.nan, math.nan, math.nan, len(cells.number), math.nan, None, None)
+    if len(cells.number) < 3:
+        return nothing
+    rng = np.random.default_rng(seed)
+    splits = int(np.clip(_WORK // len(cells.unit), _LEAST_SPLITS, _SPLITS))
+    correlations, influences = [], np.zeros(len(cells.number))
+    for _ in range(splits):
+        halves = [_without_model(half, cells.model) for half in _halves(cells, rng)]
+        if min(half.std() for half in halves) < 1e-12:
+            return nothing
+        correlations.append(float(np.corrcoef(*halves)[0, 1]))
+        influences += of_pearson(*halves) / splits
+    found = float(np.mean(correlations))
+    low, high = correlation_interval(found, influences, CONFIDENCE)
+    of_half, of_all = np.mean(1 / (cells.number // 2)), np.mean(1 / cells.number)
+    value, low, high = (float(_stepped(one, of_all / of_half)) for one in (found, low, high))
+    needed = votes = None
+    if found > 0:
+        error = (1 - found) / found / of_half  # of one annotator, with true variance 1
+        needed = max(1, math.ceil(round(error * WANTED / (1 - WANTED), 9)))
+        votes = math.ceil(needed * cells.votes / len(cells.unit))
+    return Reliability(value, low, high, len(cells.number), float(1 / of_all), needed, votes)
+
+
+def _stepped(correlation: float, ratio: float) -> float:
+    """Return Spearman-Brown's reliability of all from a half's; the ratio is that of errors."""
+    below = correlation + (1 - correlation) * ratio
+    return correlation / below if below > 0 else -math.inf
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """What each annotator gave each prompt and model, those of a unit beside each other.
+
+    Attributes:
+        unit: int64 (cells,), the prompt and model, numbered from 0.
+        image: float64 (cells,), a number that rises with the unit and, where each annotator of a
+            unit judged one image, with the image.
+        annotator: int64 (cells,).
+        total: The sum of the votes.
+        count: How many they are.
+        number: int64 (units,), how many annotators, 2 or more.
+        model: int64 (units,).
+        votes: How many votes there are.
+    """
+
+    unit: np.ndarray
+    image: np.ndarray
+    annotator: np.ndarray
+    total: np.ndarray
+    count: np.ndarray
+    number: np.ndarray
+    model: np.ndarray
+    votes: int
+
+
+def _cells(prompt, model, item, annotator, value) -> _Cells:
+    models = int(model.max(initial=0)) + 1
+    people = int(annotator.max(initial=0)) + 1
+    unit = prompt.astype(np.int64) * models + model
+    order = np.argsort(unit * people + annotator, kind="stable")
+    key = (unit * people + annotator)[order]
+    starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.empty(0, int)
+    cell, who = key[starts] // people, key[starts] % people
+    first = np.minimum.reduceat(item[order], starts) if len(key) else starts
+    total = np.add.reduceat(value[order], starts) if len(key) else np.empty(0)
+    count = np.diff(np.r_[starts, len(key)])
+    kept = np.bincount(cell, minlength=1)[cell] > 1
+    cell, who, first, total, count = (x[kept] for x in (cell, who, first, total, count))
+    several = np.bincount(cell[count > 1], minlength=int(cell.max(initial=0)) + 1) > 0
+    first[several[cell]] = 0
+    order = np.lexsort((first, cell))
+    cell, who, first, total, count = (x[order] for x in (cell, who, first, total, count))
+    units, place = np.unique(cell, return_inverse=True)
+    change = np.r_[True, (first[1:] != first[:-1]) | (cell[1:] != cell[:-1])][: len(cell)]
+    return _Cells(
+        place,
+        np.cumsum(change).astype(np.float64),
+        who,
+        total,
+        count,
+        np.bincount(place),
+        units % models,
+        int(count.sum()),
+    )
+
+
+def _halves(cells: _Cells, rng: np.random.Generator) -> list[np.ndarray]:
+    """Deal the annotators of each unit out to two halves, and return the halves' mean votes."""
+    rank = rng.permutation(int(cells.annotator.max()) + 1) / (cells.annotator.max() + 1.0)
+    order = np.argsort(cells.image + rank[cells.annotator], kind="stable")
+    start = np.cumsum(cells.number) - cells.number
+    place = np.arange(len(order)) - start[cells.unit]
+    out = place >= (cells.number // 2 * 2)[cells.unit]
+    side = place % 2
+    found = []
+    for half in (0, 1):
+        mine = np.flatnonzero(~out & (side == half))
+        unit, units = cells.unit[mine], len(cells.number)
+        total = np.bincount(unit, cells.total[order[mine]], units)
+        found.append(total / np.bincount(unit, cells.count[order[mine]], units))
+    return found
+
+
+def _without_model(scores: np.ndarray, model: np.ndarray) -> np.ndarray:
+    number = np.bincount(model)
+    return scores - (np.bincount(model, scores) / np.maximum(number, 1))[model]

@@ -1,0 +1,256 @@
+"""Whom to trust: agreement as an outside library has it, planted voters found, honest ones left."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.tiny_models import load_script
+
+from pqpp_cli.main import main
+from pqpp_datasets.errors import OptionError
+from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
+from pqpp_datasets.own_benchmark.trust.annotators import agreements
+from pqpp_datasets.own_benchmark.trust.reliability import alpha, fleiss, split_half
+
+
+def crowd(seed, images=60, people=5, labels=5):
+    """Votes of people on some of the images each, as arrays."""
+    rng = np.random.default_rng(seed)
+    item, who = np.nonzero(rng.random((images, people)) < 0.7)
+    truth = rng.integers(0, labels, images)
+    value = np.clip(truth[item] + rng.integers(-1, 2, len(item)), 0, labels - 1)
+    order = rng.permutation(len(item))
+    return who[order], item[order], value[order].astype(float)
+
+
+def others_of(who, item, value, one):
+    """Pairs of one annotator's vote with each of the others' on the image, and their weights."""
+    pairs = []
+    for row in np.flatnonzero(who == one):
+        others = value[(item == item[row]) & (who != one)]
+        pairs += [(value[row], other, 1 / len(others)) for other in others]
+    return np.array(pairs).T
+
+
+@pytest.mark.parametrize(("level", "weights"), [("nominal", None), ("ordinal", "quadratic")])
+def test_kappa_with_the_others_is_that_of_scikit_learn(level, weights):
+    metrics = pytest.importorskip("sklearn.metrics")
+    who, item, value = crowd(0)
+    found = agreements(who, item, item, value, level, 5)
+    for one in range(5):
+        mine, theirs, weight = others_of(who, item, value, one)
+        expected = metrics.cohen_kappa_score(
+            mine.astype(int), theirs.astype(int), weights=weights, sample_weight=weight
+        )
+        assert found.agreement[one] == pytest.approx(expected, abs=1e-9)
+    assert found.measure == ("kappa" if weights is None else "weighted kappa")
+
+
+def test_correlation_leaves_the_annotator_out():
+    who, item, value = crowd(1)
+    found = agreements(who, item, item, value, "interval", 5)
+    for one in range(5):
+        rows = [r for r in np.flatnonzero(who == one) if (item == item[r]).sum() > 1]
+        others = [value[(item == item[r]) & (who != one)].mean() for r in rows]
+        expected = np.corrcoef(value[rows], others)[0, 1]
+        assert found.agreement[one] == pytest.approx(expected, abs=1e-9)
+        assert found.votes[one] == (who == one).sum() and found.shared[one] == len(rows)
+    assert found.measure == "correlation"
+
+
+def test_the_error_is_that_of_repeated_studies():
+    # Votes on 400 prompts by a panel that errs on its own: the spread of kappa over 200 studies.
+    rng = np.random.default_rng(0)
+    item, who = np.repeat(np.arange(400), 3), np.tile(np.arange(3), 400)
+    kappas, errors = [], []
+    for _ in range(200):
+        truth = rng.integers(0, 2, 400)[item]
+        value = np.where(rng.random(1200) < 0.8, truth, 1 - truth).astype(float)
+        found = agreements(who, item, item, value, "nominal", 3)
+        kappas.append(found.agreement[0])
+        errors.append(found.error[0])
+    assert np.mean(errors) == pytest.approx(np.std(kappas), rel=0.15)
+
+
+def test_shares_times_and_those_who_share_nothing():
+    who = np.array([0, 0, 0, 1, 1, 2])
+    item = np.array([0, 1, 2, 0, 1, 3])
+    value = np.array([1.0, 1, 0, 1, 0, 2])
+    seconds = np.array([2.0, np.nan, 5, 4, 6, np.nan])
+    found = agreements(who, item, item, value, "nominal", 3, seconds)
+    assert found.votes.tolist() == [3, 2, 1] and found.shared.tolist() == [2, 2, 0]
+    assert found.label.tolist() == [1, 0, 2]  # of equals the lowest
+    assert found.share.round(3).tolist() == [0.667, 0.5, 1.0]
+    assert found.seconds[:2].tolist() == [3.5, 5.0] and math.isnan(found.seconds[2])
+    assert math.isnan(found.agreement[2]) and found.undecided.all() and not any(found.reasons)
+
+
+def test_few_votes_flag_nobody():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        item, who = np.repeat(np.arange(12), 3), np.tile(np.arange(3), 12)
+        value = rng.integers(0, 2, 36).astype(float)
+        assert not any(agreements(who, item, item, value, "nominal", 3).reasons)
+
+
+def test_many_different_labels_are_correlated_whatever_the_level():
+    who, item = np.tile(np.arange(3), 100), np.repeat(np.arange(100), 3)
+    value = (item * 7 + who).astype(float)
+    found = agreements(who, item, item, value, "ordinal", 3)
+    assert found.measure == "correlation"
+    assert found.agreement == pytest.approx(np.ones(3)) and (found.share == 0.01).all()
+
+
+# The figures of benchmarks/planted_voters.md, with fewer plantings.
+@pytest.mark.realdata
+@pytest.mark.parametrize("task", ["composition", "counting"])
+def test_voters_planted_into_tia2_are_flagged_and_honest_ones_are_not(real_data, task):
+    planted = load_script("planted_voters", "benchmarks")
+    votes = planted.read_tia2(real_data, task)
+    for kind in planted.KINDS:
+        found = planted.rates(votes, kind, 5)
+        assert found.flagged == 1 and found.honest == 0
+    crowd = planted.dealt_out(votes, 200, seed=0)
+    for kind in planted.KINDS:
+        found = planted.rates(crowd, kind, 10, size=200)
+        assert found.flagged >= 0.9 and found.honest <= 0.05
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alpha_of_votes_in_a_row_is_that_of_the_table(level):
+    krippendorff = pytest.importorskip("krippendorff")
+    who, item, value = crowd(2)
+    table = np.full((5, 60), np.nan)
+    table[who, item] = value
+    expected = krippendorff.alpha(table, level_of_measurement=level)
+    assert alpha(item, value, level) == pytest.approx(expected, abs=1e-9)
+    assert math.isnan(alpha(np.arange(3), np.arange(3.0), level))
+
+
+def test_fleiss_takes_the_images_with_the_commonest_number_of_votes():
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    item = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 4])
+    value = np.array([1.0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1])
+    counts = [[1, 2], [3, 0], [2, 1]]
+    assert fleiss(item, value) == (pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12), 3)
+    assert fleiss(np.arange(3), np.zeros(3))[1] == 0
+
+
+def test_reliability_is_that_of_the_model_that_made_the_votes():
+    # A prompt's true score has variance 1, an annotator's error 2: of 4 annotators 1 / (1 + 2 / 4).
+    values, inside = [], 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        prompt, who = np.repeat(np.arange(300), 4), rng.random((300, 30)).argsort(1)[:, :4].ravel()
+        value = rng.normal(size=300)[prompt] + math.sqrt(2) * rng.normal(size=1200)
+        found = split_half(prompt, 0 * prompt, np.arange(1200), who, value, seed)
+        values.append(found.value)
+        inside += found.low <= 2 / 3 <= found.high
+        assert found.annotators == pytest.approx(4) and found.prompts == 300
+    assert np.mean(values) == pytest.approx(2 / 3, abs=0.02) and inside >= 35
+
+
+def test_reliability_of_two_annotators_is_spearman_browns():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(50, 1)) + rng.normal(size=(50, 2))
+    prompt, who = np.repeat(np.arange(50), 2), np.tile([0, 1], 50)
+    found = split_half(prompt, 0 * prompt, np.arange(100), who, scores.ravel())
+    half = np.corrcoef(scores.T)[0, 1]
+    assert found.value == pytest.approx(2 * half / (1 + half), abs=1e-12)
+    assert found.needed == math.ceil(4 * (1 - half) / half) == found.votes_needed
+    # What an annotator adds to all prompts alike moves no prompt past another, nor does a model.
+    biased = split_half(prompt, 0 * prompt, np.arange(100), who, scores.ravel() + 5.0 * who)
+    assert biased.value == pytest.approx(found.value, abs=1e-12)
+    model = prompt % 2
+    by_model = split_half(prompt, model, np.arange(100), who, scores.ravel() + 9.0 * model)
+    rest = scores - np.array([scores[m::2].mean(0) for m in (0, 1)])[np.arange(50) % 2]
+    half = np.corrcoef(rest.T)[0, 1]
+    assert by_model.value == pytest.approx(2 * half / (1 + half), abs=1e-12)
+
+
+def test_no_reliability_without_two_annotators_or_a_difference():
+    ones = np.arange(5)
+    found = split_half(ones, 0 * ones, ones, 0 * ones, np.arange(5.0))
+    assert math.isnan(found.value) and found.needed is None and found.prompts == 0
+    prompt, who = np.repeat(np.arange(5), 2), np.tile([0, 1], 5)
+    assert math.isnan(split_half(prompt, 0 * prompt, np.arange(10), who, np.ones(10)).value)
+
+
+def planted_votes(path):
+    """Four honest people, one at random and one who always says 3, on 150 images of 50 prompts."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 6, 150)
+    lines = ["prompt,image,model,annotator,label,seconds"]
+    for name in ("ada", "bob", "cleo", "dan", "random", "constant"):
+        answers = np.clip(truth + rng.integers(-1, 2, 150), 1, 5)
+        if name == "random":
+            answers = rng.integers(1, 6, 150)
+        elif name == "constant":
+            answers = np.full(150, 3)
+        time = {"random": 1, "constant": 2}.get(name, 8)
+        lines += [
+            f"Prompt {n // 3}.,{n}.png,sdxl,{name},{answer},{time}"
+            for n, answer in enumerate(answers)
+        ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_flagged_annotators_are_said_and_left_out_by_choice(tmp_path, capsys):
+    path = str(planted_votes(tmp_path / "votes.csv"))
+    command = ["build", path, "--scale", "likert5", "--output"]
+    assert main([*command, str(tmp_path / "all")]) == 0
+    said = capsys.readouterr().out
+    assert "annotators: 6 of 6 admitted" in said and "flagged annotators: 2; --exclude" in said
+    assert re.search(
+        r"flagged: random agrees with the others by -?0\.\d\d \(weighted kappa\)", said
+    )
+    assert "flagged: constant gave 3 in 100% of the votes; agrees" in said
+    assert re.search(r"reliability of a prompt's mean vote: 0\.\d\d \(0\.\d\d to", said)
+    assert main([*command, str(tmp_path / "some"), "--exclude", "flagged"]) == 0
+    assert "annotators: 4 of 6 admitted" in capsys.readouterr().out
+    built = build_benchmark(path, options=BuildOptions(scale="likert5", exclude="flagged"))
+    without = tmp_path / "without.csv"
+    lines = [line for line in Path(path).read_text().splitlines(True) if ",random," not in line]
+    without.write_text("".join(line for line in lines if ",constant," not in line))
+    expected = build_benchmark(without, options=BuildOptions(scale="likert5"))
+    assert built.splits == expected.splits
+    with pytest.raises(OptionError, match="exclude='odd': flagged is allowed"):
+        BuildOptions(exclude="odd")
+
+
+def test_the_report_names_nobody_unless_told_to(tmp_path, capsys):
+    path = str(planted_votes(tmp_path / "votes.csv"))
+    command = ["build", path, "--scale", "likert5", "--output"]
+    names = ("ada", "bob", "cleo", "dan", ">random", "constant")
+    assert main([*command, str(tmp_path / "a")]) == 0
+    assert main([*command, str(tmp_path / "b")]) == 0
+    pages = [(tmp_path / name / "report.html").read_text() for name in "ab"]
+    assert not any(name in page for name in names for page in pages)
+    # The numbers are drawn anew: those of two builds tell nobody who is who.
+    assert pages[0].count("<td>annotator ") == 6 and sorted(pages[0]) == sorted(pages[1])
+    assert "median seconds" in pages[0] and "8.000" in pages[0]
+    assert "Krippendorff's alpha, ordinal" in pages[0] and "gave 3 in 100%" in pages[0]
+    capsys.readouterr()
+    assert main([*command, str(tmp_path / "c"), "--keep-annotators"]) == 0
+    assert "annotators are named in what was written" in capsys.readouterr().err
+    page = (tmp_path / "c" / "report.html").read_text()
+    assert all(name in page for name in names)
+
+
+def test_kappa_with_the_control_group_is_weighted_where_labels_have_an_order(tmp_path):
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(1)
+    control, other = rng.integers(1, 6, (2, 40))
+    rows = [
+        f"P{n}.,{n}.png,sdxl,{name},{answers[n]},{name == 'ann'}"
+        for name, answers in (("ann", control), ("zoe", other))
+        for n in range(40)
+    ]
+    path = tmp_path / "votes.csv"
+    path.write_text("prompt,image,model,annotator,label,control\n" + "\n".join(rows) + "\n")
+    built = build_benchmark(path, options=BuildOptions(scale="likert5", min_kappa=-1))
+    expected = metrics.cohen_kappa_score(control, other, weights="quadratic")
+    assert built.generation.annotators[0].kappa == pytest.approx(expected, abs=1e-9)
