@@ -271,6 +271,7 @@ class Training:
             learning_rate=settings.alignment_learning_rate,
         )
         known = ~np.isnan(alignment)
+        known[: len(self.train)] = True  # so that the targets are not forgotten
         kept = np.array([at for at in np.flatnonzero(known) if self.texts.all[at] not in held])
         goals = np.column_stack([alignment, self.teachers(seed).goals])[kept]
         return self._distil(kept, goals, settings, seed, self.student(seed))

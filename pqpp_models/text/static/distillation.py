@@ -45,13 +45,13 @@ class DistilSettings:
     dropout: float = 0.2
     true_share: float = 0.5
     point_weight: float = 1.0
-    first_weight: float = 1.0
+    first_weight: float = 6.0
     epochs: int = 10
     batch_size: int = 128
     learning_rate: float = 2e-3
     weight_decay: float = 0.01
-    alignment_epochs: int = 4
-    alignment_learning_rate: float = 1e-3
+    alignment_epochs: int = 8
+    alignment_learning_rate: float = 2e-3
 
 
 class StaticModule(nn.Module):
