@@ -24,9 +24,11 @@ with script_imports("train_text_ensemble"):
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.encoder.pretrained import allowed_length, check_layers, load_encoder
     from pqpp_models.targets import scale_targets
-    from pqpp_models.text.calibration import distance_to_nearest, fit_calibration
+    from pqpp_models.text.calibration import distance_to_nearest
     from pqpp_models.text.collection.collection import Collection
     from pqpp_models.text.collection.postings import Postings
+    from pqpp_models.text.conformal import calibrate_targets
+    from pqpp_models.text.known_words import KnownWords
     from pqpp_models.text.normaliser import CURRENT, normalise
     from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
     from pqpp_models.text.training.collection_model import (
@@ -116,7 +118,7 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
     fitted = fit_collection_model(collection, prompts, training, goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
     tuned = fine_tune(recipe, prompts, targets, read.tokenizer)
-    calibration = calibrate(recipe, read, fitted, targets, tuned)
+    calibration = calibrate(recipe, read, fitted, prompts, targets, tuned)
     return TextEnsemblePredictor(
         read.tokenizer,
         read.encoder,
@@ -125,6 +127,7 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
         calibration,
         recipe.targets,
         normaliser=CURRENT,
+        known_words=KnownWords.fit(texts, read.tokenizer.get_vocab()),
     )
 
 
@@ -151,6 +154,7 @@ def calibrate(
     recipe: EnsembleRecipe,
     read: Read,
     fitted: Fitted,
+    prompts: list[str],
     targets: np.ndarray,
     tuned: BertForPerformancePrediction,
 ) -> dict[str, np.ndarray]:
@@ -166,9 +170,8 @@ def calibrate(
     known = fitted.model.collection.references
     distance = distance_to_nearest(known.T, known, own=True)
     left_out = fitted.left_out[:, : len(recipe.targets)]
-    no_gate = [False] * len(recipe.targets)
     return {
-        **fit_calibration(left_out, targets, distance, np.array([0.5]), no_gate),
+        **calibrate_targets(left_out, targets, prompts, distance),
         "share": np.array([recipe.tuned.share], np.float32),
         "tuned_mean": mean.astype(np.float32),
         "tuned_scale": scale.astype(np.float32),

@@ -34,15 +34,20 @@ TENSORS = {
 _USUAL = 64
 """A word that stands in so many texts is known in full; a rarer one by the log of its count."""
 _IN_VOCABULARY = 0.45
-_MOST_BY_LETTERS, _LEAST_USUAL, _USUAL_ENOUGH = 0.5, -3.6, -2.2
-_FOREIGN_VALUE = -0.3
+_MOST_BY_LETTERS, _LEAST_USUAL, _USUAL_ENOUGH = 0.45, -3.6, -2.2
+_ODD_VALUE = -0.3
 _WHOLE_WEIGHT = 4
 _LONGEST = 100
 _CACHED = 200_000
 
+_ONE_TEXT, _VOCABULARY_LEVEL = 3, 7
+
 _ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[^\w\s.,;:!?'\"()\-“”‘&/…%–—°]|_")
-_CODE = re.compile(r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;")
+_CODE = re.compile(
+    r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;|%\w"
+    r"|[^\W\d_]\d+[^\W\d_]"
+)
 # What holds sentences of other languages together, less what is an English word too.
 _HELD_BY = """un una uno unos unas el los las lo la del de en con por para y que es su al como entre
 sobre desde um uma uns umas da dos das em nas nos com ao pelo pela não le les des du une et dans sur
@@ -51,7 +56,12 @@ ist von vom zu zum zur für nicht auch il gli della dei delle nel nella che di s
 een op met te voor naar niet aan zijn na nad przy jest się ve bir bu ile için och på med som av
 till det ett og til af ja egy az és și pe cu din yang dengan ke dari itu ang ng sa của trên một
 ek ka ki mein hai se"""
-_FOREIGN = frozenset(_HELD_BY.split())
+# Words of code and of texts that fill a page.
+_OF_CODE = """def elif int bool str len null nan undefined const var func struct typedef printf
+println async await enum regex stdout stderr args argv kwargs sudo npm localhost div href src img
+http https www html css php json xml sql api url utf lorem ipsum dolor amet consectetur asdf
+qwerty"""
+_ODD = frozenset((*_HELD_BY.split(), *_OF_CODE.split()))
 
 
 class KnownWords:
@@ -59,7 +69,7 @@ class KnownWords:
 
     Args:
         words: how well known a word is, four bits at each of its three hashes.
-        letters: how unusual a letter is after two others, in sixteenths of a neper or so.
+        letters: how unusual a letter is after two others, as a share of ten nepers.
     """
 
     def __init__(self, words: NDArray[np.uint8], letters: NDArray[np.uint8]) -> None:
@@ -114,7 +124,9 @@ class KnownWords:
         total = weight = 0.0
         for token, is_code in _tokens(prompt):
             if is_code:
-                weight += min(len(token), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
+                own = np.clip(len(token), _WHOLE_WEIGHT, 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
+                total += own * _ODD_VALUE
+                weight += own
             elif not token[0].isalpha():
                 weight += 0.5
             else:
@@ -133,8 +145,8 @@ class KnownWords:
 
     def _value_of(self, word: str) -> float:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
-        if word in _FOREIGN:
-            return _FOREIGN_VALUE
+        if word in _ODD:
+            return _ODD_VALUE
         letters = _pieces(word)
         usual = np.mean([self._usual[three] for three in letters])
         by_letters = (usual - _LEAST_USUAL) / (_USUAL_ENOUGH - _LEAST_USUAL) * _MOST_BY_LETTERS
@@ -143,8 +155,9 @@ class KnownWords:
             stem = word.removesuffix(ending) if ending else word
             if (stem != word and len(stem) > 2) or not ending:
                 level = self._levels[_places(stem)].min()
-                # A stem that stands in a single text may be any slip of the pen.
-                if level > (3 if ending else 0):
+                # A stem that stands in a single text may be any slip of the pen, and what looks
+                # like a word of the vocabulary but for its letters is a hash of others.
+                if level > (_ONE_TEXT if ending else 0 if value else _VOCABULARY_LEVEL):
                     return max(value, float(level) / _LEVELS)
         return value
 

@@ -1,10 +1,15 @@
 """Plain English is told from gibberish, other languages and code, whatever its case and marks."""
 
+import csv
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from pqpp_models.text.known_words import FAR_BELOW, PLAIN_FROM, TENSORS, KnownWords
 
+SENSE = Path(__file__).parents[1] / "sense"
 TEXTS = [
     "A brown dog runs along the beach near two children.",
     "Three black cats sit on the roof of an old house.",
@@ -48,7 +53,7 @@ def test_a_share_by_hand():
     # Weights: 'dog' and 'qqq' three letters of four, '§' a half, code of six letters 6/4.
     assert known.shares(["dog qqq"])[0] == pytest.approx((1 + unknown) / 2)
     assert known.shares(["dog §"])[0] == pytest.approx(0.75 / 1.25)
-    assert known.shares(["dog f(x)=1"])[0] == pytest.approx(0.75 / 2.25)
+    assert known.shares(["dog f(x)=1"])[0] == pytest.approx((0.75 - 0.3 * 1.5) / 2.25)
     assert known.shares(["dog 12"])[0] == 1.0
     assert known.shares(["dog por"])[0] == pytest.approx((1 - 0.3) / 2)
 
@@ -102,3 +107,32 @@ def test_the_order_of_the_texts_changes_nothing():
 
 def test_no_word_can_be_read_back(known):
     assert not any(b"dog" in array.tobytes() for array in known.tensors().values())
+
+
+@pytest.fixture(scope="module")
+def learned(real_data):
+    """What a training knows that leaves out every study of `alignment`."""
+    from pqpp_models import Predictor
+    from pqpp_models.text.training.texts import read_captions
+
+    train = real_data / "pqpp" / "v1.0" / "dataset" / "train.csv"
+    with train.open(encoding="utf-8", newline="") as file:
+        prompts = [row["best_caption"] for row in csv.DictReader(file)]
+    captions = read_captions(str(real_data / "captions" / "coco_val2014_captions.txt"), prompts)
+    pieces = Predictor.from_pretrained("static").tokens.vocabulary
+    return KnownWords.fit([*prompts, *captions], pieces)
+
+
+@pytest.mark.realdata
+def test_at_most_one_in_twenty_prompts_of_each_study_is_far(learned, real_data):
+    from pqpp_models.alignment.sources import read_sources
+
+    for name, source in read_sources(str(real_data)).items():
+        assert (learned.weights(source.prompts) == 0).mean() <= 0.05, name
+
+
+@pytest.mark.realdata
+def test_what_is_no_prompt_is_far(learned):
+    rows = (SENSE / "not_prompts.jsonl").read_text("utf-8").splitlines()
+    far = learned.weights([json.loads(row)["prompt"] for row in rows]) == 0
+    assert len(far) == 200 and far.sum() >= 190, f"{far.sum()} of {len(far)}"
