@@ -38,9 +38,6 @@ CALIBRATION = {
 
 _BEFORE = {"slope": (), "offset": (), "spread": (5,)}
 _FACTS = ("data", "training", "evaluation", "own_collection", "alignment_sources")
-_Z90 = 1.6449
-_SPREAD_INPUTS = 5
-_GATE = _SPREAD_INPUTS - 1
 _MOST_EXTREME = 3.0
 _MOST_PRIORS = 2.0
 _WORDS = np.log([2.0, 41.0])
@@ -241,48 +238,3 @@ def spread_inputs(
     capped = np.clip(scores, -2, 2)
     columns = [ones, ones * distance[:, None], capped, capped**2, ones * gate[:, None]]
     return np.stack(columns, axis=2)
-
-
-def fit_calibration(
-    scores: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    distance: NDArray[np.float64],
-    rates: NDArray[np.float64],
-    generation: Sequence[bool],
-) -> dict[str, NDArray[np.float32]]:
-    """Fit units and deviations to predictions for prompts that were left out.
-
-    Args:
-        scores: standardised predictions.
-        targets: the true values.
-        distance: of each prompt to the other training prompts.
-        rates: how often images follow instructions, for how much wider deviations are where the
-            gate is open.
-        generation: which targets the gate concerns.
-    """
-    fitted = {"slope": [], "offset": [], "spread": []}
-    inputs = spread_inputs(scores, distance, np.zeros(len(scores), np.float32))
-    for column in range(targets.shape[1]):
-        slope, offset = np.polyfit(scores[:, column], targets[:, column], 1)
-        error = np.abs(targets[:, column] - slope * scores[:, column] - offset) + 1e-3
-        rows = inputs[:, column, :_GATE]
-        spread = _fit_spread(rows, error)
-        usual = np.exp((rows @ spread).mean())
-        # As far as prompts of one kind could at most differ: images follow them, or they don't.
-        most = 3 * np.sqrt((rates * (1 - rates)).mean())
-        wider = max(0.0, np.log(most / usual)) if generation[column] else 0.0
-        fitted["slope"].append(slope)
-        fitted["offset"].append(offset)
-        fitted["spread"].append([*spread, wider])
-    fitted["far"] = [np.quantile(distance, 0.99)]
-    return {name: np.array(values, np.float32) for name, values in fitted.items()}
-
-
-def _fit_spread(rows: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
-    spread = np.linalg.lstsq(rows, np.log(error), rcond=None)[0]
-    if spread[1] < 0:  # deviations never fall with the distance
-        others = np.linalg.lstsq(np.delete(rows, 1, axis=1), np.log(error), rcond=None)[0]
-        spread = np.insert(others, 1, 0.0)
-    # Ninety in a hundred errors are to lie within 1.645 deviations.
-    spread[0] += np.log(np.quantile(error / np.exp(rows @ spread), 0.9) / _Z90)
-    return spread
