@@ -47,16 +47,19 @@ _EPILOG = """examples:
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
   pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
   pqpp bench --dataset ratings.csv --targets mean_rating --predictors ./my_predictor,n_words
+  pqpp bench --table generalisation --dataset theirs --split test --predictors ./my_predictor
   pqpp bench --dataset richhf --models ./rahf --pickapic-dir pickapic --split test
 
 tables of the PQPP paper:
   main               3 and 5: each target by its own prediction
-  cross-model        4: by the prediction for the other model
+  cross-model        4: by the prediction for another model
   cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
   cross-task         8: by the prediction for the other task
   by-source          9: each source of prompts by itself
   automatic-metrics  10: automatic metrics, from your file, instead of human judgments
-generalisation is ours: prompts of another kind, with a score by people.
+generalisation is ours: prompts of another kind, with a score by people. Of a --dataset, and of each
+--scores, every target is compared with the prediction for it or, where a predictor has none, with
+that of the same measure; pqpp stands for its DrawBench prompts and GIMBRR's too.
 
 `linguistic` stands for the paper's eight text features. Rows without a true value are left out and
 n says how many remain. Published rows come from the splits that the notes name.
@@ -95,9 +98,10 @@ def add_parser(subparsers) -> None:
         "--scores",
         action="append",
         default=[],
-        metavar="FILE:COLUMN",
-        help="with --table generalisation: another set, a file with the prompts in the column "
-        "prompt and their scores in COLUMN; may be repeated",
+        metavar="DATA:COLUMN",
+        help="with --table generalisation: another set, a table (FILE) or a dataset (a folder, "
+        "OWNER/NAME or a listed name) with the prompts in the column prompt and their scores in "
+        "COLUMN; may be repeated",
     )
     parser.add_argument(
         "--baseline",
@@ -227,7 +231,7 @@ def _tables(options: argparse.Namespace, predictors: dict, split) -> None:
     from pqpp_cli.output import emit
     from pqpp_models.bench.automatic_metrics import NOTE
     from pqpp_models.bench.report import render_report
-    from pqpp_models.bench.run import run_table
+    from pqpp_models.bench.run import run_table, with_some_of
     from pqpp_models.bench.tables import format_results
 
     for name, predictor in predictors.items():
@@ -240,6 +244,10 @@ def _tables(options: argparse.Namespace, predictors: dict, split) -> None:
             )
     predicted = [target for one in predictors.values() for target in one.targets]
     targets = split.targets(options.targets, predicted)
+    if options.predictors is None and options.table == "main":
+        predictors, left_out = with_some_of(predictors, targets)
+        for line in left_out:
+            _note(line)
     progress = sys.stderr.isatty()
     if options.table == "automatic-metrics":
         found = _automatic_metrics(options, split, predictors, targets, progress)
@@ -311,10 +319,7 @@ def _check_generalisation(options: argparse.Namespace) -> None:
     if ":" in options.dataset:
         raise CommandError(f"--dataset {options.dataset}: write --scores {options.dataset}")
     if options.dataset != "pqpp" or options.subset not in (None, "pqpp"):
-        raise CommandError(
-            f"--dataset {options.dataset} --subset {options.subset}: --table generalisation reads "
-            "pqpp; leave it out, or name a set of your own by --scores FILE:COLUMN"
-        )
+        return _check_benchmark(options)
     splits = BENCHMARKS["pqpp"].splits
     if options.split not in splits:
         raise CommandError(
@@ -330,26 +335,36 @@ def _check_generalisation(options: argparse.Namespace) -> None:
 def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit
+    from pqpp_cli.prompt_datasets import dataset_rows
     from pqpp_models.bench.generalisation import (
         evaluate_generalisation,
         format_generalisation,
         load_sets,
         read_set,
+        sets_of,
     )
+    from pqpp_models.bench.split import Split
     from pqpp_models.targets import resolve_targets
 
-    targets = resolve_targets(options.targets or "mean_hbpp")
-    if len(targets) != 1:
-        raise CommandError(f"--targets: {len(targets)} came, this table asks for one of them")
     for name, predictor in predictors.items():
         if predictor.inputs != "text":
             raise CommandError(
                 f"{name} needs {predictor.inputs}, these sets have prompts only; leave it out"
             )
-    own = [read_set(text) for text in options.scores]
-    sets, left_out = load_sets(options.data_dir, options.split, targets[0])
-    for line in left_out:
-        _note(line)
+    own = [read_set(text, options.split) for text in options.scores]
+    is_ours = options.dataset == "pqpp" and options.subset in (None, "pqpp")
+    if is_ours:
+        targets = resolve_targets(options.targets or "mean_hbpp")
+        if len(targets) != 1:
+            raise CommandError(f"--targets: {len(targets)} came, this table asks for one of them")
+        sets, left_out = load_sets(options.data_dir, options.split, targets[0])
+        for line in left_out:
+            _note(line)
+    else:
+        split = Split.of(dataset_rows(options), options.dataset)
+        predicted = [target for one in predictors.values() for target in one.targets]
+        targets = split.targets(options.targets, predicted)
+        sets = sets_of(split, targets)
     if not sets + own:
         raise CommandError(
             "no set of prompts could be read, see the notes; name a folder by --data-dir, or a "

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ _TOO_GOOD = (
     "figures are too good; see pqpp bench --split validation"
 )
 _EPILOG = """examples:
+  pqpp fit my_benchmark --output my_predictor
   pqpp fit ratings.csv --targets mean_rating --output my_predictor
   pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
   pqpp fit pqpp --subset pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
@@ -26,7 +29,8 @@ without torch. Rows of one prompt become one with their mean score. What is prin
 prompts that were left out of the fit, each in its turn.
 
 Targets may have any name. What ends in _hbpp must be in -1 .. 2, what ends in _p10, _rr or _rate in
-0 .. 1, and predictions stay within; those of other targets may leave the observed range by a tenth.
+0 .. 1, what a dataset tells a range of in that, and predictions stay within; those of other targets
+may leave the observed range by a tenth. Of a dataset with splits, train is taken if none is named.
 """
 
 
@@ -49,7 +53,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--column", default="prompt", help="the column of prompts (default: %(default)s)"
     )
-    add_targets(parser, "none: name at least one", "the columns of scores to learn")
+    add_targets(parser, "all that the data tells of", "the columns of scores to learn")
     parser.add_argument(
         "--folds",
         type=int,
@@ -79,13 +83,17 @@ def run(options: argparse.Namespace) -> None:
     options.dataset = given_once(options.data, "--dataset", options.dataset)
     check_place(options.output, "ridge")
     refuse_finished(Path(options.output), options)
-    prompts, ids, columns, data = _read(options)
-    scores = list(zip(*columns.values(), strict=True))
+    data = _read(options)
+    scores = list(zip(*data.columns.values(), strict=True))
     shown = sys.stderr.isatty()
-    fitted = fit(prompts, scores, list(columns), data, options.folds, shown, ids)
+    names = list(data.columns)
+    fitted = fit(
+        *(data.prompts, scores, names, data.name),
+        *(options.folds, shown, data.ids, data.limits),
+    )
     folder = fitted.save_pretrained(options.output)
     print(format_figures(fitted))
-    known = _known_to_network(fitted, prompts, ids, options)
+    known = _known_to_network(fitted, data.prompts, data.ids, options)
     if known:
         print(_TOO_GOOD.format(known=known))
     print(f"saved in {folder}; use it by pqpp predict --predictor {folder}")
@@ -123,29 +131,46 @@ def format_figures(fitted) -> str:
     return f"{table}\n{note}"
 
 
-def _read(options: argparse.Namespace) -> tuple[list[str], Any, dict[str, list[float]], str]:
-    """Return the prompts, their ids or None, the targets' columns, and what the data is called."""
+@dataclass
+class _Data:
+    """What is fitted to.
+
+    Attributes:
+        ids: Of the prompts, None where they have none.
+        columns: Target to its scores.
+        name: What the data is called.
+        limits: Lowest and highest value of a target, where that is told.
+    """
+
+    prompts: list[str]
+    ids: Any
+    columns: dict[str, list[float]]
+    name: str
+    limits: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def _read(options: argparse.Namespace) -> _Data:
     from pqpp_files.open_input import names_input
 
     place = Path(options.dataset)
     if names_input(options.dataset) or (place.suffix.lower() in _TABLES and not place.is_dir()):
         return _read_table(options)
     from pqpp_cli.prompt_datasets import dataset_rows
-    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.target_columns import sort_targets, targets_of
     from pqpp_models.prompts import COLUMN, ID
 
-    benchmark = BENCHMARKS.get(options.subset or options.dataset)
-    if benchmark and options.split is None and "train" in benchmark.splits:
-        options.split = "train"
-    rows = dataset_rows(options)
-    targets = _targets(options, rows.column_names)
+    rows = dataset_rows(options, usual_split="train")
+    told = targets_of(rows.features)
+    targets = _targets(options, rows.column_names, sort_targets(told))
     columns = {name: _numbers(options.dataset, name, rows[name]) for name in targets}
-    parts = (options.dataset, options.subset, options.split)
+    limits = {name: told[name].limits for name in targets if name in told and told[name].limits}
+    name = place.resolve().name if place.is_dir() else options.dataset
+    parts = (name, options.subset, options.split)
     ids = list(rows[ID]) if ID in rows.column_names else None
-    return list(rows[COLUMN]), ids, columns, ", ".join(filter(None, parts))
+    return _Data(list(rows[COLUMN]), ids, columns, ", ".join(filter(None, parts)), limits)
 
 
-def _read_table(options: argparse.Namespace) -> tuple[list[str], Any, dict[str, list[float]], str]:
+def _read_table(options: argparse.Namespace) -> _Data:
     from pqpp_cli.errors import CommandError
     from pqpp_files.read_table import read_table
     from pqpp_models.prompts import ID
@@ -160,14 +185,16 @@ def _read_table(options: argparse.Namespace) -> tuple[list[str], Any, dict[str, 
     prompts = table.texts(options.column)
     targets = _targets(options, [name for name in table.columns if name != options.column])
     columns = {name: table.numbers(name) for name in targets}
-    return prompts, table.columns.get(ID), columns, Path(options.dataset).name
+    return _Data(prompts, table.columns.get(ID), columns, Path(options.dataset).name)
 
 
-def _targets(options: argparse.Namespace, columns: list[str]) -> list[str]:
+def _targets(
+    options: argparse.Namespace, columns: list[str], told: Sequence[str] = ()
+) -> list[str]:
     from pqpp_cli.errors import CommandError
 
     known = ", ".join(columns)[:200]
-    names = names_of(options.targets)
+    names = list(told) if options.targets is None else names_of(options.targets)
     if not names:
         raise CommandError(f"--targets is needed: columns of {options.dataset}, which has {known}")
     if len(set(names)) < len(names):

@@ -52,11 +52,13 @@ def add_dataset(
         add_image_dir(parser)
 
 
-def dataset_rows(options: argparse.Namespace) -> Any:
+def dataset_rows(options: argparse.Namespace, usual_split: str | None = None) -> Any:
     """Return the rows that the options name, with the prompts in the column `prompt`.
 
     Args:
         options: Those of `add_dataset`, and `column`.
+        usual_split: What is taken, and noted in the options, where no split is named and there is
+            such a one.
 
     Raises:
         CommandError: There is no such dataset, configuration, split or column, or a prompt is no
@@ -72,7 +74,7 @@ def dataset_rows(options: argparse.Namespace) -> Any:
     from pqpp_hub.reasons import reason_behind
 
     try:
-        rows = _loaded(options)
+        rows = _loaded(options, usual_split)
     except NoSuchDatasetError as error:
         raise CommandError(f"--{error}") from None
     except Exception as error:
@@ -93,7 +95,7 @@ def dataset_rows(options: argparse.Namespace) -> Any:
     return _with_prompts(rows, options)
 
 
-def _loaded(options: argparse.Namespace) -> Any:
+def _loaded(options: argparse.Namespace, usual_split: str | None) -> Any:
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import configuration, load_benchmark
     from pqpp_files.open_input import names_input
@@ -104,19 +106,23 @@ def _loaded(options: argparse.Namespace) -> Any:
     given = {one: getattr(options, one) for one in ("data_dir", "image_dir")}
     if name in BENCHMARKS:
         splits = BENCHMARKS[configuration(name, options.subset)].splits
-        given["split"] = _chosen_split(options, list(splits))  # before it is downloaded
+        given["split"] = _chosen_split(
+            options, list(splits), usual_split
+        )  # before it is downloaded
     given = {option: value for option, value in given.items() if value is not None}
     found = load_benchmark(name, options.subset, **given)
     if "split" in given:
         return found
     if hasattr(found, "keys"):
-        return found[_chosen_split(options, list(found))]
+        return found[_chosen_split(options, list(found), usual_split)]
     if options.split is not None:
         raise CommandError(f"--split {options.split}: {name} has no splits")
     return found
 
 
-def _chosen_split(options: argparse.Namespace, splits: list[str]) -> str:
+def _chosen_split(options: argparse.Namespace, splits: list[str], usual: str | None) -> str:
+    if options.split is None and usual in splits:
+        options.split = usual
     split = options.split or (splits[0] if len(splits) == 1 else None)
     if split not in splits:
         asked = "--split is needed" if split is None else f"--split {split}"

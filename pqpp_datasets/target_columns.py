@@ -41,6 +41,7 @@ class Measure:
         about: What it is, for a card.
         limits: The lowest and the highest value, None where each dataset has its own.
         higher: What a higher value says of a prompt: `easier` or `harder`.
+        task: `generation` or `retrieval`.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Measure:
     about: str
     limits: tuple[float, float] | None = (0.0, 1.0)
     higher: str = "easier"
+    task: str = "generation"
 
     @property
     def transform(self) -> str:
@@ -69,8 +71,13 @@ MEASURES = {
             "prompt",
         ),
         Measure("hbpp", "HBPP (generation)", "human-based prompt performance", (-1.0, 2.0)),
-        Measure("p10", "P@10 (retrieval)", "precision among the first 10 images"),
-        Measure("rr", "RR (retrieval)", "reciprocal rank of the first relevant image"),
+        Measure("p10", "P@10 (retrieval)", "precision among the first 10 images", task="retrieval"),
+        Measure(
+            "rr",
+            "RR (retrieval)",
+            "reciprocal rank of the first relevant image",
+            task="retrieval",
+        ),
         Measure("rate", "Rates", "share of votes that say yes"),
         Measure("rating", "Ratings", "mean rating by people", None),
         Measure("score", "Scores", "score by people, on a scale of its own", None),
@@ -95,7 +102,7 @@ def measure_of(name: str) -> Measure | None:
     if cut and ending != "p10":
         k = cut[1]
         about = f"precision among the first {k} images"
-        return Measure(ending, f"P@{k} (retrieval)", about)
+        return Measure(ending, f"P@{k} (retrieval)", about, task="retrieval")
     return MEASURES.get(ending)
 
 
@@ -110,6 +117,16 @@ def is_target(name: str) -> bool:
     return measure_of(name) is not None and (name == ALIGNMENT or name.find("_") > 0)
 
 
+def is_mean(name: str) -> bool:
+    """Tell whether a target is the mean over the models of its measure.
+
+    Example:
+        >>> is_mean("mean_hbpp"), is_mean("flux_hbpp"), is_mean("alignment")
+        (True, False, False)
+    """
+    return name.rpartition("_")[0] == MEAN
+
+
 def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
     """Return targets as tables show them: by measure, in a measure as they came, its mean last.
 
@@ -122,7 +139,7 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
     def place(name: str) -> tuple[int, bool]:
         measure = measure_of(name)
         kind = measure and ("p10" if _PRECISION.fullmatch(measure.name) else measure.name)
-        return order.index(kind) if kind else len(order), name.rpartition("_")[0] == MEAN
+        return order.index(kind) if kind else len(order), is_mean(name)
 
     return tuple(sorted(names, key=place))
 
@@ -166,7 +183,7 @@ class Target:
         """
         limits = "{:g} to {:g}".format(*self.limits) if self.limits else ""
         of = f"of {self.model}" if self.model else ""
-        mean = "mean over the models" if self.name.rpartition("_")[0] == MEAN else ""
+        mean = "mean over the models" if is_mean(self.name) else ""
         return ", ".join(filter(None, (self.measure.about, limits, of or mean)))
 
     def told(self) -> dict[str, Any]:

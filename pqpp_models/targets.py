@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_datasets.target_columns import MEASURES, PQPP_TARGETS, is_target, measure_of
+from pqpp_datasets.target_columns import MEASURES, PQPP_TARGETS, is_mean, is_target, measure_of
 from pqpp_datasets.target_columns import sort_targets as sort_targets
 from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_models.errors import UnknownTargetError
@@ -83,6 +83,22 @@ def target_limits(
     ranges = np.array([told.get(one) or target_range(one) for one in targets], dtype=np.float64)
     ranges = ranges.reshape(len(targets), 2)
     return ranges[:, 0].copy(), ranges[:, 1].copy()
+
+
+def stand_in(target: str, available: Sequence[str]) -> str | None:
+    """Return what a predictor can be asked for in place of a target, in order: None if nothing.
+
+    That is the target itself, the mean of its measure, and else the first target of its measure.
+
+    >>> stand_in("flux_hbpp", ["sdxl_hbpp", "mean_hbpp"]), stand_in("flux_rr", ["mean_hbpp"])
+    ('mean_hbpp', None)
+    """
+    measure = measure_of(target)
+    of_measure = [one for one in available if measure and measure_of(one) == measure]
+    for one in (target, *filter(is_mean, of_measure), *of_measure):
+        if one in available:
+            return one
+    return None
 
 
 def scale_targets(

@@ -8,6 +8,7 @@ about GLIDE's (cross-model), one fitted to retrieval about generation (cross-tas
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pqpp_datasets.target_columns import Measure, is_mean, measure_of, sort_targets
 from pqpp_models.errors import PredictorError
 
 
@@ -34,15 +35,20 @@ class Experiment:
 
     Attributes:
         title: What it shows, with the paper's numbers.
-        cells: Gives its columns, for the targets and the sources of the rows at hand.
+        cells: Gives its columns, for the targets and the sources of the rows at hand, and for what
+            predictors may be asked for.
     """
 
     title: str
-    cells: Callable[[Sequence[str], Sequence[str]], list[Cell]]
+    cells: Callable[[Sequence[str], Sequence[str], Sequence[str]], list[Cell]]
 
 
 def experiment_cells(
-    name: str, targets: Sequence[str], sources: Sequence[str], fitted_to: str = "mscoco"
+    name: str,
+    targets: Sequence[str],
+    sources: Sequence[str],
+    fitted_to: str = "mscoco",
+    predicted: Sequence[str] | None = None,
 ) -> list[Cell]:
     """Return the columns of an experiment.
 
@@ -51,15 +57,18 @@ def experiment_cells(
         targets: The reference targets wanted.
         sources: The sources that the rows have.
         fitted_to: The source that the predictors were fitted to, for the cross-dataset table.
+        predicted: What predictors may be asked for, for the cross-model and cross-task tables; the
+            reference targets if left out.
 
     Raises:
         PredictorError: If no column is left for these targets.
 
     Example:
-        >>> [cell.label for cell in experiment_cells("cross-model", ["glide_hbpp"], ["mscoco"])]
-        ['sdxl→glide_hbpp']
+        >>> targets = ["glide_hbpp", "sdxl_hbpp"]
+        >>> [cell.label for cell in experiment_cells("cross-model", targets, ["mscoco"])]
+        ['sdxl→glide_hbpp', 'glide→sdxl_hbpp']
     """
-    cells = EXPERIMENTS[name].cells(targets, sources)
+    cells = EXPERIMENTS[name].cells(targets, sources, targets if predicted is None else predicted)
     if name == "cross-dataset":
         cells = [cell for cell in cells if cell.source != fitted_to]
         if not cells:
@@ -74,54 +83,45 @@ def experiment_cells(
     return cells
 
 
-def _main(targets, sources) -> list[Cell]:
+def _main(targets, sources, predicted) -> list[Cell]:
     return [Cell(target, target, target) for target in targets]
 
 
-def _by_source(targets, sources) -> list[Cell]:
+def _by_source(targets, sources, predicted) -> list[Cell]:
     return [Cell(f"{t} ({s})", t, t, s) for s in sources for t in targets]
 
 
-def _across(pairs: Sequence[tuple[str, str]]):
-    def cells(targets, sources) -> list[Cell]:
-        return [
-            Cell(f"{_short(predicted, reference)}→{reference}", predicted, reference)
-            for predicted, reference in pairs
-            if reference in targets
-        ]
+def _cross_model(targets, sources, predicted) -> list[Cell]:
+    return [
+        Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
+        for reference in targets
+        for other in _models(predicted, measure_of(reference))
+        if other != reference and not is_mean(reference)
+    ]
 
+
+def _cross_task(targets, sources, predicted) -> list[Cell]:
+    """Pair the models of both tasks by their places; of the other task its first measure counts."""
+    cells = []
+    for reference in targets:
+        own = _models(predicted, measure := measure_of(reference))
+        tasks = (measure_of(one) for one in sort_targets(predicted))
+        others = (one for one in tasks if one and measure and one.task != measure.task)
+        pairs = zip(own, _models(predicted, next(others, None)), strict=False)
+        cells += [Cell(f"{two}→{one}", two, one) for one, two in pairs if one == reference]
     return cells
 
 
-def _short(predicted: str, reference: str) -> str:
-    model, measure = predicted.rsplit("_", 1)
-    return model if measure == reference.rsplit("_", 1)[1] else predicted
+def _models(predicted: Sequence[str], measure: Measure | None) -> list[str]:
+    """Return the targets of a measure that are of a model, rather than of a mean."""
+    of_measure = (one for one in predicted if measure and measure_of(one) == measure)
+    return [one for one in of_measure if "_" in one and not is_mean(one)]
 
 
-_CROSS_MODEL = (
-    ("sdxl_hbpp", "glide_hbpp"),
-    ("glide_hbpp", "sdxl_hbpp"),
-    ("blip2_p10", "clip_p10"),
-    ("blip2_rr", "clip_rr"),
-    ("clip_p10", "blip2_p10"),
-    ("clip_rr", "blip2_rr"),
-)
-_CROSS_TASK = (
-    ("clip_p10", "glide_hbpp"),
-    ("blip2_p10", "sdxl_hbpp"),
-    ("glide_hbpp", "clip_p10"),
-    ("glide_hbpp", "clip_rr"),
-    ("sdxl_hbpp", "blip2_p10"),
-    ("sdxl_hbpp", "blip2_rr"),
-)
 EXPERIMENTS = {
     "main": Experiment("main results (Tables 3 and 5)", _main),
-    "cross-model": Experiment(
-        "fitted to one model, tested on the other (Table 4)", _across(_CROSS_MODEL)
-    ),
-    "cross-task": Experiment(
-        "fitted to one task, tested on the other (Table 8)", _across(_CROSS_TASK)
-    ),
+    "cross-model": Experiment("fitted to one model, tested on another (Table 4)", _cross_model),
+    "cross-task": Experiment("fitted to one task, tested on the other (Table 8)", _cross_task),
     "cross-dataset": Experiment(
         "fitted to one source of prompts, tested on the others (Tables 6 and 7)", _by_source
     ),

@@ -13,25 +13,30 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.open_input import names_input
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report, spearman_qpp
-from pqpp_models.bench.split import RELEASES, other_releases
+from pqpp_models.bench.split import RELEASES, Split, other_releases
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
+from pqpp_models.targets import stand_in
 
 if TYPE_CHECKING:
     import datasets
 
 
+FITTED_NOTE = (
+    "Only a predictor that was fitted without a set\nis tested by it; its card says what it was "
+    "fitted to."
+)
 NOTE = (
     "drawbench: every DrawBench prompt of this copy; gimbrr: the share of four models whose image\n"
-    "matched, without the tasks called Controlled. Only a predictor that was fitted without a set\n"
-    "is tested by it; its card says what it was fitted to."
+    "matched, without the tasks called Controlled. " + FITTED_NOTE
 )
 
 
@@ -45,6 +50,7 @@ class ScoredPrompts:
         scores: One score a prompt; higher is better, on any scale.
         groups: The group of each prompt, or None.
         data: Where they come from: benchmark, release and split, or a file.
+        target: What predictors are asked for; None leaves it to the caller.
     """
 
     name: str
@@ -52,6 +58,7 @@ class ScoredPrompts:
     scores: Sequence[float]
     groups: Sequence[str] | None = None
     data: str = ""
+    target: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,11 +107,15 @@ def evaluate_generalisation(
     Args:
         predictors: Name to `Predictor`.
         sets: The sets of prompts.
-        target: What the predictors are asked for.
+        target: What the predictors are asked for, where a set does not say. One that does not have
+            it is asked for another target of the same measure, by `stand_in`.
         progress: Show a progress bar on standard error.
 
     Returns:
         A result for each set and predictor, set by set.
+
+    Raises:
+        PredictorError: A predictor has no target of the measure.
 
     Example:
         >>> from pqpp_models import Predictor
@@ -121,6 +132,7 @@ def evaluate_generalisation(
 
 
 def _result(name: str, predictor, one: ScoredPrompts, target: str) -> GeneralisationResult:
+    target = _asked(name, predictor, one.target or target)
     predicted = predictor.predict(list(one.prompts), (target,))[:, 0]
     known = ~np.isnan(predicted)  # a blank prompt has no prediction
     predicted, scores = predicted[known], np.asarray(one.scores, dtype=float)[known]
@@ -142,6 +154,19 @@ def _result(name: str, predictor, one: ScoredPrompts, target: str) -> Generalisa
         kendall=found["kendall_qpp"]["kendall_qpp"],
         trained_on=getattr(predictor, "trained_on", None),
     )
+
+
+def _asked(name: str, predictor: Any, target: str) -> str:
+    if getattr(predictor, "one_score", False):  # which stands for any target
+        return target
+    available = getattr(predictor, "targets", (target,))
+    found = stand_in(target, available)
+    if found is None:
+        raise PredictorError(
+            f"{name} predicts {', '.join(available)}, nothing of the measure of {target}; leave it "
+            "out, or name other targets"
+        )
+    return found
 
 
 def within_groups(
@@ -247,16 +272,44 @@ def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None
     return inside or {"pqpp": data_dir}
 
 
-def read_set(text: str) -> ScoredPrompts:
-    """Read FILE:COLUMN, a file with the prompts in `prompt` and a score.
+def sets_of(split: Split, targets: Sequence[str]) -> list[ScoredPrompts]:
+    """Return the prompts of a split with their scores, a set a target; prompts without one go."""
+    sources = split.sources
+    grouped = sources is not None and len(set(sources)) > 1
+    sets = []
+    for target, values in split.true(targets).items():
+        known = [at for at, value in enumerate(values) if value is not None and value == value]
+        sets.append(
+            ScoredPrompts(
+                f"{split.config}: {target}",
+                [split.prompts[at] for at in known],
+                [values[at] for at in known],
+                [sources[at] for at in known] if grouped else None,
+                f"{split.config}, {split.name}",
+                target,
+            )
+        )
+    return [one for one in sets if len(one.prompts) > 1]
+
+
+def read_set(text: str, split: str | None = None) -> ScoredPrompts:
+    """Read DATA:COLUMN, a table or a dataset with the prompts in `prompt` and a score.
 
     Raises:
-        PredictorError: There is no column in the text.
+        PredictorError: There is no column in the text, or the dataset has no such one of numbers.
         FileError: The file cannot be read, or the column holds no numbers.
+        BenchmarkError: The dataset cannot be loaded.
     """
     path, colon, column = text.rpartition(":")
     if not colon or not path:
         raise PredictorError(f"--scores {text}: FILE:COLUMN is needed, the column of the scores")
+    if not names_input(path) and (Path(path).is_dir() or not Path(path).suffix):
+        from pqpp_datasets.load import load_benchmark
+
+        rows = load_benchmark(path, split=split)
+        data = Split.of(rows, Path(path).name)
+        (found,) = sets_of(data, data.targets(column))
+        return found
     table = read_table(path, ["prompt", column])
     pairs = zip(table.texts("prompt"), table.numbers(column), strict=True)
     known = [pair for pair in pairs if not math.isnan(pair[1])]
@@ -281,7 +334,8 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
         return frame.to_csv(index=False)
     if style == "json":
         return '{"rows": ' + frame.to_json(orient="records", indent=1) + "}"
-    header = ["prompts", "predictor", "n", "Spearman", "95 % interval", "within groups", "Kendall"]
+    figures = ["Spearman", "95 % interval", "within groups", "Kendall"]
+    header = ["prompts", "predictor", "asked for", "n", *figures]
     rows = [_row(result) for result in results]
     if style == "latex":
         table = pd.DataFrame(rows, columns=header)
@@ -293,7 +347,8 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
 
     look, shown = ("github", markdown_cell) if style == "markdown" else ("simple", visible)
     table = tabulate([list(map(shown, row)) for row in rows], header, look, disable_numparse=True)
-    return "\n".join([table, "", *notes, NOTE])
+    ours = any(result.data.startswith(("pqpp (", "gimbrr")) for result in results)
+    return "\n".join([table, "", *notes, NOTE if ours else FITTED_NOTE])
 
 
 def _sets(results: Sequence[GeneralisationResult]) -> list[tuple[str, str, int]]:
@@ -307,4 +362,4 @@ def _row(result: GeneralisationResult) -> list[str]:
         within = f"{result.spearman_within_groups:.3f} ({result.groups} groups)"
     interval = f"{result.spearman_ci_low:.3f} to {result.spearman_ci_high:.3f}"
     values = (f"{result.spearman:.3f}", interval, within, f"{result.kendall:.3f}")
-    return [result.prompts, result.predictor, str(result.n), *values]
+    return [result.prompts, result.predictor, result.target, str(result.n), *values]

@@ -14,7 +14,7 @@ from pqpp_models.bench.projection import Projection, space_figure
 from pqpp_models.bench.protocol import Predictions, Result, cell_values, mark
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.run import Run
-from pqpp_models.bench.tables import MEASURES, labels_of, notes, table_rows
+from pqpp_models.bench.tables import headings, labels_of, notes, table_rows
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.explain.page import STYLE, coloured_words, scale_of
 from pqpp_models.predictor import Predictor
@@ -201,12 +201,11 @@ def _as_data_url(figure) -> str:
 
 def _measures(results, published) -> list[dict]:
     tables = []
-    for measure, title in MEASURES.items():
+    for measure, title in headings(results).items():
         labels = labels_of(results, measure)
-        if labels:
-            rows = [
-                {"name": name, "key": key, "cells": [h.strip() for c in cells for h in c or "––"]}
-                for name, key, cells in table_rows(labels, results, published)
-            ]
-            tables.append({"title": title, "labels": labels, "rows": rows})
+        rows = [
+            {"name": name, "key": key, "cells": [h.strip() for c in cells for h in c or "––"]}
+            for name, key, cells in table_rows(labels, results, published)
+        ]
+        tables.append({"title": title, "labels": labels, "rows": rows})
     return tables

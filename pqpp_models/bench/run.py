@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from pqpp_files.errors import MissingExtraError
@@ -50,7 +51,9 @@ class Run:
         return replace(self, results=found)
 
     def published(self) -> list[PublishedResult]:
-        """Return the published figures of the targets that are in the results."""
+        """Return the published figures of the targets in the results; of PQPP alone there are."""
+        if not self.split.is_pqpp:
+            return []
         targets = {result.target for result in self.results}
         return [result for result in published_results() if result.target in targets]
 
@@ -94,7 +97,9 @@ def run_table(
         progress: Show progress bars on standard error.
     """
     sources = list(dict.fromkeys(split.sources or ()))
-    cells = experiment_cells(table, targets, sources, fitted_to)
+    supervised = (one.targets for one in predictors.values() if not one.one_score)
+    models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
+    cells = experiment_cells(table, targets, sources, fitted_to, models)
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
     predictions = predict_all(predictors, split.rows, asked, progress)
@@ -102,6 +107,21 @@ def run_table(
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
     return Run(split, predictors, results, predictions, references)
+
+
+def with_some_of(
+    predictors: Mapping[str, Predictor], targets: Sequence[str]
+) -> tuple[dict[str, Predictor], list[str]]:
+    """Return the predictors that predict any of some targets, and a line on each other one."""
+    kept = {n: p for n, p in predictors.items() if p.one_score or set(p.targets) & set(targets)}
+    if not kept:
+        raise PredictorError(
+            f"no default predictor predicts {', '.join(targets)}; fit one by pqpp fit, and name it "
+            "by --predictors"
+        )
+    others = {name: one for name, one in predictors.items() if name not in kept}
+    lines = [f"without {n}: it predicts {', '.join(p.targets)} only" for n, p in others.items()]
+    return kept, lines
 
 
 def load_predictors(
@@ -195,5 +215,8 @@ def bench(
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
     predicted = [target for one in loaded.values() for target in one.targets]
-    found = run_table(data, loaded, data.targets(targets, predicted))
+    wanted = data.targets(targets, predicted)
+    if names is None:
+        loaded, _ = with_some_of(loaded, wanted)
+    found = run_table(data, loaded, wanted)
     return pd.DataFrame([vars(result) for result in found.results])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pqpp_datasets.target_columns import is_number, sort_targets, targets_of
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import TARGETS, resolve_targets
 
@@ -61,6 +62,16 @@ class Split:
         """Whether the data are generated rather than judged by people."""
         return self.sources is not None and set(self.sources) == {"generated"}
 
+    @cached_property
+    def known_targets(self) -> list[str]:
+        """The targets that the rows have, as tables show them."""
+        return list(sort_targets(targets_of(self.rows.features)))
+
+    @property
+    def is_pqpp(self) -> bool:
+        """Whether it is of a configuration with PQPP's targets, whose figures were published."""
+        return self.release is not None and set(TARGETS) <= set(self.known_targets)
+
     def true(self, targets: Sequence[str]) -> dict[str, list[float | None]]:
         """Return the true values of some targets, one a row."""
         return {target: self.rows[target][:] for target in targets}
@@ -69,20 +80,15 @@ class Split:
         """Return the targets to compare on.
 
         Args:
-            names: Columns that hold numbers, with commas; if left out all of PQPP's that are
-                columns, else those of the predictors.
-            predicted: What the predictors predict, for rows that have none of PQPP's.
+            names: Columns that hold numbers, with commas; if left out all targets that the rows
+                have, else those of the predictors.
+            predicted: What the predictors predict, for rows that tell of no target.
 
         Raises:
             PredictorError: A name is no such column, or no column is a target.
         """
-        numbers = [
-            name
-            for name, kind in self.rows.features.items()
-            if getattr(kind, "dtype", "").startswith(("float", "int"))
-        ]
-        ours = [name for name in TARGETS if name in numbers]
-        known = ours or [name for name in numbers if name in predicted]
+        numbers = [name for name, kind in self.rows.features.items() if is_number(kind)]
+        known = self.known_targets or [name for name in numbers if name in predicted]
         if names is None and not known:
             raise PredictorError(
                 f"{self.config} has no column that is predicted here; name columns of scores by "

@@ -4,20 +4,15 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
+from pqpp_datasets.target_columns import measure_of, sort_targets
 from pqpp_models.bench.comparison import COMPARISON_NOTE, arrow
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mark, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.split import ALL_ROWS, other_releases
 
-MEASURES = {
-    "hbpp": "HBPP (generation)",
-    "p10": "P@10 (retrieval)",
-    "rr": "RR (retrieval)",
-    "automatic": "Automatic metrics",
-    "other": "Other targets",
-}
 GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
 
 
@@ -60,18 +55,17 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
 
     shown = markdown_cell if style == "github" else visible
     blocks = []
-    for measure, title in MEASURES.items():
+    for measure, title in headings(results).items():
         labels = labels_of(results, measure)
-        if labels:
-            rows = [
-                [shown(name), *(" ".join(cell) if cell else "–" for cell in cells)]
-                for name, _, cells in table_rows(labels, results, published)
-            ]
-            blocks += [
-                heading(f"{title}: Pearson Kendall"),
-                tabulate(rows, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
-                "",
-            ]
+        rows = [
+            [shown(name), *(" ".join(cell) if cell else "–" for cell in cells)]
+            for name, _, cells in table_rows(labels, results, published)
+        ]
+        blocks += [
+            heading(f"{title}: Pearson Kendall"),
+            tabulate(rows, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
+            "",
+        ]
     return "\n".join([*blocks, *notes(results, published)])
 
 
@@ -120,22 +114,34 @@ def _number(value: float) -> str:
     return "   –  " if math.isnan(value) else f"{value:6.3f}"
 
 
+def headings(results: Sequence[Result]) -> dict[str, str]:
+    """Return the heading of each measure that is in the results, in the order of measures."""
+    measures = (measure_of(one) for one in sort_targets({r.target: None for r in results}))
+    titles = {one.name: one.title for one in measures if one}
+    titles |= {"automatic": "Automatic metrics", "other": "Other targets"}
+    there = {_measure_of(result) for result in results}
+    return {name: title for name, title in titles.items() if name in there}
+
+
 def labels_of(results: Sequence[Result], measure: str | None = None) -> list[str]:
-    """Return the columns of the results in the order of their first appearance.
+    """Return the columns of the results in their order, which the row with most columns says.
 
     Args:
         results: Ours.
-        measure: Only those whose true values are of this measure, a key of `MEASURES`.
+        measure: Only those whose true values are of this measure, a key of `headings`.
     """
-    chosen = (r for r in results if measure is None or _measure_of(r) == measure)
-    return list(dict.fromkeys(result.label for result in chosen))
+    rows: dict[str, list[str]] = {}
+    for result in results:
+        if measure is None or _measure_of(result) == measure:
+            rows.setdefault(result.predictor, []).append(result.label)
+    return list(dict.fromkeys(chain(*sorted(rows.values(), key=len, reverse=True))))
 
 
 def _measure_of(result: Result) -> str:
     if result.target != result.predicted and result.label.endswith("]"):
         return "automatic"
-    measure = result.target.rsplit("_", 1)[-1]
-    return measure if measure in MEASURES else "other"
+    measure = measure_of(result.target)
+    return measure.name if measure else "other"
 
 
 def published_groups(

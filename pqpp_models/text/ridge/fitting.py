@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,7 @@ def fit(
     folds: int = 5,
     progress: bool = False,
     ids: Sequence[str] | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> RidgePredictor:
     """Fit a predictor to prompts with known scores; the same input gives the same predictor.
 
@@ -66,6 +67,7 @@ def fit(
         folds: parts of the cross-validation.
         progress: show bars on standard error.
         ids: the prompts' ids, where they have any; the record of rows tells them apart by these.
+        limits: target to its lowest and highest value, where its name does not say.
 
     Returns:
         The predictor. ``details["training"]["cross_validation"]`` has Pearson's, Kendall's and
@@ -83,7 +85,8 @@ def fit(
     names = check_names([targets] if isinstance(targets, str) else list(targets))
     prompts = read_prompts(prompts)
     texts, values = _one_row_a_prompt(prompts, scores, names)
-    limits = [_limits(name, values[:, place]) for place, name in enumerate(names)]
+    own = limits or {}
+    ranges = [_limits(name, values[:, at], own.get(name)) for at, name in enumerate(names)]
     if not 2 <= folds <= FEWEST:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST}")
     encoder = Predictor.from_pretrained(ENCODER)
@@ -103,7 +106,7 @@ def fit(
         np.rint(points * SCALE).astype(np.int8),
         head.calibration,
         names,
-        limits,
+        ranges,
         {"data": data, "training": told | _training(head, values, names)},
     )
     fitted.record = TrainingRecord(
@@ -179,7 +182,7 @@ def _one_row_a_prompt(
     return list(places), np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _limits(target: str, values: Floats) -> tuple[float, float]:
+def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tuple[float, float]:
     """Check a target's scores, and return what its predictions are kept within."""
     known = values[~np.isnan(values)]
     if len(known) < FEWEST:
@@ -191,7 +194,7 @@ def _limits(target: str, values: Floats) -> tuple[float, float]:
         raise PredictorError(
             f"target {target!r} is {low:g} for every prompt; nothing can be learned"
         )
-    limits = known_range(target)
+    limits = told or known_range(target)
     if limits is None:
         return low - MARGIN * (high - low), high + MARGIN * (high - low)
     if low < limits[0] or high > limits[1]:
