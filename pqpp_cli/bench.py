@@ -343,6 +343,7 @@ def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
         read_set,
         sets_of,
     )
+    from pqpp_models.bench.run import with_some_of
     from pqpp_models.bench.split import Split
     from pqpp_models.targets import resolve_targets
 
@@ -370,6 +371,11 @@ def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
             "no set of prompts could be read, see the notes; name a folder by --data-dir, or a "
             "file by --scores FILE:COLUMN"
         )
+    if options.predictors is None:
+        asked = [one.target or targets[0] for one in [*sets, *own]]
+        predictors, left_out = with_some_of(predictors, asked, alike=True)
+        for line in left_out:
+            _note(line)
     shown = sys.stderr.isatty()
     results = evaluate_generalisation(predictors, [*sets, *own], targets[0], shown)
     emit(format_generalisation(options.format, results), options.output)

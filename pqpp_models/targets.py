@@ -85,6 +85,31 @@ def target_limits(
     return ranges[:, 0].copy(), ranges[:, 1].copy()
 
 
+def check_limits(targets: Sequence[str], limits: object) -> None:
+    """Check that something is limits as a configuration may tell them, or None.
+
+    Raises:
+        UnknownTargetError: it is not, or a rating or score has no limits.
+
+    >>> check_limits(["flux_rating"], {"flux_rating": [5, 1]})
+    Traceback (most recent call last):
+        ...
+    pqpp_models.errors.UnknownTargetError: the limits of 'flux_rating' are [5, 1]; give the ...
+    """
+    if limits is not None and not isinstance(limits, Mapping):
+        raise UnknownTargetError(f"`limits` is {limits!r:.60}; give two numbers for each target")
+    for name, pair in (limits or {}).items():
+        try:
+            low, high = (float(one) for one in pair)
+        except (TypeError, ValueError):
+            low = high = np.nan
+        if not low < high or not np.isfinite(high - low):
+            raise UnknownTargetError(
+                f"the limits of {name!r:.60} are {pair!r:.60}; give the lowest and the highest"
+            )
+    _finite_limits(targets, limits)
+
+
 def stand_in(target: str, available: Sequence[str]) -> str | None:
     """Return what a predictor can be asked for in place of a target, in order: None if nothing.
 

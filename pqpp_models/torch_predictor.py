@@ -22,7 +22,7 @@ from pqpp_models.building import building_within
 from pqpp_models.checkpoint import CARD, CONFIG, EXTRA_FILES, WEIGHTS, Tensors
 from pqpp_models.errors import CheckpointError
 from pqpp_models.predictor import Predictor
-from pqpp_models.targets import resolve_targets, target_range
+from pqpp_models.targets import check_limits, resolve_targets, target_limits
 
 if TYPE_CHECKING:
     import torch
@@ -56,6 +56,7 @@ class TorchPredictor(Predictor):
 
         self.model, self.processor = model.eval(), processor
         self.targets = resolve_targets(model.config.targets)
+        self.limits = getattr(model.config, "limits", None)
         self.details = dict(details or {})
         self.batch_size = batch_size
         self.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -142,6 +143,7 @@ def fine_tuned_card(predictor: Any) -> str:
     data = details.get("data", {})  # no figures of rows that it was trained on
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
     names = [one.removesuffix("_kendall") for one in measured if one.endswith("_kendall")]
+    ranges = target_limits(predictor.targets, getattr(predictor, "limits", None))
     # What is converted for onnxruntime is not what the training pushed.
     repository = None if predictor.name == "bert_onnx" else details.get("repository")
     return render_card(
@@ -149,7 +151,7 @@ def fine_tuned_card(predictor: Any) -> str:
         title=f"pqpp-{predictor.name}",
         base_model=recipe.get("model") if "/" in str(recipe.get("model")) else None,
         repository=repository or "OWNER/REPOSITORY",
-        ranges={target: target_range(target) for target in predictor.targets},
+        ranges=dict(zip(predictor.targets, zip(*ranges, strict=True), strict=True)),
         training=details,
         recipe=recipe,
         subset=subset,
@@ -174,6 +176,8 @@ def _model_config(folder: Path, config: Mapping[str, Any], model_class: Any) -> 
     try:
         own = model_class.config_class(**fields)
         resolve_targets(own.targets)
+        if hasattr(own, "limits"):
+            check_limits(own.targets, own.limits)
     except Exception as error:
         # Every model of transformers checks its fields in its own way, with its own exceptions.
         reason = in_a_line(error, named=False)

@@ -48,11 +48,12 @@ class BertRecipe(PredictorRecipe):
 def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
     """Train one recipe, save its predictor and return how it went."""
     accelerator = make_accelerator(recipe)
-    labels = scale_targets(training.targets, recipe.targets).astype("float32")
+    labels = scale_targets(training.targets, recipe.targets, training.limits).astype("float32")
     weights = (1 / np.nanvar(labels, axis=0)).tolist() if recipe.balanced else None
     model = BertForPerformancePrediction.from_backbone(
         recipe.model,
         targets=recipe.targets,
+        limits=training.limits or None,
         pooling=recipe.pooling,
         head_size=recipe.head_size,
         head_dropout=recipe.head_dropout,
@@ -79,7 +80,7 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
             return score(model, rows, pad_id, recipe.batch_size, accelerator.device, n_targets)
 
         scores = predict_in_parts(accelerator, batches, predict)
-        predicted = unscale_targets(scores, recipe.targets)
+        predicted = unscale_targets(scores, recipe.targets, training.limits)
         predicted = from_parts(predicted, recipe.targets, means)
         return correlations(predicted, validation.targets, recipe.targets)
 

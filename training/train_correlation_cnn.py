@@ -88,10 +88,13 @@ def train_cnn(recipe: CnnRecipe, training, validation):
     accelerator = make_accelerator(recipe)
     model = CorrelationCnnForPerformancePrediction(
         CorrelationCnnConfig(
-            targets=recipe.targets, channels=recipe.channels, matrix_size=recipe.matrix_size
+            targets=recipe.targets,
+            limits=rows.limits or None,
+            channels=recipe.channels,
+            matrix_size=recipe.matrix_size,
         )
     )
-    labels = scale_targets(rows.targets, recipe.targets).astype(np.float32)
+    labels = scale_targets(rows.targets, recipe.targets, rows.limits).astype(np.float32)
 
     def collate(indices):
         return {
@@ -107,7 +110,7 @@ def train_cnn(recipe: CnnRecipe, training, validation):
             in_order(len(held_out), recipe.batch_size),
             lambda indices: score_matrices(model, held_out[indices], recipe.batch_size),
         )
-        predicted = unscale_targets(scores, recipe.targets)
+        predicted = unscale_targets(scores, recipe.targets, rows.limits)
         predicted = from_parts(predicted, recipe.targets, means)
         return correlations(predicted, held_out_rows.targets, recipe.targets)
 

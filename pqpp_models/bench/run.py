@@ -18,6 +18,7 @@ from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR, expand_predictors
+from pqpp_models.targets import stand_in
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,21 @@ def run_table(
 
 
 def with_some_of(
-    predictors: Mapping[str, Predictor], targets: Sequence[str]
+    predictors: Mapping[str, Predictor], targets: Sequence[str], alike: bool = False
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Return the predictors that predict any of some targets, and a line on each other one."""
-    kept = {n: p for n, p in predictors.items() if p.one_score or set(p.targets) & set(targets)}
+    """Return the predictors that predict any of some targets, and a line on each other one.
+
+    Args:
+        predictors: Name to predictor.
+        targets: Those that are wanted.
+        alike: Whether another target of the same measure will do.
+    """
+
+    def has_some(one: Predictor) -> bool:
+        available = one.targets if alike else tuple(set(one.targets) & set(targets))
+        return one.one_score or any(stand_in(target, available) for target in targets)
+
+    kept = {name: one for name, one in predictors.items() if has_some(one)}
     if not kept:
         raise PredictorError(
             f"no default predictor predicts {', '.join(targets)}; fit one by pqpp fit, and name it "

@@ -18,7 +18,8 @@ class BertPredictorConfig(PreTrainedConfig):
 
     Args:
         backbone_config: The encoder's configuration, or its fields; BERT's own if left out.
-        targets: What the outputs are, in order (names of `pqpp_models.TARGETS`).
+        targets: What the outputs are, in order: names of targets.
+        limits: Lowest and highest value of each target whose measure has none, like a rating.
         pooling: `cls` is the last layer's first token, `pooler` the encoder's own pooler over it,
             `mean` the mean of the last layer's tokens.
         head_size: Units of the hidden layer (512 in the paper).
@@ -38,6 +39,7 @@ class BertPredictorConfig(PreTrainedConfig):
 
     backbone_config: dict | PreTrainedConfig | None = None
     targets: list[str] | tuple[str, ...] | None = None
+    limits: dict[str, list[float] | tuple[float, ...]] | None = None
     pooling: str = "cls"
     head_size: int = 512
     head_dropout: float = 0.3

@@ -28,7 +28,7 @@ from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.checkpoint import CONFIG, Tensors
 from pqpp_models.errors import CheckpointError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.targets import resolve_targets, unscale_targets
+from pqpp_models.targets import check_limits, resolve_targets, unscale_targets
 from pqpp_models.torch_predictor import fine_tuned_card, processor_files
 
 GRAPH = "model.onnx"
@@ -65,6 +65,8 @@ class OnnxBertPredictor(Predictor):
         self.graph, self.tokenizer, self.batch_size = graph, tokenizer, batch_size
         self.config = dict(config)
         self.targets = resolve_targets(self.config["targets"])
+        self.limits = self.config.get("limits")
+        check_limits(self.targets, self.limits)
         self.session = _session(graph, threads)
 
     @classmethod
@@ -102,7 +104,7 @@ class OnnxBertPredictor(Predictor):
             scores[batch] = self._run(dict(zip(_INPUTS, inputs, strict=True)))
         columns = [self.targets.index(target) for target in targets]
         # A foreign graph may give anything.
-        return unscale_targets(scores.clip(0, 1), self.targets)[:, columns]
+        return unscale_targets(scores.clip(0, 1), self.targets, self.limits)[:, columns]
 
     def _run(self, inputs: dict[str, NDArray[np.int64]]) -> NDArray[np.float64]:
         """Return the scores of a batch, 0 .. 1 if the graph is what it should be."""

@@ -59,4 +59,4 @@ class BertPredictor(TorchPredictor):
         pad_id = self.processor.pad_token_id or 0
         scores = score(self.model, encoded, pad_id, self.batch_size, self.device, len(self.targets))
         columns = [self.targets.index(target) for target in targets]
-        return unscale_targets(scores, self.targets)[:, columns]
+        return unscale_targets(scores, self.targets, self.limits)[:, columns]

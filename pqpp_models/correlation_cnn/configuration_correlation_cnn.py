@@ -14,6 +14,8 @@ class CorrelationCnnConfig(PreTrainedConfig):
     """What is needed to build a `CorrelationCnnForPerformancePrediction`.
 
     Args:
+        targets: What the outputs are, in order: names of targets.
+        limits: Lowest and highest value of each target whose measure has none, like a rating.
         channels: Matrices a row: one a retrieval model, one for generation.
         matrix_size: Results a matrix: 25 for retrieval, 4 for generation in the paper. A row with
             more results is cut to the first, one with fewer is filled with zeros.
@@ -30,6 +32,7 @@ class CorrelationCnnConfig(PreTrainedConfig):
     model_type = "correlation_cnn"
 
     targets: list[str] | tuple[str, ...] | None = None
+    limits: dict[str, list[float] | tuple[float, ...]] | None = None
     channels: int = 1
     matrix_size: int = 25
     filters: list[int] | tuple[int, ...] = (64, 128, 256, 512)

@@ -51,8 +51,8 @@ class CorrelationCnnPredictor(TorchPredictor):
         config = self.model.config
         scores = self.score(matrices_of(rows, config.channels, config.matrix_size))
         columns = [self.targets.index(target) for target in targets]
-        values = unscale_targets(scores, self.targets)[:, columns]
-        return np.clip(values, *target_limits(targets))
+        values = unscale_targets(scores, self.targets, self.limits)[:, columns]
+        return np.clip(values, *target_limits(targets, self.limits))
 
     def score(self, matrices: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return what the network says of matrices, scaled to 0 .. 1."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_datasets.target_columns import targets_of
 from pqpp_files.full_disk import is_full, naming
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompts import COLUMN, ID
-from pqpp_models.targets import target_limits
+from pqpp_models.targets import Limits, known_range, sort_targets, target_limits
 from pqpp_models.training.options import PredictorRecipe, RecipeError
 
 
@@ -27,11 +28,14 @@ class Rows:
     Attributes:
         targets: `(rows, targets)` in the targets' own units, NaN where there is no value.
         table: The dataset that they came from, for further columns.
+        limits: Lowest and highest value of each target whose measure has none: as the dataset
+            tells, else as observed in these rows.
     """
 
     prompts: list[str]
     targets: NDArray[np.float64]
     table: Any
+    limits: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.prompts)
@@ -53,7 +57,8 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
     """Load a split of the recipe's dataset.
 
     Args:
-        recipe: Names the dataset, its configuration, its folder and the targets.
+        recipe: Names the dataset, its configuration, its folder and the targets; where it names no
+            targets, it gets those that the dataset tells of.
         **options: Further ones of `load_dataset`, like `image_dir`.
 
     Raises:
@@ -64,21 +69,45 @@ def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
 
     if recipe.data_dir is not None:
         options["data_dir"] = recipe.data_dir
-    field = "train_split" if split == recipe.train_split else "validation_split"
-    remedy = f"check `dataset`, `subset` and `{field}`"
+    option = "train_split" if split == recipe.train_split else "validation_split"
+    remedy = f"check `dataset`, `subset` and `{option}`"
     with reading(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
     if recipe.source is not None:
         table = _of_source(table, recipe.source, split)
     if split == recipe.train_split and recipe.max_train_rows is not None:
         table = table.select(range(min(len(table), recipe.max_train_rows)))
+    told = targets_of(table.features)
+    recipe.targets = recipe.targets or list(sort_targets(told))
+    if not recipe.targets:
+        raise RecipeError(
+            f"{recipe.dataset} tells of no target, and has no column called like one; name its "
+            f"columns <model>_<measure>: it has {', '.join(table.column_names)[:200]}"
+        )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
         raise RecipeError(
             f"{recipe.dataset} ({split}) has no column {', '.join(missing)}; it has "
             f"{', '.join(table.column_names)}"
         )
-    return Rows(_prompts(table, split), _targets(table, recipe.targets, split), table)
+    limits = {name: one.limits for name, one in told.items() if one.limits}
+    targets = _targets(table, recipe.targets, split, limits)
+    return Rows(_prompts(table, split), targets, table, _own_limits(recipe, targets, limits))
+
+
+def _own_limits(recipe: PredictorRecipe, values: NDArray[np.float64], told: Limits) -> dict:
+    """Return the limits of targets whose measure has none."""
+    found = {}
+    for column, name in enumerate(recipe.targets):
+        if known_range(name) is None:
+            low, high = told.get(name) or (
+                float(np.nanmin(values[:, column])),
+                float(np.nanmax(values[:, column])),
+            )
+            if low == high:
+                raise RecipeError(f"{name} is {low:g} in every row; nothing can be learned")
+            found[name] = (low, high)
+    return found
 
 
 def image_options(recipe: PredictorRecipe) -> dict[str, str]:
@@ -162,9 +191,9 @@ def _of_source(table: Any, source: str, split: str) -> Any:
     return table.select([index for index, one in enumerate(sources) if one == source])
 
 
-def _targets(table: Any, names: Sequence[str], split: str) -> NDArray[np.float64]:
+def _targets(table: Any, names: Sequence[str], split: str, told: Limits) -> NDArray[np.float64]:
     values = np.column_stack([_numbers(table, name, split) for name in names])
-    low, high = target_limits(names)
+    low, high = target_limits(names, told)
     for column, name in enumerate(names):
         one = values[:, column]
         if np.isnan(one).all():

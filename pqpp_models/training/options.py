@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pqpp_datasets.target_columns import targets_of
 from pqpp_files.check_output import check_output_folder
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import names_input
 from pqpp_hub import is_repository_id
 from pqpp_models.errors import PredictorError
-from pqpp_models.targets import resolve_targets
+from pqpp_models.targets import resolve_targets, sort_targets
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
@@ -225,12 +226,22 @@ class TargetOptions(Options):
     """What is predicted."""
 
     source: str | None = option(None, "use only prompts of this source, like mscoco or drawbench")
-    targets: list[str] = option([], "targets to predict at once, with commas; all if left out")
+    targets: list[str] = option(
+        [], "targets to predict at once, with commas; all that the data tells of if left out"
+    )
 
     def __post_init__(self) -> None:
-        """Put all targets in where none are named."""
+        """Put all targets of a listed benchmark in where none are named; others tell when read."""
         super().__post_init__()
-        self.targets = list(resolve_targets(self.targets or None))
+        if self.targets:
+            self.targets = list(resolve_targets(self.targets))
+            return
+        from pqpp_datasets.benchmarks import BENCHMARKS
+
+        dataset = getattr(self, "dataset", "pqpp")
+        listed = BENCHMARKS.get(getattr(self, "subset", None) or dataset)
+        if listed is not None and (dataset == "pqpp" or dataset in BENCHMARKS):
+            self.targets = list(sort_targets(targets_of(listed.features({}))))
 
 
 @dataclass(kw_only=True)

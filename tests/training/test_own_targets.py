@@ -1,0 +1,122 @@
+"""Training on anybody's dataset: the targets, and the ranges of ratings, come from the data."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs torch")
+pytest.importorskip("accelerate", reason="training needs accelerate")
+
+from support.tiny_models import load_script, save_text_encoder  # noqa: E402
+
+from pqpp_datasets.export.parquet_folder import write_split  # noqa: E402
+from pqpp_datasets.target_columns import targets_for, with_targets  # noqa: E402
+from pqpp_models import Predictor  # noqa: E402
+from pqpp_models.training.arguments import parse_recipe  # noqa: E402
+from pqpp_models.training.options import PredictorRecipe, RecipeError  # noqa: E402
+
+TOLD = [*targets_for(["flux", "mini-dalle"], "hbpp"), *targets_for(["flux"], "rating", (1, 5))[:1]]
+
+
+def write(folder, told=TOLD, **columns):
+    """Write both splits of a dataset whose features tell its targets."""
+    count = np.arange(24) % 6
+    table = {"prompt": [f"A cat and {n} birds." for n in count]}
+    table |= {target.name: 2 - count / 2 for target in TOLD[:3]}
+    table |= {"flux_rating": 1 + count / 2.0, **columns}
+    for split in ("train", "validation"):
+        write_split(folder / "data", split, [with_targets(pa.table(table), told)])
+    return str(folder)
+
+
+@pytest.fixture
+def script():
+    return load_script("train_bert")
+
+
+@pytest.fixture
+def trained(script, tmp_path, cache):
+    """Train as the command would, and return the predictor's folder."""
+
+    def run(dataset: str, *flags: str):
+        words = ("--dataset", dataset, "--model", str(save_text_encoder(tmp_path / "encoder")))
+        words += ("--output_dir", str(tmp_path / "run"), "--epochs", "1", "--batch_size", "8")
+        recipe = parse_recipe(script.BertRecipe, "", "", [*words, *flags])
+        training, validation = (script.load_rows(recipe, one) for one in ("train", "validation"))
+        script.train_bert(recipe, training, validation)
+        return tmp_path / "run" / "model"
+
+    return run
+
+
+def test_one_target_of_somebodys_model(trained, tmp_path):
+    folder = trained(write(tmp_path / "mine"), "--targets", "mini-dalle_hbpp")
+    predictor = Predictor.from_pretrained(folder)
+    assert predictor.targets == ("mini-dalle_hbpp",)
+    assert (((found := predictor.predict(["A cat."])) >= -1) & (found <= 2)).all()
+
+
+def test_all_targets_that_the_data_tells_of_and_the_range_of_a_rating(trained, tmp_path):
+    folder = trained(write(tmp_path / "mine"))
+    predictor = Predictor.from_pretrained(folder)
+    assert predictor.targets == ("flux_hbpp", "mini-dalle_hbpp", "mean_hbpp", "flux_rating")
+    config = json.loads((folder / "config.json").read_text())
+    assert config["limits"] == {"flux_rating": [1.0, 5.0]}
+    model, prompts = predictor.model, ["A cat and 3 birds.", "A cat."]
+    ids = predictor.processor(prompts, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        scores = model(ids["input_ids"], ids["attention_mask"]).scores.double().numpy()
+    values = predictor.predict(prompts)
+    np.testing.assert_allclose(values[:, 3], 1 + 4 * scores[:, 3], atol=1e-6)
+    np.testing.assert_allclose(values[:, 0], 3 * scores[:, 0] - 1, atol=1e-6)
+    assert "`flux_rating` (1 to 5)" in (folder / "README.md").read_text()
+
+
+def test_a_rating_without_a_told_range_has_that_of_the_training_rows(script, tmp_path, cache):
+    dataset = write(tmp_path / "mine", told=targets_for(["flux"], "rating")[:1])
+    recipe = script.BertRecipe(dataset=dataset, model="m", output_dir="o")
+    rows = script.load_rows(recipe, "train")
+    assert recipe.targets == ["flux_rating"] and rows.limits == {"flux_rating": (1.0, 3.5)}
+
+
+def test_listed_benchmarks_tell_their_targets_before_they_are_read():
+    nine = PredictorRecipe(output_dir="o").targets
+    assert nine[:3] == ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"] and len(nine) == 9
+    rated = PredictorRecipe(dataset="genai", output_dir="o").targets
+    assert rated[-1] == "mean_rating" and all(one.endswith("_rating") for one in rated)
+
+
+@pytest.mark.parametrize(
+    ("columns", "targets", "said"),
+    [
+        ({}, ["glide_hbpp"], "has no column glide_hbpp; it has prompt"),
+        ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"lies in 7 \.\. 7; allowed is 1 \.\. 5"),
+    ],
+)
+def test_targets_that_the_data_does_not_have(script, tmp_path, cache, columns, targets, said):
+    dataset = write(tmp_path / "mine", **columns)
+    recipe = script.BertRecipe(dataset=dataset, model="m", output_dir="o", targets=targets)
+    with pytest.raises(RecipeError, match=said):
+        script.load_rows(recipe, "train")
+
+
+def test_data_without_targets_is_told_how_to_name_them(script, tmp_path, cache):
+    from datasets import Dataset
+
+    Dataset.from_dict({"prompt": ["a"], "quality": [1.0]}).to_parquet(tmp_path / "d/train.parquet")
+    recipe = script.BertRecipe(dataset=str(tmp_path / "d"), model="m", output_dir="o")
+    with pytest.raises(RecipeError, match=r"tells of no target.*columns <model>_<measure>"):
+        script.load_rows(recipe, "train")
+
+
+@pytest.mark.parametrize("limits", [{"flux_rating": [5, 1]}, {"flux_rating": "ab"}, [1, 5], {}])
+def test_a_checkpoint_with_unusable_limits_is_refused(trained, tmp_path, limits):
+    from pqpp_models import CheckpointError
+
+    folder = trained(write(tmp_path / "mine"), "--targets", "flux_rating")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "limits": limits}))
+    with pytest.raises(CheckpointError, match=r"limits|range"):
+        Predictor.from_pretrained(folder)
