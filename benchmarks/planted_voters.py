@@ -31,8 +31,10 @@ from numpy.typing import NDArray
 from pqpp_datasets.own_benchmark.trust.annotators import agreements
 
 KINDS = ("random", "guess", "constant")
+TASKS = ("composition", "counting")
 PLANTINGS = 100
 SIZES = (50, 100, 200, 500, 1000)
+SIZES_BY_PROMPT = (200, 500)
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--plantings", type=int, default=PLANTINGS)
+    parser.add_argument("--task", action="append", choices=TASKS, help="both if left out")
     options = parser.parse_args(arguments)
     print(__doc__.split("\n\n", 1)[0].join(["# Planted voters\n\n", "\n"]))
     print(f"{options.plantings} plantings a row, seeds 0 to {options.plantings - 1}; ", end="")
@@ -138,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("| task | people | votes each | kind | flagged | honest | undecided |")
     print("|---|---|---|---|---|---|---|")
     missed = False
-    for task in ("composition", "counting"):
+    for task in options.task or TASKS:
         votes = read_tia2(options.data_dir, task)
         for name, crowd, size, by_prompt in _crowds(votes):
             for kind in KINDS:
@@ -158,7 +161,7 @@ def _crowds(votes: Votes):
     yield "columns", votes, None, False
     for size in SIZES:
         yield "dealt out", dealt_out(votes, size, seed=0), size, False
-    for size in SIZES[1:]:
+    for size in SIZES_BY_PROMPT:
         yield "by prompt", dealt_out(votes, size, seed=0, by_prompt=True), size, True
 
 

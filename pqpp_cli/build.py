@@ -88,11 +88,7 @@ def add_parser(subparsers) -> None:
         choices=("flagged",),
         help="leave out annotators who agree with the others by less than half of the usual",
     )
-    parser.add_argument(
-        "--keep-annotators",
-        action="store_true",
-        help="name annotators in what is written (default: by random numbers)",
-    )
+    _add_keeping(parser)
     for rule, (default, metavar, text) in _RULES.items():
         parser.add_argument(
             "--" + rule.replace("_", "-"),
@@ -108,6 +104,39 @@ def add_parser(subparsers) -> None:
         help="the splits (default: %(default)s)",
     )
     parser.set_defaults(run=run)
+
+
+def _add_keeping(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what is written beside the scores."""
+    kept = parser.add_argument_group("what is kept and told")
+    kept.add_argument(
+        "--keep-images",
+        choices=("path", "url", "bytes", "none"),
+        default="path",
+        help="how the judged images are kept: their names, addresses, the pictures, or not "
+        "(default: %(default)s)",
+    )
+    kept.add_argument("--image-dir", metavar="DIR", help="folder of the judged images")
+    kept.add_argument("--no-votes", action="store_true", help="do not keep the votes")
+    kept.add_argument(
+        "--keep-annotators",
+        action="store_true",
+        help="name annotators in what is written (default: by random numbers)",
+    )
+    kept.add_argument(
+        "--license", metavar="KEY", help="of the data, like cc-by-4.0; needed for a push to the Hub"
+    )
+    kept.add_argument(
+        "--language", metavar="CODE,...", default="en", help="of the prompts (default: %(default)s)"
+    )
+    kept.add_argument("--citation", metavar="FILE.bib", help="BibTeX for the card")
+    kept.add_argument(
+        "--annotations-creators",
+        metavar="KEY",
+        default="other",
+        help="who judged: crowdsourced, expert-generated, machine-generated, found or other "
+        "(default: %(default)s)",
+    )
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -178,6 +207,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Build, write the folder and say what came of it."""
     from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
+    from pqpp_datasets.own_benchmark.write import Keeping
     from pqpp_files.write_beside import tidied_when_terminated
 
     rules = {name: getattr(options, name) for name in _RULES}
@@ -186,6 +216,16 @@ def run(options: argparse.Namespace) -> None:
     rules["columns"] = columns_of(options.column)
     rules["annotators"] = names_of(options.annotators) or ()
     rules["missing"] = names_of(options.missing) or ()
+    keeping = Keeping(
+        options.keep_images,
+        options.image_dir,
+        not options.no_votes,
+        options.keep_annotators,
+        options.license,
+        tuple(names_of(options.language) or ()),
+        options.citation,
+        options.annotations_creators,
+    )
     judgments = options.judgments
     if options.file:
         judgments = given_once(options.file, "--judgments", options.judgments)
@@ -197,7 +237,7 @@ def run(options: argparse.Namespace) -> None:
         options.preferences,
     )
     with tidied_when_terminated():
-        folder = write_benchmark(built, options.output, options.name, options.keep_annotators)
+        folder = write_benchmark(built, options.output, options.name, keeping)
     for note in built.notes:
         print(visible(note))
     if built.preferences:

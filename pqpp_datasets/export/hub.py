@@ -3,7 +3,7 @@
 from pathlib import Path, PurePosixPath
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
-from pqpp_datasets.export.parquet_folder import MARK, PATTERNS, files_listed, files_of_ours
+from pqpp_datasets.export.parquet_folder import CARD, MARK, PATTERNS, files_listed, files_of_ours
 from pqpp_hub import PushReport, push_files
 
 
@@ -30,9 +30,20 @@ def push_folder(folder: str | Path, repo_id: str, **options) -> PushReport:
         )
     names = files_of_ours(folder)
     _refuse_other_files(folder, names)
+    _require_licence(folder)
     files = {name: folder / name for name in names}
     message = "Upload a benchmark with pqpp"
     return push_files(files, repo_id, "dataset", _is_ours, message, list_name=MARK, **options)
+
+
+def _require_licence(folder: Path) -> None:
+    from huggingface_hub import metadata_load
+
+    if not (metadata_load(folder / CARD) or {}).get("license"):
+        raise DataFileError(
+            f"{folder}: its card names no licence, without which nobody may use the data; build it "
+            "again with --license KEY, like cc-by-4.0"
+        )
 
 
 def _refuse_other_files(folder: Path, names: list[str]) -> None:

@@ -1,31 +1,91 @@
 """Writing a benchmark as a folder that `load_dataset` takes, with its card and quality report."""
 
+import json
 import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet
+
+from pqpp_datasets.benchmark import size_category
+from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.export.croissant import croissant_of
 from pqpp_datasets.export.parquet_folder import export_folder, write_split
 from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.own_benchmark.kept import kept_images, kept_votes
 from pqpp_datasets.own_benchmark.report import quality_report
 from pqpp_datasets.own_benchmark.splits import split_rule
 from pqpp_hub.card import render_card
+from pqpp_hub.licences import require_licence
+
+ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", "other")
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What is written beside the scores, and what the card tells.
+
+    Attributes:
+        images: How images are kept, of `pqpp_datasets.own_benchmark.kept.IMAGES`.
+        image_dir: The folder of the images.
+        votes: Whether the votes are kept.
+        keep_annotators: Call annotators by their names. Otherwise each gets a number, drawn anew in
+            every build and by no seed, so that nobody can work it back; which number is whose is
+            kept nowhere.
+        license: A key of the Hub's; without one the folder is not pushed.
+        language: Of the prompts, codes of ISO 639-1.
+        citation: A file of BibTeX.
+        annotations_creators: Who judged, of `ANNOTATORS`.
+    """
+
+    images: str = "path"
+    image_dir: str | Path | None = None
+    votes: bool = True
+    keep_annotators: bool = False
+    license: str | None = None
+    language: tuple[str, ...] = ("en",)
+    citation: str | Path | None = None
+    annotations_creators: str = "other"
+
+    def __post_init__(self):
+        if self.license is not None:
+            require_licence(self.license, OptionError)
+        if self.annotations_creators not in ANNOTATORS:
+            raise OptionError(
+                f"--annotations-creators {self.annotations_creators}: one of "
+                f"{', '.join(ANNOTATORS)} is allowed"
+            )
+        self.bibtex()
+
+    def bibtex(self) -> str:
+        """Return the citation, empty where there is none."""
+        if self.citation is None:
+            return ""
+        try:
+            return Path(self.citation).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataFileError(f"{self.citation}: not readable ({error}); name a file") from None
 
 
 def write_benchmark(
     built: Built,
     folder: str | Path,
     name: str = "My benchmark",
-    keep_annotators: bool = False,
+    keeping: Keeping | None = None,
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
+
+    Beside the prompts with their scores, the subset `images` holds the images that were judged and
+    `votes` the votes, where votes came; Croissant metadata describe all.
 
     Args:
         built: The benchmark.
         folder: Where; a folder that is there already is replaced as a whole if it was written by
             this function and holds nothing else, and refused otherwise.
         name: For the card and the report.
-        keep_annotators: Call annotators by their names. Otherwise each gets a number, drawn anew in
-            every build and by no seed, so that nobody can work it back; the numbers are kept
-            nowhere.
+        keeping: What is kept and told; as `Keeping()` if left out.
 
     Returns:
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
@@ -33,28 +93,74 @@ def write_benchmark(
     Raises:
         OptionError: If the folder holds something else, or a file that the benchmark was built
             from.
+        BenchmarkError: As of `kept_images`.
     """
-    called = None if keep_annotators else anonymous_names(built)
+    keeping = keeping or Keeping()
+    numbers = _numbers(built)
+    called = [f"annotator {number}" for number in numbers]
+    if keeping.keep_annotators:
+        numbers = called = list(built.generation.table.annotator_names) if built.generation else []
     with export_folder(Path(folder), built.inputs) as beside:
-        for split, table in built.splits.items():
-            write_split(beside / "data", split, [table])
-        (beside / "README.md").write_text(_card(built, name), "utf-8")
+        files: dict[tuple[str, str], list[Path]] = {}
+        for subset, splits in _subsets(built, keeping, numbers).items():
+            place = beside / "data" if subset == "default" else beside / "data" / subset
+            for split, tables in splits.items():
+                files[subset, split] = write_split(place, split, tables)
+        rows = {key: sum(map(_rows_of, paths)) for key, paths in files.items()}
+        (beside / "README.md").write_text(_card(built, name, keeping, rows), "utf-8")
         (beside / "report.html").write_text(quality_report(built, name, called), "utf-8")
+        about = _about(name, keeping)
+        metadata = json.dumps(croissant_of(beside, files, about), indent=1)
+        (beside / "croissant.json").write_text(metadata + "\n", "utf-8")
     return Path(folder)
 
 
-def anonymous_names(built: Built) -> list[str]:
-    """Return a name for each annotator that tells nothing of the person: a number, at random."""
+def _subsets(
+    built: Built, keeping: Keeping, numbers: list
+) -> dict[str, Mapping[str, Iterable[pa.Table]]]:
+    found: dict[str, Mapping[str, Iterable[pa.Table]]] = {
+        "default": {split: [table] for split, table in built.splits.items()}
+    }
+    if built.generation:
+        found["images"] = kept_images(built, keeping.images, keeping.image_dir)
+        if keeping.votes and not built.generation.table.is_ready:
+            found["votes"] = kept_votes(built, numbers)
+    return found
+
+
+def _numbers(built: Built) -> list[int]:
+    """Return a number for each annotator, at random."""
     count = len(built.generation.table.annotator_names) if built.generation else 0
-    numbers = random.SystemRandom().sample(range(1, count + 1), count)
-    return [f"annotator {number}" for number in numbers]
+    return random.SystemRandom().sample(range(1, count + 1), count)
 
 
-def _card(built: Built, name: str) -> str:
+def _rows_of(path: Path) -> int:
+    return pa.parquet.read_metadata(path).num_rows
+
+
+def _about(name: str, keeping: Keeping) -> dict[str, str]:
+    about = {"name": name, "description": f"{name}: prompts with their performance."}
+    if keeping.license:
+        about["license"] = keeping.license
+    if keeping.citation:
+        about["citeAs"] = " ".join(keeping.bibtex().split())
+    return about | {"version": "1.0.0"}
+
+
+def _card(built: Built, name: str, keeping: Keeping, rows: Mapping) -> str:
     annotators = built.generation.annotators if built.generation else ()
     return render_card(
         "datasets/own_benchmark",
         title=name,
+        rows=[(*key, count) for key, count in rows.items() if key[0] != "default"],
+        subsets=_configs(rows),
+        keeping=keeping,
+        tasks=["text-to-image"],
+        annotators=[keeping.annotations_creators],
+        language=list(keeping.language),
+        citation=keeping.bibtex(),
+        sizes=[size_category(sum(table.num_rows for table in built.splits.values()))],
+        trust=built.generation and built.generation.trust,
         splits={split: table.num_rows for split, table in built.splits.items()},
         targets=built.targets,
         targets_told=[target.told() for target in built.targets],
@@ -65,3 +171,13 @@ def _card(built: Built, name: str) -> str:
         has_reference=any(one.reference_share is not None for one in annotators),
         has_retrieval=built.retrieval is not None,
     )
+
+
+def _configs(rows: Mapping[tuple[str, str], int]) -> dict[str, list[tuple[str, str]]]:
+    """Return each subset's splits, with the pattern of their files."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for subset, split in rows:
+        place = "data" if subset == "default" else f"data/{subset}"
+        pattern = f"{place}/{split.replace('.', '-')}-*.parquet"
+        found.setdefault(subset, []).append((split, pattern))
+    return found

@@ -527,7 +527,12 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
     listed = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
     assert listed.split() == [
         "README.md",
-        *(f"data/{name}-00000-of-00001.parquet" for name in sorted(build_benchmark(path).splits)),
+        "croissant.json",
+        *(
+            f"data/{subset}{name}-00000-of-00001.parquet"
+            for subset in ("images/", "", "votes/")
+            for name in sorted(build_benchmark(path).splits)
+        ),
         "report.html",
     ]
 

@@ -1,0 +1,202 @@
+"""What was judged is kept: images, their scores, and votes that name nobody."""
+
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from datasets import Image, load_dataset
+
+from pqpp_cli.main import main
+from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
+from pqpp_datasets.export.hub import push_folder
+from pqpp_datasets.load import load_benchmark
+from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
+from pqpp_datasets.own_benchmark.write import Keeping
+
+PEOPLE = {"ada": 2, "bob": 1, "cleo": 2}
+
+
+@pytest.fixture(autouse=True)
+def _cache(cache):
+    return cache
+
+
+def votes(path, image="{n}.png"):
+    """Ten prompts with an image of sdxl each; ada, bob and cleo vote 2, 1 and 2, bob once 0."""
+    lines = ["prompt,image,model,annotator,label,seconds"]
+    for n in range(10):
+        for name, label in PEOPLE.items():
+            label = 0 if (name, n) == ("bob", 3) else label
+            lines.append(f"Prompt {n}.,{image.format(n=n)},sdxl,{name},{label},{n + 1}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def build(path, **options):
+    return build_benchmark(path, options=BuildOptions(scale="pqpp", **options))
+
+
+def whole(folder, subset):
+    parts = load_dataset(str(folder), subset)
+    return [dict(row, split=split) for split, part in parts.items() for row in part]
+
+
+def test_images_and_votes_are_subsets_beside_the_prompts(tmp_path):
+    built = build(votes(tmp_path / "votes.csv"))
+    folder = write_benchmark(built, tmp_path / "out")
+    prompts = {row["prompt_id"]: row for row in whole(folder, None)}
+    assert len(prompts) == 10 and whole(folder, None) == whole(folder, "default")
+    images = whole(folder, "images")
+    # The majority's mean: 2, 1 and 2 are one side; of 2, 0 and 2 the two.
+    assert {row["prompt"]: row["score"] for row in images} == {
+        f"Prompt {n}.": 2.0 if n == 3 else pytest.approx(5 / 3) for n in range(10)
+    }
+    kept = whole(folder, "votes")
+    assert len(kept) == 30 and all(row["counts"] and not row["control"] for row in kept)
+    for row in (*images, *kept):
+        assert row["split"] == prompts[row["prompt_id"]]["split"]
+        assert row["prompt"] == prompts[row["prompt_id"]]["prompt"] and row["model"] == "sdxl"
+    numbers = {row["image_number"]: row["image"] for row in images}
+    for row in kept:
+        assert numbers[row["image_number"]] == f"{row['prompt'][7:-1]}.png"
+        assert row["seconds"] == int(row["prompt"][7:-1]) + 1
+    # Each person is one number, and of the three only bob has voted 1.
+    of_person = {}
+    for row in kept:
+        of_person.setdefault(row["annotator"], set()).add(row["value"])
+    assert sorted(of_person) == [1, 2, 3]
+    assert sorted(map(sorted, of_person.values())) == [[0, 1], [2], [2]]
+    ours = load_benchmark(str(folder), subset="votes")
+    assert {split: part.num_rows for split, part in ours.items()} == {
+        split: part.num_rows for split, part in load_dataset(str(folder), "votes").items()
+    }
+
+
+def test_no_file_names_an_annotator_unless_told_to(tmp_path, capsys):
+    path = str(votes(tmp_path / "votes.csv"))
+    command = ["build", path, "--scale", "pqpp", "--output"]
+    assert main([*command, str(tmp_path / "out")]) == 0
+    for file in (tmp_path / "out").rglob("*"):
+        if file.suffix == ".parquet":
+            continue
+        if file.is_file():
+            assert not any(name in file.read_text() for name in PEOPLE), file
+    assert not {"ada", "bob", "cleo"} & {
+        str(value) for row in whole(tmp_path / "out", "votes") for value in row.values()
+    }
+    capsys.readouterr()
+    assert main([*command, str(tmp_path / "named"), "--keep-annotators"]) == 0
+    assert "annotators are named" in capsys.readouterr().err
+    assert {row["annotator"] for row in whole(tmp_path / "named", "votes")} == set(PEOPLE)
+    assert main([*command, str(tmp_path / "less"), "--no-votes", "--keep-images", "none"]) == 0
+    configs = yaml.safe_load((tmp_path / "less/README.md").read_text().split("---")[1])["configs"]
+    assert [one["config_name"] for one in configs] == ["default", "images"]
+    assert "image" not in whole(tmp_path / "less", "images")[0]
+
+
+def test_the_numbers_are_drawn_anew_in_every_build(tmp_path):
+    built = build(votes(tmp_path / "votes.csv"))
+    seen = set()
+    for _ in range(12):
+        folder = write_benchmark(built, tmp_path / "out")
+        rows = pq.read_table(folder / "data" / "votes").to_pylist()
+        seen |= {row["annotator"] for row in rows if row["value"] == 1}
+    assert len(seen) > 1  # all 12 alike: once in 177,147
+
+
+def test_pictures_are_kept_as_they_are(tmp_path):
+    pil = pytest.importorskip("PIL.Image")
+    for n in range(10):
+        pil.new("RGB", (4, 4), (n, 0, 0)).save(tmp_path / f"{n}.png")
+    built = build(votes(tmp_path / "votes.csv"))
+    folder = write_benchmark(built, tmp_path / "out", keeping=Keeping(images="bytes"))
+    rows = load_dataset(str(folder), "images", split="train")
+    assert rows.features["image"] == Image() and rows[0]["image"].size == (4, 4)
+    for row in rows.cast_column("image", Image(decode=False)):
+        n = int(row["prompt"][7:-1])
+        assert row["image"]["bytes"] == (tmp_path / f"{n}.png").read_bytes()
+        assert pil.open(io.BytesIO(row["image"]["bytes"])).getpixel((0, 0))[0] == n
+    (tmp_path / "3.png").write_text("a web page")
+    with pytest.raises(DataFileError, match=r"3\.png: no picture"):
+        write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
+    (tmp_path / "3.png").unlink()
+    with pytest.raises(MissingFileError, match=r"3\.png: this image is not there; .*--image-dir"):
+        write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
+    assert not (tmp_path / "b").exists()
+
+
+def test_addresses_and_folders_of_somebodys_machine(tmp_path):
+    built = build(votes(tmp_path / "votes.csv", "https://example.org/{n}.png"))
+    folder = write_benchmark(built, tmp_path / "url", keeping=Keeping(images="url"))
+    assert whole(folder, "images")[0]["image"].startswith("https://example.org/")
+    built = build(votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
+    with pytest.raises(OptionError, match=r"--keep-images url: '/home/ada.*' is no address"):
+        write_benchmark(built, tmp_path / "b", keeping=Keeping(images="url"))
+    folder = write_benchmark(built, tmp_path / "path")
+    assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
+    keeping = Keeping(image_dir="/home/ada")
+    folder = write_benchmark(built, tmp_path / "below", keeping=keeping)
+    assert whole(folder, "images")[0]["image"].startswith("study/")
+    with pytest.raises(OptionError, match="is not in --image-dir /data"):
+        write_benchmark(built, tmp_path / "b", keeping=Keeping(image_dir="/data"))
+
+
+def test_card_and_croissant(tmp_path, capsys):
+    mlcroissant = pytest.importorskip("mlcroissant")
+    (tmp_path / "cite.bib").write_text("@misc{mine, title={Mine}}\n")
+    path, folder = str(votes(tmp_path / "votes.csv")), tmp_path / "out"
+    command = ["build", path, "--scale", "pqpp", "--output", str(folder), "--name", "Mine"]
+    command += ["--license", "cc-by-4.0", "--language", "en,ro"]
+    command += ["--annotations-creators", "crowdsourced"]
+    assert main([*command, "--citation", str(tmp_path / "cite.bib")]) == 0
+    text = (folder / "README.md").read_text()
+    about = yaml.safe_load(text.split("---")[1])
+    assert about["license"] == "cc-by-4.0" and about["language"] == ["en", "ro"]
+    assert about["task_categories"] == ["text-to-image"]
+    assert about["size_categories"] == ["n<1K"]
+    assert about["annotations_creators"] == ["crowdsourced"]
+    assert [one["config_name"] for one in about["configs"]] == ["default", "images", "votes"]
+    assert about["pqpp"]["targets"] and "@misc{mine" in text and "Licence: cc-by-4.0" in text
+    found = mlcroissant.Dataset(folder / "croissant.json")
+    assert not found.metadata.ctx.issues.errors
+    described = json.loads((folder / "croissant.json").read_text())
+    rows = {one["@id"]: len(list(found.records(one["@id"]))) for one in described["recordSet"]}
+    assert sum(n for name, n in rows.items() if name.startswith("votes/")) == 30
+    assert sum(n for name, n in rows.items() if name.startswith("default/")) == 10
+    capsys.readouterr()
+    assert main(["datasets", "show", str(folder), "--subset", "votes"]) == 0
+    shown = capsys.readouterr().out
+    assert "licence: cc-by-4.0" in shown and "annotator" in shown and "row 3" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--license", "CC BY 4.0"], "no key of the Hub's; did you mean cc-by-4.0?"),
+        (["--license", "cc-by-5.0"], "no key of the Hub's; did you mean"),
+        (["--annotations-creators", "me"], "one of crowdsourced, expert-generated"),
+        (["--citation", "absent.bib"], "absent.bib: not readable"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_before_anything_is_read(capsys, options, expected):
+    assert main(["build", "absent.csv", "--output", "out", *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert expected in line
+
+
+def test_without_a_licence_nothing_is_pushed(tmp_path):
+    folder = write_benchmark(build(votes(tmp_path / "votes.csv")), tmp_path / "out")
+    with pytest.raises(DataFileError, match=r"names no licence, .* --license KEY"):
+        push_folder(folder, "someone/bench", dry_run=True)
+
+
+def test_without_annotators_there_is_no_number(tmp_path):
+    lines = votes(tmp_path / "votes.csv").read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    text = "\n".join(",".join([*row[:3], *row[4:]]) for row in cells)
+    (tmp_path / "none.csv").write_text(text + "\n")
+    folder = write_benchmark(build(tmp_path / "none.csv"), tmp_path / "out")
+    assert {row["annotator"] for row in whole(folder, "votes")} == {None}
+    assert "Nothing says who voted" in (folder / "report.html").read_text()
