@@ -10,7 +10,7 @@ from typing import Any
 
 from pqpp_cli.explanations import add_explain
 from pqpp_cli.options import add_output, add_predictors, add_targets
-from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
+from pqpp_cli.prompt_datasets import add_dataset, refuse_parts
 from pqpp_files.visible import visible
 
 FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
@@ -302,12 +302,7 @@ def _check_sources(options: argparse.Namespace) -> None:
         raise CommandError("--neighbours: it is about explanations; add --explain")
     if (options.neighbours or 0) < 0:
         raise CommandError(f"--neighbours {options.neighbours}: give a number from 0")
-    named = [name for name in OPTIONS if getattr(options, name) is not None]
-    if options.explain and "data_dir" in named:  # the judged prompts lie there
-        named.remove("data_dir")
-    if named and not options.dataset:
-        option = named[0].replace("_", "-")
-        raise CommandError(f"--{option}: it is about a dataset; name one by --dataset")
+    refuse_parts(options, ("data_dir",) if options.explain else ())
 
 
 def _predictor(options: argparse.Namespace, rows=None):

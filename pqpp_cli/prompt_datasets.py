@@ -52,6 +52,22 @@ def add_dataset(
         add_image_dir(parser)
 
 
+def refuse_parts(options: argparse.Namespace, but: Sequence[str] = ()) -> None:
+    """Refuse options that say which part of a dataset, where no dataset is named.
+
+    Args:
+        options: Those of `add_dataset`.
+        but: Options that have another meaning too.
+
+    Raises:
+        CommandError: There is such an option.
+    """
+    named = [one for one in OPTIONS if getattr(options, one) is not None and one not in but]
+    if named and not options.dataset:
+        option = named[0].replace("_", "-")
+        raise CommandError(f"--{option}: it is about a dataset; name one by --dataset")
+
+
 def dataset_rows(options: argparse.Namespace, usual_split: str | None = None) -> Any:
     """Return the rows that the options name, with the prompts in the column `prompt`.
 

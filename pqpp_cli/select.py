@@ -6,13 +6,15 @@ import sys
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import given_once
 from pqpp_cli.output import OutputFile
+from pqpp_cli.prompt_datasets import add_dataset
 
 _EPILOG = """examples:
   pqpp select captions.txt --count 10000 --encoder sentence-transformers/all-MiniLM-L6-v2
+  pqpp select --dataset OWNER/NAME --split train --column caption --count 500 --encoder NAME
   pqpp select captions.txt --count 10000 --embeddings captions.npy --output prompts.txt
 
 Captions come from a text file, one caption on each line, or from a CSV, TSV, JSON, JSONL or Parquet
-file with a column `prompt`.
+file with a column `prompt`, or from a dataset.
 """
 
 
@@ -28,6 +30,12 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("captions", metavar="FILE", nargs="?", help="the captions")
     parser.add_argument("--file", metavar="FILE", help="another way to name the captions")
+    add_dataset(parser, images=False)
+    parser.add_argument(
+        "--column",
+        default="prompt",
+        help="the file's or dataset's column of captions (default: %(default)s)",
+    )
     parser.add_argument("--count", type=int, required=True, metavar="N", help="how many to choose")
     parser.add_argument("--embeddings", metavar="FILE", help="a .npy file with one row per caption")
     parser.add_argument("--encoder", metavar="NAME_OR_PATH", help="embed with this model")
@@ -57,7 +65,6 @@ def run(options: argparse.Namespace) -> None:
     import json
 
     from pqpp_cli.output import emit
-    from pqpp_cli.texts import read_texts
     from pqpp_datasets.select import (
         embed_captions,
         read_embeddings,
@@ -69,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
     if (options.embeddings is None) == (options.encoder is None):
         raise CommandError("give either --embeddings, a .npy file, or --encoder, a model")
     require_faiss()  # both before minutes of embedding
-    captions = read_texts(given_once(options.captions, "--file", options.file))
+    captions = _captions(options)
     require_selectable(len(captions), options.count, options.seed, options.iterations)
     if options.embeddings:
         embeddings = read_embeddings(options.embeddings, len(captions))
@@ -85,3 +92,16 @@ def run(options: argparse.Namespace) -> None:
         # A caption may hold line breaks; here a line is a caption.
         lines = [" ".join(text.split()) for _, text in chosen]
     emit("\n".join(lines), options.output)
+
+
+def _captions(options: argparse.Namespace) -> list[str]:
+    from pqpp_cli.prompt_datasets import dataset_rows, refuse_parts
+    from pqpp_cli.texts import read_texts
+
+    if options.dataset is None:
+        refuse_parts(options)
+        given = given_once(options.captions, "--file", options.file)
+        return read_texts(given, options.column)
+    if options.captions or options.file:
+        raise CommandError("captions came by --dataset and in another way too; give one of the two")
+    return list(dataset_rows(options)["prompt"])

@@ -1,12 +1,13 @@
 """What the builder must know of a benchmark: one record a configuration of `load_dataset`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_datasets.target_columns import Target, tell
 
 # The licence of the data, as its publishers call it -> its identifier on the Hub, and its address
 # (a benchmark's home where the licence has none).
@@ -19,13 +20,15 @@ LICENCES = {
 }
 
 
-def features_of(schema: pa.Schema) -> Callable[[Mapping[str, object]], object]:
-    """Return a record's `features` for columns that no option changes."""
+def features_of(
+    schema: pa.Schema, targets: Sequence[Target] = ()
+) -> Callable[[Mapping[str, object]], object]:
+    """Return a record's `features` for columns that no option changes, some of them targets."""
 
     def features(options: Mapping[str, object]):
         from datasets import Features
 
-        return Features.from_arrow_schema(schema)
+        return tell(Features.from_arrow_schema(schema), targets)
 
     return features
 

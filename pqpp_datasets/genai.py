@@ -19,6 +19,7 @@ from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.json_files import read_entries
 from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.target_columns import targets_for
 
 # Our name of a generator -> the file's.
 MODELS = {
@@ -107,7 +108,7 @@ BENCHMARKS = (
             "generators matches it, 1 to 5, and their means."
         ),
         splits=("train",),
-        features=features_of(_SCHEMA),
+        features=features_of(_SCHEMA, targets_for(MODELS, "rating", (_LEAST, _MOST))),
         read=read,
         rows={"train": 527},
         files=files,

@@ -18,7 +18,7 @@ def load_benchmark(
         name: One of `list_benchmarks()`, which wins over a folder of the same name; a folder of
             data files, such as `pqpp build` writes, or of `save_to_disk`; OWNER/REPOSITORY.
         subset: Its configuration; of `pqpp` a name of `list_benchmarks()`.
-        split: One split; all of them if left out.
+        split: One split, or some joined like ``train+validation``; all of them if left out.
         options: What `load_dataset` takes: `data_dir`, `streaming` and so on.
 
     Raises:
@@ -93,9 +93,10 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
         return found
     if not isinstance(found, dict):
         raise NoSuchDatasetError(f"split {split}: {place} has no splits; leave it out")
-    if split not in found:
+    parts = [part.strip() for part in split.split("+")]
+    if not set(parts) <= set(found):
         raise NoSuchDatasetError(f"split {split}: {place} has {', '.join(found)}; use one of them")
-    return found[split]
+    return datasets.concatenate_datasets([found[part] for part in parts])
 
 
 def _repository(name: str) -> str:

@@ -20,6 +20,7 @@ from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.json_files import read_entries
 from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.target_columns import targets_for
 
 MODELS = ("floor33", "gen2", "modelscope", "pika", "zeroscope")
 CITATION = """@misc{wu2024t2vscore,
@@ -84,7 +85,7 @@ BENCHMARKS = (
             "generators match it, 1 to 5."
         ),
         splits=("train",),
-        features=features_of(_SCHEMA),
+        features=features_of(_SCHEMA, targets_for(MODELS, "rating", (_LEAST, _MOST))),
         read=read,
         rows={"train": 512},
         files=files,

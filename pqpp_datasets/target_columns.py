@@ -272,13 +272,18 @@ def with_targets(
     """
     from datasets import Features
 
-    features = Features.from_arrow_schema(table.schema)
-    for target in targets:
-        features[target.name].id = json.dumps({_KEY: target.told()}, sort_keys=True)
+    features = tell(Features.from_arrow_schema(table.schema), targets)
     metadata = {**(table.schema.metadata or {}), **features.arrow_schema.metadata}
     if splits is not None:
         metadata[b"pqpp"] = json.dumps({"splits": splits}).encode()
     return table.replace_schema_metadata(metadata)
+
+
+def tell(features: Any, targets: Iterable[Target]) -> Any:
+    """Write into a dataset's features what its targets are, and return them."""
+    for target in targets:
+        features[target.name].id = json.dumps({_KEY: target.told()}, sort_keys=True)
+    return features
 
 
 def targets_of(features: Mapping[str, Any]) -> dict[str, Target]:

@@ -17,6 +17,7 @@ from pqpp_models.training.script import or_exit, script_imports
 with script_imports("train_text_ensemble"):
     import torch
 
+    from pqpp_datasets.target_columns import measure_of
     from pqpp_files.full_disk import require_room
     from pqpp_models.alignment.leave_one_out import study_row
     from pqpp_models.alignment.sources import read_sources
@@ -60,11 +61,11 @@ class TunedSettings(TuneSettings):
     """How the encoder is fine-tuned.
 
     Attributes:
-        targets: the targets that it has a share in.
+        targets: the targets that it has a share in; those of generation if left out.
         share: its share in them.
     """
 
-    targets: list[str] = field(default_factory=lambda: ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"])
+    targets: list[str] = field(default_factory=list)
     share: float = 0.35
 
 
@@ -84,8 +85,14 @@ class EnsembleRecipe(TextRecipe):
         if self.folds == 1:
             raise RecipeError("`folds` is 1; give 0, or 2 and more")
         other = [target for target in self.tuned.targets if target not in self.targets]
-        if other:
+        if self.targets and other:
             raise RecipeError(f"`tuned.targets` has {other[0]}, which is not in `targets`")
+
+    @property
+    def tuned_targets(self) -> list[str]:
+        """The targets that the fine-tuned encoder has a share in."""
+        generation = [one for one in self.targets if measure_of(one).task == "generation"]
+        return self.tuned.targets or generation or self.targets
 
 
 @dataclass
@@ -117,7 +124,7 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
     goals = read.goals[rows]
     fitted = fit_collection_model(collection, prompts, training, goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
-    tuned = fine_tune(recipe, prompts, targets, read.tokenizer)
+    tuned = fine_tune(recipe, prompts, targets, read.tokenizer, read.train.limits)
     calibration = calibrate(recipe, read, fitted, prompts, targets, tuned)
     return TextEnsemblePredictor(
         read.tokenizer,
@@ -132,17 +139,22 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
 
 
 def fine_tune(
-    recipe: EnsembleRecipe, prompts: list[str], targets: np.ndarray, tokenizer: Any
+    recipe: EnsembleRecipe,
+    prompts: list[str],
+    targets: np.ndarray,
+    tokenizer: Any,
+    limits: dict[str, tuple[float, float]],
 ) -> BertForPerformancePrediction:
     """Fine-tune the encoder on the targets that it will have a share in."""
     settings = recipe.tuned
     torch.manual_seed(recipe.seed)
-    columns = [recipe.targets.index(target) for target in settings.targets]
-    labels = scale_targets(targets[:, columns], settings.targets).astype(np.float32)
+    columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
+    labels = scale_targets(targets[:, columns], recipe.tuned_targets, limits).astype(np.float32)
     variance = labels.var(axis=0)
     model = BertForPerformancePrediction.from_backbone(
         recipe.model,
-        targets=settings.targets,
+        targets=recipe.tuned_targets,
+        limits=limits or None,
         target_weights=(variance.mean() / variance).tolist(),
         pooling="mean",
         max_length=settings.max_length,
@@ -162,7 +174,7 @@ def calibrate(
     some = spaced(0, len(read.captions), UNLABELLED)
     captions = [read.captions[i] for i in some]
     encoded = {layer: array[some + len(read.train)] for layer, array in read.encoded.items()}
-    columns = [recipe.targets.index(target) for target in recipe.tuned.targets]
+    columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
     base = fitted.model.predict(captions, encoded)[:, columns]
     logits = tuned_logits(tuned, read.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)

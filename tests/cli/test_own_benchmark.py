@@ -181,3 +181,20 @@ def test_limits_that_a_dataset_tells_hold_for_its_predictions(tmp_path, monkeypa
     write_split(tmp_path / "rated" / "data", "train", [with_targets(table, told)])
     assert main(["fit", "rated", "--output", "my_predictor"]) == 0
     assert Predictor.from_pretrained("./my_predictor").limits == {"flux_rating": (1.0, 5.0)}
+
+
+def test_prompts_are_selected_from_a_dataset(mine, capsys, tmp_path):
+    pytest.importorskip("faiss", reason="pqpp select needs faiss")
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).random((12, 4), dtype=np.float32))
+    words = ("select", "--dataset", "mine", "--split", "test", "--count", "3")
+    chosen = printed(capsys, *words, "--embeddings", "points.npy").splitlines()
+    assert len(chosen) == 3 and set(chosen) <= set(rows_of(mine, "test")["prompt"])
+    for more, said in (
+        (("--file", "votes.csv"), "give one of the two"),
+        (("--split", "dev"), "mine has train, validation, test"),
+    ):
+        assert main([*words, "--embeddings", "points.npy", *more]) == 2
+        assert said in capsys.readouterr().err
+    words = ("select", "votes.csv", "--split", "test", "--count", "3", "--embeddings", "points.npy")
+    assert main([*words]) == 2
+    assert "--split: it is about a dataset" in capsys.readouterr().err

@@ -74,6 +74,7 @@ def ensemble(tmp_path_factory):
     recipe = script.EnsembleRecipe(
         model=str(folder),
         dataset="made up",
+        targets=list(TARGETS),
         captions=__file__,
         layers=[0, 1, 2],
         fit=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=2),

@@ -382,7 +382,9 @@ def test_scripts_of_text_predictors_refuse_what_is_retired_or_missing(
     else:
         assert run_in_main(script_name, "--captions", __file__, "--folds", 1) == 2
         assert capsys.readouterr().err == "error: `folds` is 1; give 0, or 2 and more\n"
-        assert run_in_main(script_name, "--captions", __file__, "--targets", "mean_rr") == 2
+        (tmp_path / "tuned.yaml").write_text("tuned: {targets: [glide_hbpp]}\n")
+        flags = ("--config", tmp_path / "tuned.yaml", "--targets", "mean_rr")
+        assert run_in_main(script_name, "--captions", __file__, *flags) == 2
         said = "error: `tuned.targets` has glide_hbpp, which is not in `targets`\n"
         assert capsys.readouterr().err == said
 

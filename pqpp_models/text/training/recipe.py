@@ -61,7 +61,7 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         if not len(known):
             raise RecipeError(f"no prompt of {split} has all targets; name fewer of them")
         prompts = [normalise(rows.prompts[i]) for i in known]
-        return Rows(prompts, rows.targets[known], rows.table.select(known))
+        return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
     def goals(self, train: Rows) -> np.ndarray:
         """Return what is fitted to: targets, and for PQPP the log number of relevant images."""
