@@ -90,6 +90,11 @@ class CalibratedPredictor(Predictor):
         """Return the lowest and the highest value of some targets."""
         return target_limits(targets)
 
+    def _prior(self, targets: tuple[str, ...]) -> Floats:
+        told = self.calibration["prior" if "prior" in self.calibration else "offset"]
+        columns = [self.targets.index(target) for target in targets]
+        return np.clip(told[columns].astype(float), *self._limits(targets))
+
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
         columns = [self.targets.index(target) for target in targets]
         scores, distance = self.raw_scores(prompts)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from models.made_up import made_up
 
 from pqpp_models import Predictor, PredictorError, UnknownTargetError
 from pqpp_models.explain.explanation import SINGLE_WORDS
 from pqpp_models.explain.words import MOST_WORDS, word_spans
 from pqpp_models.measures.predictor import MeasurePredictor
+from pqpp_models.targets import target_limits
 
 HOSTILE = [
     "<script>alert('x')</script> & \"a cat\"",
@@ -170,11 +172,20 @@ def test_the_same_seed_gives_the_same_and_neighbours_change_nothing(static):
     assert np.median(away) < 1.5 and away.max() < 5
 
 
-def test_base_of_a_fitted_predictor_is_its_mean(static):
-    low, high = -1.0, 2.0
-    base = static.explain(["a cat"], "mean_hbpp")[0].base
-    offset = static.calibration["offset"][static.targets.index("mean_hbpp")]
-    assert base == pytest.approx(float(np.clip(offset, low, high)))
+def test_base_of_a_fitted_predictor_is_the_mean_that_it_was_fitted_to(fitted):
+    _, scores = made_up(120)
+    for target, mean in zip(fitted.targets, scores.mean(axis=0), strict=True):
+        base = fitted.explain(["a cat"], target)[0].base
+        assert base == pytest.approx(mean, abs=0.03)
+        assert base == pytest.approx(fitted.calibration["prior"][fitted.targets.index(target)])
+
+
+def test_base_of_a_checkpoint_from_before_is_the_offset_of_its_calibration():
+    older = Predictor.from_pretrained("static")
+    older.calibration = {"offset": np.linspace(-2, 2, len(older.targets)), "far": np.ones(1)}
+    low, high = target_limits(older.targets)
+    expected = np.clip(older.calibration["offset"], low, high)
+    assert older._prior(older.targets).tolist() == expected.tolist()
 
 
 def test_base_of_others_is_their_mean_over_single_words():
