@@ -213,6 +213,7 @@ def run(options: argparse.Namespace) -> None:
     rules = {name: getattr(options, name) for name in _RULES}
     rules["fractions"] = fractions_of(options.fractions)
     rules |= {name: getattr(options, name) for name in _READING}
+    rules["progress"] = sys.stderr.isatty()
     rules["columns"] = columns_of(options.column)
     rules["annotators"] = names_of(options.annotators) or ()
     rules["missing"] = names_of(options.missing) or ()

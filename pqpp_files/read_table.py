@@ -11,7 +11,7 @@ import itertools
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from pqpp_files.table_formats import (
     Separated,
     source_of,
     spread,
+    told,
 )
 
 INDEX = "the index"  # what an index of pandas is called that has no name
@@ -297,6 +298,7 @@ def read_codes(
     columns: Sequence[str],
     kinds: Sequence[str] | None = None,
     nested: str | None = None,
+    tell: Callable[[int], Any] = lambda rows: None,
 ) -> tuple[dict[str, Codes], list[str]]:
     """Read columns as `Codes`, in little memory; numbers of JSON stay the text that they are.
 
@@ -307,6 +309,7 @@ def read_codes(
         nested: The column whose lists and objects give a row for each value, as
             `pqpp_files.table_formats.nested.spread` does, with its three columns. An object of
             objects in `.json` is records then, with the column `key`.
+        tell: Is called with how many rows were read, again and again.
 
     Returns:
         Column to codes, for those that are there, and the names of all columns of the file.
@@ -315,23 +318,20 @@ def read_codes(
         FileError: As of `read_table`, or a cell is a list or an object.
     """
     source = source_of(path, columns, None, kinds)
-    if nested is None:
-        found = _gathered(source, Codes, as_written=True)
-    else:
-        if isinstance(source, Json):
-            source.keyed = True
-        blocks = spread(source.blocks(as_written=True), nested, columns)
-        found = _gathered(source, Codes, blocks=blocks)
+    if isinstance(source, Json):
+        source.keyed = nested is not None
+    blocks = told(source.blocks(as_written=True), tell)
+    found = _gathered(
+        source, Codes, spread(blocks, nested, columns) if nested is not None else blocks
+    )
     return {name: found[name] for name in (*columns, *TOLD) if name in found}, source.names
 
 
-def _gathered(
-    source: Format, new: Any, as_written: bool = False, blocks: Iterable[Block] | None = None
-) -> dict[str, Any]:
+def _gathered(source: Format, new: Any, blocks: Iterable[Block] | None = None) -> dict[str, Any]:
     """Put blocks together, a `new()` a column; a block may bring columns, or lack them."""
     found: dict[str, Any] = {}
     before = 0
-    for rows, columns in source.blocks(as_written) if blocks is None else blocks:
+    for rows, columns in source.blocks() if blocks is None else blocks:
         for name in columns:
             if name not in found:
                 found[name] = new(itertools.repeat(None, before))

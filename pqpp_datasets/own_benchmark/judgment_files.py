@@ -131,6 +131,7 @@ def read_columns(
     named: Mapping[str, str] | None = None,
     blank: Sequence[str] = (),
     nested: str | None = None,
+    progress: bool = False,
 ) -> Columns:
     r"""Read columns of a file, each as text.
 
@@ -142,6 +143,7 @@ def read_columns(
         blank: Needed columns whose cells may be empty.
         nested: The column whose lists and objects become rows, as `read_codes` has it; what they
             add are the columns `PLACE` and `KEY`.
+        progress: Whether a bar on standard error counts the rows.
 
     Returns:
         Every needed column and each optional one that is there.
@@ -158,13 +160,18 @@ def read_columns(
         >>> column.codes.tolist(), column.names
         ([0, 0], ['2'])
     """
+    from tqdm import tqdm
+
     path, named = Path(path), named or {}
     if not names_input(path):
         raise MissingFileError(f"{path}: there is no such file; name one of judgments or runs")
     wanted = {role: named.get(role, role) for role in (*needed, *optional)}
     try:
         columns = tuple(wanted.values())
-        codes, names = read_codes(path, columns, _SUFFIXES, nested and wanted[nested])
+        with tqdm(desc=f"reading {path.name}", unit=" rows", disable=not progress) as bar:
+            codes, names = read_codes(
+                path, columns, _SUFFIXES, nested and wanted[nested], bar.update
+            )
     except FileError as error:
         raise DataFileError(str(error)) from None
     refuse_missing(path, [wanted[r] for r in needed if wanted[r] not in codes], names)

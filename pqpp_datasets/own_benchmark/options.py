@@ -56,6 +56,7 @@ class BuildOptions:
         images: A file of the images, with `image` and any of `prompt`, `prompt_id`, `model`,
             `source`, `category`, which is joined to the votes by the image, and holds.
         prior_wins: Of preferences: wins that each model is given over each other one beforehand.
+        progress: Whether bars on standard error count the rows that are read.
         same_text: What prompts of one text with ids of their own do: "refuse", or "keep", which
             keeps each, all of a text in one split.
     """
@@ -84,6 +85,7 @@ class BuildOptions:
     images: str | None = None
     same_text: str = "refuse"
     prior_wins: float = 0.0
+    progress: bool = False
 
     def __post_init__(self):
         for name, low, high in (("min_kappa", -1, 1), ("min_reference_share", 0, 1)):

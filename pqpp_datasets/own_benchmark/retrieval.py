@@ -89,7 +89,9 @@ def _read(
     for model, path in files:
         if is_table(path):
             own = [role for role in needed if role != "model" or model is None]
-            columns = read_columns(path, (text, *own), others, options.columns)
+            columns = read_columns(
+                path, (text, *own), others, options.columns, progress=options.progress
+            )
         else:
             columns = _read_trec(path, "score" in needed, options)
         if "model" in needed and (model is not None or "model" not in columns):

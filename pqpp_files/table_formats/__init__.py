@@ -15,7 +15,7 @@ from pqpp_files.table_formats.json_records import Json, JsonLines
 from pqpp_files.table_formats.nested import TOLD, spread
 from pqpp_files.table_formats.parquet import UNNAMED, Parquet
 from pqpp_files.table_formats.separated import Separated
-from pqpp_files.table_formats.table_format import Block, Format
+from pqpp_files.table_formats.table_format import Block, Format, told
 from pqpp_files.table_formats.text import Text
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Separated",
     "source_of",
     "spread",
+    "told",
 ]
 
 FORMATS: dict[str, type[Format]] = {

@@ -35,7 +35,7 @@ def spread(blocks: Iterator[Block], name: str, wanted: Sequence[str]) -> Iterato
     before, met = 0, False
     for rows, columns in blocks:
         cells = columns.get(name, ())
-        met = met or any(isinstance(cell, list | dict) for cell in cells)
+        met = met or not {list, dict}.isdisjoint(map(type, cells))
         if not met:
             yield rows, columns
         else:

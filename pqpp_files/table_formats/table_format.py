@@ -6,7 +6,7 @@ import contextlib
 import io
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pqpp_files.errors import FileError
@@ -79,6 +79,13 @@ class Format(ABC):
                 except UnicodeDecodeError:
                     return number
         return 1
+
+
+def told(blocks: Iterator[Block], tell: Callable[[int], Any]) -> Iterator[Block]:
+    """Give blocks, and tell how many rows each has, for a progress bar."""
+    for rows, columns in blocks:
+        tell(rows)
+        yield rows, columns
 
 
 def batches(items: Iterator) -> Iterator[list]:

@@ -1,8 +1,11 @@
 """`pqpp datasets`, `pqpp build` and `pqpp select`, called as the command line calls them."""
 
+import shlex
 import sys
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_conqa
@@ -267,3 +270,29 @@ def test_show_of_a_folder(tmp_path, capsys):
     assert "not Parquet, or damaged" in capsys.readouterr().err
     assert main(["datasets", "show", str(tmp_path)]) == 2
     assert "no dataset is described here" in capsys.readouterr().err
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "own_benchmark_data.md"
+COMMANDS = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("pqpp build ")]
+ROWS = {"gimbrr": 2102, "tia2": 300, "tia2_counting": 150, "genai": 527, "genai_lists": 527}
+ROWS |= {"agiqa": 300}
+
+
+@pytest.mark.parametrize("line", COMMANDS, ids=list(ROWS))
+def test_commands_of_the_page_on_votes(real_data, tmp_path, monkeypatch, capsys, line):
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(line.replace("$DATA", str(real_data)))[1:]
+    name = words[words.index("--output") + 1]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "written: " in said and said.startswith(("labels: ", "annotators: "))
+    rows = [table.num_rows for table in map(pq.read_table, Path(name, "data").iterdir())]
+    assert sum(rows) == ROWS[name]
+
+
+def test_the_page_on_votes_names_every_option_and_role():
+    from pqpp_datasets.own_benchmark.options import ROLES
+
+    text = PAGE.read_text("utf-8")
+    assert [role for role in ROLES if f"`{role}`" not in text] == []
+    assert len(COMMANDS) == 6

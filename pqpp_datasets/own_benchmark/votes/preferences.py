@@ -86,7 +86,8 @@ def read_preferences(files: Sequence[tuple[str | None, Path]], options: BuildOpt
     text = "prompt_id" if options.prompts else "prompt"
     optional = [role for role in ("prompt", "annotator", *COLUMNS) if role != text]
     needed = (text, "model_a", "model_b", "choice")
-    parts = [read_columns(p, needed, optional, options.columns, ["choice"]) for _, p in files]
+    how = (options.columns, ["choice"], None, options.progress)
+    parts = [read_columns(path, needed, optional, *how) for _, path in files]
     columns = concatenated(parts)
     if "prompt_id" in columns:
         columns.notes = join(columns, read_prompts(options), "prompt_id")

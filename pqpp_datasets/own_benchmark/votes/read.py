@@ -91,7 +91,13 @@ def _read_file(path: Path, options: BuildOptions) -> Columns:
         if "score" in named:
             named["label"] = named.pop("score")
         columns = read_columns(
-            path, [*needed, "label"], ["annotator", *optional], named, ["label"], "label"
+            path,
+            [*needed, "label"],
+            ["annotator", *optional],
+            named,
+            ["label"],
+            "label",
+            options.progress,
         )
         _name_places(columns, options)
     if options.model is not None:
@@ -133,7 +139,9 @@ def _read_wide(
     names = list(options.annotators)
     if len(set(names)) < len(names):
         raise OptionError(f"--annotators {','.join(names)}: a column stands twice")
-    wide = read_columns(path, [*needed, *names], optional, options.columns, blank=names)
+    wide = read_columns(
+        path, [*needed, *names], optional, options.columns, names, None, options.progress
+    )
     parts = [wide.pop(name) for name in names]
     each = np.repeat(np.arange(wide.rows), len(names))
     long = Columns({role: column.at(each) for role, column in wide.items()})
