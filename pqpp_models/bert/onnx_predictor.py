@@ -2,18 +2,20 @@
 
 Weights of the matrix products are rounded to eight bits, one scale a column; activations as they
 come, one scale a token, so that a prediction does not depend on the other prompts of its batch. One
-scale a matrix, the usual default, loses much more. With a fine-tuned MiniLM on one CPU core, 500
-captions take 0.37 of the time that torch takes; no prediction moves by more than .03, and no
-Kendall with the true values of 2,000 captions by more than .001.
+scale a matrix, the usual default, loses much more. MiniLM takes about a third of the CPU seconds
+that torch takes (250 captions, one thread each); predictions of HBPP have moved by up to .07.
+`benchmarks/onnx_speed.py` measures both.
 """
 
 from __future__ import annotations
 
 import importlib
 import logging
+import os
 import re
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,7 +35,8 @@ from pqpp_models.torch_predictor import fine_tuned_card, processor_files
 
 GRAPH = "model.onnx"
 _INPUTS = ("input_ids", "attention_mask")
-_LEAST_BOUND, _TIMES_GRAPH = 300_000_000, 16
+_LEAST_BOUND, _MORE_A_THREAD, _TIMES_GRAPH = 300_000_000, 100_000_000, 16
+_TOKENS_A_BATCH = 2048
 _FLOAT = 1  # onnx.TensorProto.FLOAT
 
 
@@ -45,8 +48,9 @@ class OnnxBertPredictor(Predictor):
     Args:
         graph: the bytes of the ONNX model.
         config: `targets`, `max_length` and what else is to be told.
-        threads: how many a prediction uses; onnxruntime's own choice if left out.
-        batch_size: prompts that the model sees at once.
+        threads: how many a prediction uses; as many as there are cores for it if left out. Each
+            runs batches of its own: none waits for another, nor spins while it waits.
+        batch_size: prompts that the model sees at once, at most.
     """
 
     name = "bert_onnx"
@@ -67,7 +71,8 @@ class OnnxBertPredictor(Predictor):
         self.targets = resolve_targets(self.config["targets"])
         self.limits = self.config.get("limits")
         check_limits(self.targets, self.limits)
-        self.session = _session(graph, threads)
+        self.threads = threads or _cores()
+        self.session = _session(graph, self.threads)
 
     @classmethod
     def from_torch(cls, predictor: BertPredictor, int8: bool = True, threads: int = 0) -> Self:
@@ -76,7 +81,7 @@ class OnnxBertPredictor(Predictor):
         Args:
             predictor: it stays as it is.
             int8: round the weights to eight bits; if not, they stay float32.
-            threads: how many a prediction uses.
+            threads: as for the class.
 
         Raises:
             MissingExtraError: a package of `pqpp[onnx]` is not installed.
@@ -99,9 +104,17 @@ class OnnxBertPredictor(Predictor):
         encoded = encode(self.tokenizer, rows, self.config["max_length"])
         pad_id = self.tokenizer.pad_token_id or 0
         scores = np.empty((len(rows), len(self.targets)))
-        for batch in length_sorted([len(row) for row in encoded], self.batch_size):
+
+        def run(batch: NDArray[np.intp]) -> None:
             inputs = padded([encoded[i] for i in batch], pad_id)
             scores[batch] = self._run(dict(zip(_INPUTS, inputs, strict=True)))
+
+        size = min(self.batch_size, -(-len(rows) // self.threads))  # some for each thread
+        batches = length_sorted([len(row) for row in encoded], max(1, size), _TOKENS_A_BATCH)
+        with ThreadPoolExecutor(self.threads) as threads:
+            mapped = map if len(batches) == 1 else threads.map  # it starts no thread unasked
+            for _ in mapped(run, batches):
+                pass
         columns = [self.targets.index(target) for target in targets]
         # A foreign graph may give anything.
         return unscale_targets(scores.clip(0, 1), self.targets, self.limits)[:, columns]
@@ -182,8 +195,20 @@ class OnnxBertPredictor(Predictor):
             ) from None
 
 
+def _cores() -> int:
+    """Return how many cores this process may use, as it is set up or as OMP_NUM_THREADS says."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    is_told = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if is_told else os.cpu_count() or 1
+
+
 def _session(graph: bytes, threads: int) -> Any:
-    """Return a session whose memory has a bound that grows with its graph.
+    """Return a session for so many threads, whose memory has a bound that grows with its graph.
+
+    It has no threads of its own. onnxruntime's wait for each other many times a batch, and spin
+    meanwhile, which takes the cores from whatever else runs.
 
     A graph of a few bytes may ask for gigabytes; a sound one needs them for the products of its
     weights with some thousand tokens.
@@ -191,12 +216,15 @@ def _session(graph: bytes, threads: int) -> Any:
     runtime = _import("onnxruntime")
     binding = _import("onnxruntime.capi.onnxruntime_pybind11_state")
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    for kind in ("intra_op", "inter_op"):
+        options.add_session_config_entry(f"session.{kind}.allow_spinning", "0")
     options.log_severity_level = 4  # what goes wrong is raised
     options.add_session_config_entry("session.use_env_allocators", "1")
-    kind = binding.OrtAllocatorType.ORT_ARENA_ALLOCATOR
-    place = binding.OrtMemoryInfo("Cpu", kind, 0, binding.OrtMemType.DEFAULT)
-    bound = {"max_mem": _LEAST_BOUND + _TIMES_GRAPH * len(graph), "arena_extend_strategy": 1}
+    arena = binding.OrtAllocatorType.ORT_ARENA_ALLOCATOR
+    place = binding.OrtMemoryInfo("Cpu", arena, 0, binding.OrtMemType.DEFAULT)
+    most = _LEAST_BOUND + _MORE_A_THREAD * (threads - 1) + _TIMES_GRAPH * len(graph)
+    bound = {"max_mem": most, "arena_extend_strategy": 1}
     # Takes the place of that of an earlier session, which keeps its own.
     runtime.create_and_register_allocator(place, binding.OrtArenaCfg(bound))
     # Folding would unfold what a few numbers stand for, out of this bound; exporters have done it.

@@ -185,3 +185,31 @@ def test_a_graph_that_reads_other_files_is_refused(predictor, tmp_path, place, m
     with pytest.raises(CheckpointError, match="wants other files read") as caught:
         Predictor.from_pretrained(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_threads_run_batches_of_their_own_and_none_spins(monkeypatch):
+    from pathlib import Path
+
+    from fuzz.hostile_graphs import sound_graph
+    from transformers import AutoTokenizer
+
+    folder = Path(__file__).parent / "older_checkpoints" / "bert"
+    tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
+    config = {"targets": ["mean_rr"], "max_length": 48}
+    # Of one length: that graph's mean counts the padding.
+    letters = np.random.default_rng(0).choice([*"abcdefgh"], size=(36, 9))
+    prompts = ["".join(row) for row in letters]
+    made = [OnnxBertPredictor(sound_graph(), tokenizer, config, threads) for threads in (1, 3)]
+    one, three = (predictor.predict(prompts) for predictor in made)
+    np.testing.assert_allclose(three, one, atol=1e-6)
+    alone = np.concatenate([made[1].predict([prompt]) for prompt in prompts])
+    np.testing.assert_allclose(three, alone, atol=1e-6)
+    options = made[1].session.get_session_options()
+    assert options.intra_op_num_threads == options.inter_op_num_threads == 1
+    for kind in ("intra_op", "inter_op"):
+        assert options.get_session_config_entry(f"session.{kind}.allow_spinning") == "0"
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert OnnxBertPredictor(sound_graph(), tokenizer, config).threads == 5
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 2, 3}, raising=False)
+    assert OnnxBertPredictor(sound_graph(), tokenizer, config).threads == 3
