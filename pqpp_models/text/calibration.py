@@ -25,8 +25,13 @@ NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""
 SAME = 0.9999
 """A prompt at least so similar to a reference prompt is that prompt itself."""
-SPREAD = ("one", "deviates", "extreme", "distance", "log_words", "places", "number")
+SPREAD = (
+    *("one", "deviates", "extreme", "distance", "log_words", "places", "number"),
+    *("log_letters", "lettering"),
+)
 """What the log of a deviation is linear in; `spread_columns` tells what they are."""
+FEWEST_SPREAD = 7
+"""A calibration may lack the last ones."""
 CALIBRATION = {
     "slope": (),
     "offset": (),
@@ -40,7 +45,7 @@ _BEFORE = {"slope": (), "offset": (), "spread": (5,)}
 _FACTS = ("data", "training", "evaluation", "own_collection", "alignment_sources")
 _MOST_EXTREME = 3.0
 _MOST_PRIORS = 2.0
-_WORDS = np.log([2.0, 41.0])
+_WORDS, _LETTERS = np.log([2.0, 41.0]), np.log([6.0, 301.0])
 
 Floats = NDArray[np.float64]
 Calibration = dict[str, NDArray[np.float32]]
@@ -138,7 +143,10 @@ def calibration_tensors(
 ) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Return types and shapes by name, as `check_tensors` takes them, of what a checkpoint has."""
     before = "calibration.prior" not in tensors
-    names = _BEFORE if before else CALIBRATION
+    names = dict(_BEFORE if before else CALIBRATION)
+    spread = tensors.get("calibration.spread")
+    if not before and spread is not None and spread.ndim > 1:
+        names["spread"] = (max(FEWEST_SPREAD, min(len(SPREAD), spread.shape[1])),)
     expected = {f"calibration.{k}": ("float32", (targets, *shape)) for k, shape in names.items()}
     if before:
         return {**expected, "calibration.far": ("float32", (1,))}
@@ -165,7 +173,8 @@ def predicted(
     """
     values = scores * calibration["slope"] + calibration["offset"]
     inputs = spread_columns(values, prompts, distance, calibration)
-    logs = np.einsum("rtk,tk->rt", inputs, np.asarray(calibration["spread"], np.float64))
+    spread = np.asarray(calibration["spread"], np.float64)
+    logs = np.einsum("rtk,tk->rt", inputs[:, :, : spread.shape[1]], spread)
     return values, np.minimum(
         np.exp(np.clip(logs, -12, 12)), _MOST_PRIORS * calibration["prior_deviation"]
     )
@@ -197,12 +206,15 @@ def spread_columns(
 
     One; the prediction's distance from the prior in the prior's deviations, and the same without
     its sign; the distance to the training prompts; the log of the words plus one; how many words
-    for places there are; whether there is a number.
+    for places there are; whether there is a number; the log of the characters plus one; whether
+    there is text to draw.
     """
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
     away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
-    words, places, number = kinds_of_prompts([normalise(prompt) for prompt in prompts]).T
+    kinds = kinds_of_prompts([normalise(prompt) for prompt in prompts])
+    words, places, number, letters, lettering = kinds.T
     row = (np.minimum(distance, 1.0), np.clip(words, *_WORDS), places, number)
+    row = (*row, np.clip(letters, *_LETTERS), lettering)
     ones = np.ones_like(away)
     return np.stack([ones, away, np.abs(away), *(ones * one[:, None] for one in row)], axis=2)
 

@@ -97,7 +97,7 @@ def calibrate_across_sources(
     values = slope * scores + found["offset"]
     columns = spread_columns(values[:, None], prompts, np.zeros(len(names)), found)[:, 0]
     # Neither the sign nor the distance says anything where scales differ.
-    used = np.isin(SPREAD, ("one", "extreme", "log_words", "places", "number"))
+    used = np.isin(SPREAD, ("one", "extreme", "log_letters", "places", "lettering"))
     error = np.abs(goal - steep * centred)
     for rows in places:  # how well a source is predicted as a whole is not of the prompts
         usual[rows] = error[rows].mean()

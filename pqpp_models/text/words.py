@@ -165,16 +165,21 @@ def difficulty_features(
 
 
 def kinds_of_prompts(prompts: Sequence[str]) -> NDArray[np.float64]:
-    """Return what errors depend on: log of the words plus one, words for places, any number.
+    """Return what errors depend on, of normalised prompts: shape ``(prompts, 5)``.
 
-    Shape ``(prompts, 3)``. Nothing here depends on capitals, blanks or marks.
+    Log of the words plus one, words for places, any number, log of the characters plus one, and
+    any text to draw.
 
-    >>> kinds_of_prompts(["Two cats left of a dog."]).round(2).tolist()
-    [[1.95, 1.0, 1.0]]
+    >>> kinds_of_prompts(["two cats left of a 'stop' sign"]).round(2).tolist()
+    [[2.08, 1.0, 1.0, 3.43, 1.0]]
     """
-    split = map(words_of, prompts)
-    rows = [[np.log1p(len(w)), _count(w, _PLACES, 3), bool(_numbers(w))] for w in split]
-    return np.array(rows, dtype=np.float64).reshape(len(prompts), 3)
+    rows = []
+    for prompt in prompts:
+        words = words_of(prompt)
+        drawn = bool(_QUOTED.search(prompt)) or not _LETTERING.isdisjoint(words)
+        kinds = (_count(words, _PLACES, 3), bool(_numbers(words)))
+        rows.append([np.log1p(len(words)), *kinds, np.log1p(len(prompt)), drawn])
+    return np.array(rows, dtype=np.float64).reshape(len(prompts), 5)
 
 
 def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:

@@ -43,6 +43,8 @@ def test_the_conformal_quantile_by_hand():
     # .9 * (9 + 1) = 9 of 9; of 5 there would have to be a sixth: the largest.
     assert conformal_quantile(ratio[:9], ones[:9]) == 9.0
     assert conformal_quantile(ratio[:5], ones[:5]) == 5.0
+    # .9 * (10 + 1) = 9.9: the 10th, where the plain quantile would be the 9th.
+    assert conformal_quantile(ratio[:10], ones[:10]) == 10.0
     # The last has three quarters of the weight.
     assert conformal_quantile(np.array([1.0, 2.0]), np.array([1.0, 3.0])) == 2.0
     # .9 * 21 / 20 of 1901 is 1796.4: reached by 18 of the heavy ones, the largest of which is 17.
@@ -214,7 +216,7 @@ CALIBRATED = {
     "offset": np.array([0.3, 0.1]),
     "prior": np.array([0.6, 0.25]),
     "prior_deviation": np.array([0.3, 0.2]),
-    "spread": np.array([[-2.5, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [-9.0, 0, 0, 0, 0, 0, 0]]),
+    "spread": np.array([[-2.5, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.07, 0.8], [-9.0, *[0] * 8]]),
 }
 
 
@@ -223,12 +225,25 @@ def test_predictions_by_hand():
     assert found.values[0] == pytest.approx([0.3 + 0.17, 0.1 + 0.34])
     away = (0.47 - 0.6) / 0.3
     log = -2.5 + 0.1 * away - 0.2 * away + 0.15 + 0.4 * np.log(6) + 0.5 * 0 + 0.6 * 1
+    log += 0.07 * np.log(18)
     assert found.deviations[0] == pytest.approx([np.exp(log), np.exp(-9)])
     # One word for a place more, and one word more.
     found = Lengths(CALIBRATED).predict_with_uncertainty(["a dogs left on a mat"])
     away = (0.3 + 0.2 - 0.6) / 0.3
     log = -2.5 + 0.1 * away - 0.2 * away + 0.15 + 0.4 * np.log(7) + 0.5 * 1
+    log += 0.07 * np.log(21)
     assert found.deviations[0, 0] == pytest.approx(np.exp(log))
+    # Text to draw; a final stop, a capital and blanks are no characters.
+    found = Lengths(CALIBRATED).predict_with_uncertainty(["a  Sign on a mat.", "a hand on a mat"])
+    ratio = found.deviations[0, 0] / found.deviations[1, 0]
+    assert found.values[0, 0] - found.values[1, 0] == pytest.approx(0.02)
+    away = [(value - 0.6) / 0.3 for value in found.values[:, 0]]
+    assert np.log(ratio) == pytest.approx(0.8 - 0.1 * (away[0] - away[1]))
+    # A calibration may lack the last columns.
+    less = Lengths({**CALIBRATED, "spread": CALIBRATED["spread"][:, :7]})
+    one, other = (p.predict_with_uncertainty([SHORT]) for p in (less, Lengths(CALIBRATED)))
+    ratio = other.deviations[0, 0] / one.deviations[0, 0]
+    assert np.log(ratio) == pytest.approx(0.07 * np.log(6))
     # No deviation is above two of the prior's.
     more = Lengths({**CALIBRATED, "spread": CALIBRATED["spread"] + np.array([[0], [20]])})
     found = more.predict_with_uncertainty(["two dogs left of a mat"])
@@ -268,6 +283,8 @@ def test_tensors_of_both_kinds_are_known():
     new = {f"calibration.{name}": one for name, one in CALIBRATED.items()}
     assert read_calibration(new).keys() == CALIBRATED.keys()
     assert calibration_tensors(new, 2)["calibration.spread"] == ("float32", (2, len(SPREAD)))
+    less = {**new, "calibration.spread": CALIBRATED["spread"][:, :7]}
+    assert calibration_tensors(less, 2)["calibration.spread"] == ("float32", (2, 7))
     assert "known.words" not in calibration_tensors(new, 2)
     words = KnownWords.fit(["a"]).tensors()
     assert calibration_tensors({**new, **words}, 2)["known.words"] == ("uint8", (1 << 17,))
