@@ -90,6 +90,9 @@ def score_votes(columns: Columns, prompts: Prompts, options: BuildOptions) -> Ge
     of_images = image_scores(aggregate, used, votes.scale, options.vote_ties)
     scores = _scores(aggregate, used, of_images, votes, options)
     measure = MEASURES[votes.scale.aggregate if votes.is_ready else aggregate]
+    judged = np.unique(votes.prompt[~votes.reference])
+    if lost := len(judged) - len(np.unique(votes.prompt[counted])):
+        notes.append(f"{lost} of {len(judged)} prompts have no vote that counts, and no score")
     values, counts = np.unique(votes.value[counted], return_counts=True)
     return Generation(
         measure=measure,

@@ -12,6 +12,7 @@ from support.votes import build, scores, write
 
 from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark import BuildOptions
+from pqpp_metrics.functional import hbpp
 
 HEADER = "prompt,image,model,annotator,label"
 
@@ -411,3 +412,41 @@ def test_runs_and_qrels_of_trec(tmp_path):
     (tmp_path / "q.qrels").write_text("01 0 y\n")
     with pytest.raises(DataFileError, match=r"q\.qrels, line 1"):
         build(runs=tmp_path / "clip.trec", **options)
+
+
+def test_hbpp_is_that_of_the_metric_to_the_last_bit(tmp_path):
+    matrix = drawn(seed=1, low=-1, high=2)
+    found = scores(build(write(tmp_path / "v.csv", *lines_of(matrix)), scale="pqpp"), "m_hbpp")
+    prompts = [f"p{image // 3}" for image in range(len(matrix))]
+    ids, expected = hbpp(matrix, prompts)
+    assert found == dict(zip(ids.tolist(), expected.tolist(), strict=True))
+
+
+def test_prompts_without_a_vote_that_counts_and_one_annotator_are_said(tmp_path):
+    path = write(tmp_path / "v.csv", "A,i,m,a,5,no", "B,j,m,b,1,yes", header=HEADER + ",control")
+    with pytest.raises(DataFileError, match=r"no target has a value .*0 are admitted"):
+        build(path, scale="likert5")
+    both = [(n, prompt, who) for n, prompt in enumerate("ABCDE") for who in "ac"]
+    lines = [f"{prompt},i,m,{who},{n + 1},{who == 'c'}" for n, prompt, who in both]
+    path = write(tmp_path / "v.csv", *lines, "F,j,m,b,1,no", header=HEADER + ",control")
+    built = build(path, scale="likert5")
+    assert scores(built, "m_rating") == {**dict(zip("ABCDE", range(1, 6), strict=True)), "F": None}
+    assert "1 of 6 prompts have no vote that counts, and no score" in built.notes
+    built = build(write(tmp_path / "v.csv", "A,i,m,a,5", "B,i,m,a,1"), scale="likert5")
+    assert "one annotator only: agreement with others cannot be checked" in built.notes
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("prompt,image,model,label\ncafé,i,m,5\n".encode("latin-1"), "line 2: not UTF-8"),
+        ("prompt,image,model,label\nA,i,m,5\n".encode("utf-16"), "not UTF-8"),
+    ],
+)
+def test_files_in_other_encodings_are_named(tmp_path, content, expected):
+    (tmp_path / "v.csv").write_bytes(content)
+    with pytest.raises(DataFileError, match=expected) as caught:
+        build(tmp_path / "v.csv", scale="likert5")
+    assert "\n" not in str(caught.value)
+    (tmp_path / "v.csv").write_text("prompt,image,model,label\ncafé,i,m,5\n", "utf-8-sig")
+    assert scores(build(tmp_path / "v.csv", scale="likert5"), "m_rating") == {"café": 5.0}
