@@ -112,10 +112,10 @@ def evaluate_generalisation(
         progress: Show a progress bar on standard error.
 
     Returns:
-        A result for each set and predictor, set by set.
+        A result for each set and predictor that has a target of its measure, set by set.
 
     Raises:
-        PredictorError: A predictor has no target of the measure.
+        PredictorError: A predictor has none for any set.
 
     Example:
         >>> from pqpp_models import Predictor
@@ -126,14 +126,26 @@ def evaluate_generalisation(
     """
     from tqdm.auto import tqdm
 
-    pairs = [(one, name) for one in sets for name in predictors]
-    bar = tqdm(pairs, desc="predicting", unit="set", disable=not progress)
-    return [_result(name, predictors[name], one, target) for one, name in bar]
+    asked = {
+        (place, name): _asked(predictor, one.target or target)
+        for place, one in enumerate(sets)
+        for name, predictor in predictors.items()
+    }
+    for name, predictor in predictors.items():
+        if sets and not any(asked[place, name] for place in range(len(sets))):
+            wanted = ", ".join(dict.fromkeys(one.target or target for one in sets))
+            raise PredictorError(
+                f"{name} predicts {', '.join(predictor.targets)}, nothing of the measure of "
+                f"{wanted}; leave it out, or name other targets"
+            )
+    known = [(key, found) for key, found in asked.items() if found]
+    bar = tqdm(known, desc="predicting", unit="set", disable=not progress)
+    return [_result(name, predictors[name], sets[at], found) for (at, name), found in bar]
 
 
 def _result(name: str, predictor, one: ScoredPrompts, target: str) -> GeneralisationResult:
-    target = _asked(name, predictor, one.target or target)
-    predicted = predictor.predict(list(one.prompts), (target,))[:, 0]
+    asked = None if getattr(predictor, "one_score", False) else (target,)
+    predicted = predictor.predict(list(one.prompts), asked)[:, 0]
     known = ~np.isnan(predicted)  # a blank prompt has no prediction
     predicted, scores = predicted[known], np.asarray(one.scores, dtype=float)[known]
     groups = None if one.groups is None else np.asarray(one.groups)[known]
@@ -156,17 +168,11 @@ def _result(name: str, predictor, one: ScoredPrompts, target: str) -> Generalisa
     )
 
 
-def _asked(name: str, predictor: Any, target: str) -> str:
-    if getattr(predictor, "one_score", False):  # which stands for any target
+def _asked(predictor: Any, target: str) -> str | None:
+    """Return what a predictor is asked for; one without training stands for any target."""
+    if getattr(predictor, "one_score", False):
         return target
-    available = getattr(predictor, "targets", (target,))
-    found = stand_in(target, available)
-    if found is None:
-        raise PredictorError(
-            f"{name} predicts {', '.join(available)}, nothing of the measure of {target}; leave it "
-            "out, or name other targets"
-        )
-    return found
+    return stand_in(target, getattr(predictor, "targets", (target,)))
 
 
 def within_groups(

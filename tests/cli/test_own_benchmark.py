@@ -122,7 +122,13 @@ def test_generalisation_between_datasets_that_share_a_measure(mine, fitted, caps
     expected = stats.spearmanr(predicted, rows["sd_hbpp"][:]).statistic
     assert theirs["spearman"] == pytest.approx(expected, abs=1e-9)
     assert told["mine: flux_hbpp", "./my_predictor"]["target"] == "flux_hbpp"
-    capsys.readouterr()
+    both = ("theirs", "--targets", "other", "--scores", "mine:mean_hbpp")
+    found = json.loads(printed(capsys, *words, *both))["rows"]
+    assert [(row["prompts"], row["predictor"]) for row in found] == [
+        ("theirs: other", "mean_word_length"),
+        ("mine: mean_hbpp", "./my_predictor"),
+        ("mine: mean_hbpp", "mean_word_length"),
+    ]
     assert main([*words, "theirs", "--targets", "other"]) == 2
     assert "nothing of the measure of other" in capsys.readouterr().err
 
