@@ -8,8 +8,8 @@ columns of yes and no on 15,000 and 7,500 images of 300 and 150 prompts, 50 a pr
 - columns: each column is one person, who judged all images; one voter is planted who did too.
 - dealt out: each column is dealt out, image by image, to people of so many votes, as a crowd has
   it; one voter is planted with as many votes on images drawn at random.
-- by prompt: likewise with whole prompts of 50 images, so that a voter with few votes saw few
-  prompts.
+- by prompt (with --by-prompt): likewise with whole prompts of 50 images, so that a voter with few
+  votes saw few prompts; with fewer than three only who always answers alike is told.
 
 The voter answers yes or no by a coin (`random`), with the share of yes that all have (`guess`), or
 always the same (`constant`, yes and no in turn). `flagged` is the share of plantings where the
@@ -34,7 +34,7 @@ KINDS = ("random", "guess", "constant")
 TASKS = ("composition", "counting")
 PLANTINGS = 100
 SIZES = (50, 100, 200, 500, 1000)
-SIZES_BY_PROMPT = (200, 500)
+SIZES_BY_PROMPT = (100, 200, 500)
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--plantings", type=int, default=PLANTINGS)
     parser.add_argument("--task", action="append", choices=TASKS, help="both if left out")
+    parser.add_argument("--by-prompt", action="store_true", help="these crowds, too")
     options = parser.parse_args(arguments)
     print(__doc__.split("\n\n", 1)[0].join(["# Planted voters\n\n", "\n"]))
     print(f"{options.plantings} plantings a row, seeds 0 to {options.plantings - 1}; ", end="")
@@ -143,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missed = False
     for task in options.task or TASKS:
         votes = read_tia2(options.data_dir, task)
-        for name, crowd, size, by_prompt in _crowds(votes):
+        for name, crowd, size, by_prompt in _crowds(votes, options.by_prompt):
             for kind in KINDS:
                 found = rates(crowd, kind, options.plantings, size, by_prompt)
                 people = int(crowd.annotator.max()) + 1
@@ -157,11 +158,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(missed)
 
 
-def _crowds(votes: Votes):
+def _crowds(votes: Votes, by_prompt: bool):
     yield "columns", votes, None, False
     for size in SIZES:
         yield "dealt out", dealt_out(votes, size, seed=0), size, False
-    for size in SIZES_BY_PROMPT:
+    for size in SIZES_BY_PROMPT if by_prompt else ():
         yield "by prompt", dealt_out(votes, size, seed=0, by_prompt=True), size, True
 
 

@@ -153,7 +153,8 @@ class _Shared:
     def errors(self, rests: np.ndarray) -> np.ndarray:
         """Return the standard error of the mean of an annotator's rests, which have mean 0.
 
-        Those of one group of prompts are summed first; with one group it is infinite.
+        Those of one group of prompts are summed first; of fewer than three groups nothing is
+        known, and it is infinite.
         """
         groups = int(self.group.max(initial=0)) + 1
         cell = self.annotator * np.int64(groups) + self.group
@@ -163,7 +164,7 @@ class _Shared:
         number = np.count_nonzero(number, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = (summed * summed).sum(axis=1) * number / (number - 1)
-            return np.where(number > 1, np.sqrt(spread) / self.sums(), np.inf)
+            return np.where(number > 2, np.sqrt(spread) / self.sums(), np.inf)
 
 
 def _kappas(one: _Shared, code: np.ndarray, labels: int):
