@@ -237,7 +237,8 @@ def _tables(options: argparse.Namespace, predictors: dict, split) -> None:
     for name, predictor in predictors.items():
         predictor.require_columns(split.rows.column_names, split.config)
         table = Path(options.dataset)
-        if table.is_file() and predictor.details.get("data") == table.name:
+        is_unknown = predictor.record.rows is None
+        if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
             _note(
                 f"{name} was fitted to a table called {options.dataset}: on the same rows its "
                 "figures are too good; use prompts that it was not fitted to"
@@ -256,6 +257,8 @@ def _tables(options: argparse.Namespace, predictors: dict, split) -> None:
         found = run_table(split, predictors, targets, options.table, fitted_to, progress)
         if options.baseline:
             found = found.tested(options.baseline, progress)
+    for line in found.builds.notes:
+        _note(line)
     beside = options.table == "main" and not options.no_published
     published = found.published() if beside else []
     text = format_results(options.format, found.results, published)
@@ -337,7 +340,7 @@ def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
     from pqpp_cli.output import emit
     from pqpp_cli.prompt_datasets import dataset_rows
     from pqpp_models.bench.generalisation import (
-        evaluate_generalisation,
+        evaluate_held_out,
         format_generalisation,
         load_sets,
         read_set,
@@ -377,5 +380,7 @@ def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
         for line in left_out:
             _note(line)
     shown = sys.stderr.isatty()
-    results = evaluate_generalisation(predictors, [*sets, *own], targets[0], shown)
+    results, left_out = evaluate_held_out(predictors, [*sets, *own], targets[0], shown)
+    for line in left_out:
+        _note(line)
     emit(format_generalisation(options.format, results), options.output)

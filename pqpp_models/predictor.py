@@ -117,6 +117,19 @@ class Predictor(ABC):
         return max(found, key=len, default=None)
 
     @property
+    def fitted_on(self) -> str | None:
+        """The split that it was trained on, as cards name it, None where that is not told.
+
+        >>> Predictor.from_pretrained("static").fitted_on
+        'train'
+        """
+        told = self.details.get("data")
+        found = re.search(r", split (.+)", told) if isinstance(told, str) else None
+        recipe = self.details.get("recipe") or {}
+        split = found[1] if found else recipe.get("train_split")
+        return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
+
+    @property
     def size(self) -> str:
         """How large it is, in words.
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from pqpp_files.read_table import read_table
 from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.held_out import held_out_builds
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
-from pqpp_models.bench.run import Run
+from pqpp_models.bench.run import Run, results_of_builds
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -193,9 +194,10 @@ def run_automatic_metrics(
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = values_by_prompt(columns, keys, [cell.reference for cell in cells])
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    predictions = predict_all(predictors, split.rows, asked, progress)
-    results = evaluate_predictions(predictions, metrics, split, cells)
-    run = Run(split, predictors, results, predictions, metrics)
+    builds = held_out_builds(predictors, split.rows)
+    predictions = predict_all(builds.predictors, split.rows, asked, progress)
+    results = results_of_builds(builds, evaluate_predictions(predictions, metrics, split, cells))
+    run = Run(split, builds.predictors, results, predictions, metrics, builds)
     if baseline:
         run = run.tested(baseline, progress)
     people = human_results(cells, metrics, split.true(asked), split)

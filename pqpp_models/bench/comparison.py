@@ -9,6 +9,7 @@ import numpy as np
 from pqpp_metrics.functional.resampling import paired_permutation
 from pqpp_metrics.functional.significance import holm
 from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.held_out import unranked
 from pqpp_models.bench.protocol import Predictions, Result, cell_values
 from pqpp_models.errors import PredictorError
 
@@ -47,10 +48,11 @@ def compare_with_baseline(
 
     Returns:
         The results with `baseline`, `pearson_baseline_p` and `kendall_baseline_p`; NaN in the
-        baseline's own row, where it has no such cell, and where a side is undefined.
+        baseline's own row, where it has no such cell, where a side is undefined, and for predictors
+        that were fitted to the rows.
 
     Raises:
-        PredictorError: If no predictor of the table has that name.
+        PredictorError: If no predictor of the table has that name, or it was fitted to the rows.
     """
     from tqdm.auto import tqdm
 
@@ -58,6 +60,11 @@ def compare_with_baseline(
     if baseline not in by_name:
         raise PredictorError(
             f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
+        )
+    known = unranked(results).get(baseline)
+    if known:
+        raise PredictorError(
+            f"the baseline {baseline!r} was fitted to {known} of these rows; name one that was not"
         )
     rows = tqdm(results, desc="comparing", unit="cell", disable=not progress)
     options = {"permutations": permutations, "seed": seed}
@@ -75,7 +82,7 @@ def compare_with_baseline(
 
 
 def _p_values(row, one, other, references, sources, options) -> tuple[float, ...]:
-    if one is other or row.predicted not in other.targets or row.n < 4:
+    if not row.ranked or one is other or row.predicted not in other.targets or row.n < 4:
         return math.nan, math.nan
     cell = Cell(row.label, row.predicted, row.target, row.source)
     true = references[row.target]

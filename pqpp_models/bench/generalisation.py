@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,16 @@ from numpy.typing import NDArray
 from pqpp_files.open_input import names_input
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report, spearman_qpp
+from pqpp_models.bench.held_out import (
+    fitted_among,
+    fitted_notes,
+    held_out_builds,
+    marked,
+)
 from pqpp_models.bench.split import RELEASES, Split, other_releases
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import COLUMN, ID
 from pqpp_models.targets import stand_in
 
 if TYPE_CHECKING:
@@ -51,6 +58,7 @@ class ScoredPrompts:
         groups: The group of each prompt, or None.
         data: Where they come from: benchmark, release and split, or a file.
         target: What predictors are asked for; None leaves it to the caller.
+        ids: The prompts' ids, or None; they tell rows of one text apart.
     """
 
     name: str
@@ -59,6 +67,13 @@ class ScoredPrompts:
     groups: Sequence[str] | None = None
     data: str = ""
     target: str | None = None
+    ids: Sequence[str] | None = None
+
+    @property
+    def rows(self) -> dict[str, list[Any]]:
+        """The prompts as a table, with their ids where they have any."""
+        ids = {} if self.ids is None else {ID: list(self.ids)}
+        return {COLUMN: list(self.prompts), **ids}
 
 
 @dataclass(frozen=True)
@@ -79,6 +94,10 @@ class GeneralisationResult:
         pearson: Pearson's r.
         kendall: Kendall's tau-b.
         trained_on: The configuration of PQPP that the predictor was trained on, if it is told.
+        fitted_on: Its split, like `train + validation`, if that is told.
+        fitted_rows: To how many of the n it was fitted, None where it records none.
+        ranked: Whether it was fitted to none of them.
+        stands_for: The release for which this build was taken, which was fitted to some of them.
     """
 
     predictor: str
@@ -94,6 +113,32 @@ class GeneralisationResult:
     pearson: float
     kendall: float
     trained_on: str | None = None
+    fitted_on: str | None = None
+    fitted_rows: int | None = 0
+    ranked: bool = True
+    stands_for: str | None = None
+
+
+def evaluate_held_out(
+    predictors: Mapping[str, Predictor],
+    sets: Sequence[ScoredPrompts],
+    target: str = "mean_hbpp",
+    progress: bool = False,
+) -> tuple[list[GeneralisationResult], list[str]]:
+    """Do as `evaluate_generalisation`, with the builds of releases that learned some of a set.
+
+    Returns:
+        The results, those that are not ranked last in each set; and a line on each build that could
+        not be had.
+    """
+    results, notes = [], []
+    for one in sets:
+        builds = held_out_builds(predictors, one.rows)
+        found = evaluate_generalisation(builds.predictors, [one], target, progress)
+        found = [replace(r, stands_for=builds.stands_for.get(r.predictor)) for r in found]
+        results += sorted(found, key=lambda result: not result.ranked)
+        notes += builds.notes
+    return results, list(dict.fromkeys(notes))
 
 
 def evaluate_generalisation(
@@ -151,6 +196,8 @@ def _result(name: str, predictor, one: ScoredPrompts, target: str) -> Generalisa
     groups = None if one.groups is None else np.asarray(one.groups)[known]
     found = qpp_report(predicted, scores, measures=("spearman", "pearson", "kendall"))
     within = within_groups(predicted, scores, groups)
+    fitted = fitted_among(predictor, one.rows)
+    fitted_rows = None if fitted is None else int(fitted[known].sum())
     return GeneralisationResult(
         predictor=name,
         prompts=one.name,
@@ -165,6 +212,9 @@ def _result(name: str, predictor, one: ScoredPrompts, target: str) -> Generalisa
         pearson=found["pearson_qpp"]["pearson_qpp"],
         kendall=found["kendall_qpp"]["kendall_qpp"],
         trained_on=getattr(predictor, "trained_on", None),
+        fitted_on=getattr(predictor, "fitted_on", None),
+        fitted_rows=fitted_rows,
+        ranked=not fitted_rows,
     )
 
 
@@ -234,7 +284,8 @@ def pqpp_sets(
     def scored(name: str, rows: list[dict], where: str) -> ScoredPrompts:
         known = [row for row in rows if row[target] is not None]
         prompts, scores = [row["prompt"] for row in known], [row[target] for row in known]
-        return ScoredPrompts(name, prompts, scores, data=f"pqpp ({RELEASES['pqpp']}), {where}")
+        data, ids = f"pqpp ({RELEASES['pqpp']}), {where}", [row.get(ID) for row in known]
+        return ScoredPrompts(name, prompts, scores, data=data, ids=ids)
 
     if split not in splits:
         raise PredictorError(f"--split {split}: this copy of pqpp has {', '.join(splits)}; use one")
@@ -282,6 +333,7 @@ def sets_of(split: Split, targets: Sequence[str]) -> list[ScoredPrompts]:
     """Return the prompts of a split with their scores, a set a target; prompts without one go."""
     sources = split.sources
     grouped = sources is not None and len(set(sources)) > 1
+    ids = split.rows[ID][:] if ID in split.rows.column_names else None
     sets = []
     for target, values in split.true(targets).items():
         known = [at for at, value in enumerate(values) if value is not None and value == value]
@@ -293,6 +345,7 @@ def sets_of(split: Split, targets: Sequence[str]) -> list[ScoredPrompts]:
                 [sources[at] for at in known] if grouped else None,
                 f"{split.config}, {split.name}",
                 target,
+                ids and [ids[at] for at in known],
             )
         )
     return [one for one in sets if len(one.prompts) > 1]
@@ -335,6 +388,7 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     notes = [f"{name}: {data}, n = {n}" for name, data, n in _sets(results)]
     of_pqpp = {one.predictor: one.trained_on for one in results if one.data.startswith("pqpp (")}
     notes += other_releases(of_pqpp, "pqpp")
+    notes += fitted_notes(results)
     frame = pd.DataFrame([vars(result) for result in results])
     if style == "csv":
         return frame.to_csv(index=False)
@@ -368,4 +422,5 @@ def _row(result: GeneralisationResult) -> list[str]:
         within = f"{result.spearman_within_groups:.3f} ({result.groups} groups)"
     interval = f"{result.spearman_ci_low:.3f} to {result.spearman_ci_high:.3f}"
     values = (f"{result.spearman:.3f}", interval, within, f"{result.kendall:.3f}")
-    return [result.prompts, result.predictor, result.target, str(result.n), *values]
+    name = marked(result.predictor, result.fitted_rows)
+    return [result.prompts, name, result.target, str(result.n), *values]

@@ -7,13 +7,14 @@ here † is p < .01 and ‡ is p < .001.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_metrics.functional import qpp_report, student_t_p_value
 from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.held_out import fitted_among, unranked
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -50,6 +51,10 @@ class Result:
         kendall_ci_high: Upper bound.
         generated: Whether the data are generated rather than judged by people.
         trained_on: The configuration of PQPP that the predictor was fitted to, if it is told.
+        fitted_on: Its split, like `train + validation`, if that is told.
+        fitted_rows: To how many of the n the predictor was fitted, None where it records none.
+        ranked: Whether the predictor was fitted to no row of the table.
+        stands_for: The release for which this build was taken, which was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
         pearson_baseline_p: p of no difference from it in Pearson's r, corrected over the table.
         kendall_baseline_p: The same in Kendall's tau-b.
@@ -74,6 +79,10 @@ class Result:
     kendall_ci_high: float
     generated: bool
     trained_on: str | None = None
+    fitted_on: str | None = None
+    fitted_rows: int | None = 0
+    ranked: bool = True
+    stands_for: str | None = None
     baseline: str | None = None
     pearson_baseline_p: float = math.nan
     kendall_baseline_p: float = math.nan
@@ -89,6 +98,9 @@ class Predictions:
         values: Array `(prompts, targets)`, NaN for a blank prompt.
         higher: What a higher value says of a prompt: `easier`, `harder` or `unknown`.
         trained_on: The configuration of PQPP that it was fitted to, if it is told.
+        fitted_on: The split of it, if that is told.
+        fitted: To which prompts it was fitted; none if left out.
+        is_recorded: Whether it records that at all.
     """
 
     predictor: str
@@ -96,6 +108,9 @@ class Predictions:
     values: NDArray[np.float64]
     higher: str = "easier"
     trained_on: str | None = None
+    fitted_on: str | None = None
+    fitted: NDArray[np.bool_] | None = None
+    is_recorded: bool = True
 
 
 def predict_all(
@@ -123,7 +138,9 @@ def predict_all(
                     f"{', '.join(targets)}; leave it out, or name other targets"
                 )
             values = predictor.predict(rows, mine, inner)
-        found.append(Predictions(name, mine, values, predictor.higher, predictor.trained_on))
+        told = (predictor.higher, predictor.trained_on, predictor.fitted_on)
+        fitted = fitted_among(predictor, rows)
+        found.append(Predictions(name, mine, values, *told, fitted, fitted is not None))
     return found
 
 
@@ -152,12 +169,14 @@ def evaluate_predictions(
         >>> result[0].n, round(result[0].pearson, 9)
         (2, -1.0)
     """
-    return [
+    results = [
         _result(one, cell, references[cell.reference], split)
         for one in predictions
         for cell in cells or [Cell(target, target, target) for target in one.targets]
         if cell.predicted in one.targets
     ]
+    out = unranked(results)
+    return [replace(one, ranked=one.predictor not in out) for one in results]
 
 
 def cell_values(
@@ -177,6 +196,16 @@ def cell_values(
     if cell.source is not None:
         entering &= np.array([source == cell.source for source in sources])
     return predicted[entering], reference[entering]
+
+
+def _fitted_rows(one: Predictions, cell: Cell, true, sources) -> int | None:
+    """Return to how many of the prompts that a cell compares the predictor was fitted."""
+    if not one.is_recorded:
+        return None
+    if one.fitted is None or not one.fitted.any():
+        return 0
+    only = replace(one, values=np.where(one.fitted[:, None], one.values, np.nan))
+    return len(cell_values(only, cell, true, sources)[0])
 
 
 def _result(one: Predictions, cell: Cell, true, split: Split) -> Result:
@@ -204,6 +233,8 @@ def _result(one: Predictions, cell: Cell, true, split: Split) -> Result:
         n=n,
         generated=split.generated,
         trained_on=one.trained_on,
+        fitted_on=one.fitted_on,
+        fitted_rows=_fitted_rows(one, cell, true, sources),
         **figures,
     )
 

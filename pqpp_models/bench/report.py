@@ -10,6 +10,7 @@ import numpy as np
 
 from pqpp_files.render_page import render_page
 from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.held_out import marked, unranked
 from pqpp_models.bench.projection import Projection, space_figure
 from pqpp_models.bench.protocol import Predictions, Result, cell_values, mark
 from pqpp_models.bench.published import PublishedResult
@@ -168,7 +169,7 @@ def scatter_figure(
         _draw(panel, *cell_values(one, cell, references[result.target], sources), result)
     for panel in panels[len(mine) :]:
         panel.set_axis_off()
-    figure.suptitle(one.predictor)
+    figure.suptitle(marked(one.predictor, unranked(mine).get(one.predictor)))
     return figure
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pqpp_files.errors import MissingExtraError
 from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.experiments import experiment_cells
+from pqpp_models.bench.held_out import Builds, held_out_builds
 from pqpp_models.bench.projection import Projection, project
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
 from pqpp_models.bench.published import PublishedResult, published_results
@@ -31,6 +32,7 @@ class Run:
         results: The cells of the table.
         predictions: What the predictors said.
         references: Column to one true value a row.
+        builds: The builds that were taken for releases that were fitted to the rows.
     """
 
     split: Split
@@ -38,14 +40,16 @@ class Run:
     results: list[Result]
     predictions: list[Predictions]
     references: Mapping[str, Sequence[float | None]]
+    builds: Builds
 
     def tested(self, baseline: str, progress: bool = False) -> Run:
-        """Return the run with every result tested against the baseline's."""
+        """Return the run with every result tested against the baseline's, or that of its build."""
+        taken = {name: build for build, name in self.builds.stands_for.items()}
         found = compare_with_baseline(
             self.results,
             self.predictions,
             self.references,
-            baseline,
+            taken.get(baseline, baseline),
             self.split.sources,
             progress=progress,
         )
@@ -103,11 +107,17 @@ def run_table(
     cells = experiment_cells(table, targets, sources, fitted_to, models)
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
-    predictions = predict_all(predictors, split.rows, asked, progress)
-    results = evaluate_predictions(predictions, references, split, cells)
+    builds = held_out_builds(predictors, split.rows)
+    predictions = predict_all(builds.predictors, split.rows, asked, progress)
+    results = results_of_builds(builds, evaluate_predictions(predictions, references, split, cells))
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
-    return Run(split, predictors, results, predictions, references)
+    return Run(split, builds.predictors, results, predictions, references, builds)
+
+
+def results_of_builds(builds: Builds, results: Sequence[Result]) -> list[Result]:
+    """Return results that tell for which releases builds were taken."""
+    return [replace(one, stands_for=builds.stands_for.get(one.predictor)) for one in results]
 
 
 def with_some_of(
@@ -231,4 +241,6 @@ def bench(
     if names is None:
         loaded, _ = with_some_of(loaded, wanted)
     found = run_table(data, loaded, wanted)
+    for line in found.builds.notes:
+        warnings.warn(line, stacklevel=2)
     return pd.DataFrame([vars(result) for result in found.results])

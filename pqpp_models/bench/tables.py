@@ -2,17 +2,20 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
 from pqpp_datasets.target_columns import measure_of, sort_targets
 from pqpp_models.bench.comparison import COMPARISON_NOTE, arrow
+from pqpp_models.bench.held_out import fitted_notes, marked, unranked
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mark, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.split import ALL_ROWS, other_releases
 
+FITTED = "fitted"
+"""The key of rows of predictors that were fitted to rows of the table."""
 GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
 
 
@@ -49,7 +52,7 @@ def _markdown(results, published) -> str:
 
 def _blocks(results, published, style: str, heading: Callable[[str], str]) -> str:
     # A block a measure keeps the table within 80 columns.
-    from tabulate import tabulate
+    from tabulate import SEPARATING_LINE, tabulate
 
     from pqpp_files.visible import markdown_cell, visible
 
@@ -61,6 +64,8 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
             [shown(name), *(" ".join(cell) if cell else "–" for cell in cells)]
             for name, _, cells in table_rows(labels, results, published)
         ]
+        if style == "simple":
+            rows = _ruled(rows, table_rows(labels, results, published), SEPARATING_LINE)
         blocks += [
             heading(f"{title}: Pearson Kendall"),
             tabulate(rows, ["predictor", *map(shown, labels)], style, preserve_whitespace=True),
@@ -69,10 +74,17 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
     return "\n".join([*blocks, *notes(results, published)])
 
 
+def _ruled(lines: list[Any], rows: Iterable[tuple[str, str, Any]], rule: Any) -> list[Any]:
+    """Put a rule above the lines of rows that are not ranked."""
+    fitted = sum(key == FITTED for _, key, _ in rows)
+    below = len(lines) - fitted
+    return [*lines[:below], rule, *lines[below:]] if fitted and below else lines
+
+
 def table_rows(
     labels: Sequence[str], results: Sequence[Result], published: Sequence[PublishedResult]
 ) -> Iterator[tuple[str, str, list[list[str]]]]:
-    """Yield the rows of a table: ours, then the published ones.
+    """Yield the rows of a table: ours, the published ones, then those that are not ranked.
 
     Args:
         labels: The columns; a predictor without any of them has no row.
@@ -80,16 +92,20 @@ def table_rows(
         published: The published figures.
 
     Yields:
-        The predictor with the key of its source, that key (empty for ours), and a cell a column:
-        Pearson and Kendall as texts with their marks, nothing where there is no figure.
+        The predictor with the key of its source, that key (empty for ours, `FITTED` for what was
+        fitted to the rows), and a cell a column: Pearson and Kendall as texts with their marks,
+        nothing where there is no figure.
     """
-    groups = {"": list(results), **published_groups(published)}
+    ranked = [result for result in results if result.ranked]
+    rest = [result for result in results if not result.ranked]
+    groups = {"": ranked, **published_groups(published), FITTED: rest}
     for key, group in groups.items():
         for name in dict.fromkeys(result.predictor for result in group):
             mine = {result.label: result for result in group if result.predictor == name}
             if any(label in mine for label in labels):
                 cells = [_halves(mine.get(label), group) for label in labels]
-                yield f"{name} {key}".rstrip(), key, cells
+                shown = marked(name, unranked(group)[name]) if key == FITTED else f"{name} {key}"
+                yield shown.rstrip(), key, cells
 
 
 def _halves(result: Result | PublishedResult | None, group: Sequence[Any]) -> list[str]:
@@ -168,7 +184,8 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         lines.append(f"this project's rows: {config}, {told}{part}, {_sizes(sizes)}")
     for config in dict.fromkeys(result.config for result in results):
         lines += other_releases({r.predictor: r.trained_on for r in results}, config)
-    lines += _means(results)
+    lines += fitted_notes(results)
+    lines += _means([result for result in results if result.ranked])
     lines.append(MARKS_NOTE)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
@@ -233,7 +250,10 @@ def _csv(results, published) -> str:
 
     ours = pd.DataFrame([asdict(r) | {"published": False, "source": ""} for r in results])
     theirs = pd.DataFrame([asdict(r) | {"published": True} for r in published])
-    return pd.concat([ours, theirs] if len(theirs) else [ours]).to_csv(index=False)
+    table = pd.concat([ours, theirs] if len(theirs) else [ours])
+    if "fitted_rows" in table:
+        table["fitted_rows"] = table["fitted_rows"].astype("Int64")
+    return table.to_csv(index=False)
 
 
 def _latex(results, published) -> str:
@@ -247,6 +267,10 @@ def _latex(results, published) -> str:
     frame = pd.DataFrame(cells, index=[_escaped(row[0]) for row in rows], columns=columns)
     layout = "l" + "rr" * len(labels)
     table = frame.to_latex(escape=False, column_format=layout, multicolumn_format="c")
+    *head, body = table.partition("\\midrule\n")
+    lines = body.splitlines()
+    body = "\n".join([*_ruled(lines[: len(rows)], rows, "\\midrule"), *lines[len(rows) :]])
+    table = "".join([*head, body, "\n"])
     comments = (f"% {_escaped(line)}" for line in notes(results, published))
     return "\n".join([*comments, table])
 

@@ -1,0 +1,128 @@
+"""Which rows of a table a predictor was fitted to, and the build that was not.
+
+What a predictor scores on rows that it learned says nothing: it is marked and not ranked. A release
+that was refitted on more rows names its build that was fitted on the train split alone; that one is
+taken where it has not learned the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_files.errors import PqppError
+from pqpp_models.predictor import Predictor
+
+
+class Marked(Protocol):
+    """A result of a predictor that may have been fitted to its rows."""
+
+    predictor: str
+    n: int
+    fitted_rows: int | None
+
+
+@dataclass(frozen=True)
+class Builds:
+    """The predictors that are compared on some rows.
+
+    Attributes:
+        predictors: Name to predictor.
+        stands_for: The name of a build to that of the release that it was taken for.
+        notes: A line on each build that could not be had.
+    """
+
+    predictors: dict[str, Predictor]
+    stands_for: dict[str, str]
+    notes: list[str]
+
+
+def fitted_among(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
+    """Tell to which of some rows a predictor was fitted; None where that is not recorded.
+
+    Args:
+        predictor: One without training was fitted to none.
+        rows: As ``FittedRows.among`` takes them.
+
+    Example:
+        >>> fitted_among(Predictor.from_pretrained("n_words"), ["a cat"]).tolist()
+        [False]
+    """
+    record = getattr(predictor, "record", None)
+    if record is not None and record.rows is not None:
+        return record.rows.among(rows)
+    return None if getattr(predictor, "supervised", False) else np.zeros(len(rows), dtype=bool)
+
+
+def held_out_builds(predictors: Mapping[str, Predictor], rows: Any) -> Builds:
+    """Take for each release that learned some of the rows its build that did not, if there is one.
+
+    A build that was named itself is taken for no other: then both have a row of their own.
+    """
+    found = Builds({}, {}, [])
+    for name, predictor in predictors.items():
+        build = predictor.record.fitted_on_train
+        if build is not None and build not in predictors and _knows(predictor, rows):
+            other = _loaded(build, name, found.notes)
+            if other is not None and not _knows(other, rows):
+                found.stands_for[build] = name
+                name, predictor = build, other
+        found.predictors[name] = predictor
+    return found
+
+
+def _knows(predictor: Predictor, rows: Any) -> bool:
+    fitted = fitted_among(predictor, rows)
+    return fitted is not None and bool(fitted.any())
+
+
+def _loaded(build: str, name: str, notes: list[str]) -> Predictor | None:
+    place, _, revision = build.partition("@")
+    try:
+        return Predictor.from_pretrained(place, revision=revision or None)
+    except PqppError as error:
+        notes.append(f"{name} was fitted to rows of this split, and {build} is not there: {error}")
+        return None
+
+
+def unranked(results: Iterable[Marked]) -> dict[str, int]:
+    """Return the predictors that were fitted to rows of a table, and to how many at most."""
+    found: dict[str, int] = {}
+    for one in results:
+        if one.fitted_rows:
+            found[one.predictor] = max(one.fitted_rows, found.get(one.predictor, 0))
+    return found
+
+
+def marked(name: str, fitted: int | None) -> str:
+    """Return a predictor's name as a table shows it.
+
+    Example:
+        >>> marked("mine", 3), marked("mine", 0)
+        ('mine (fitted to 3 of these rows)', 'mine')
+    """
+    return f"{name} (fitted to {fitted} of these rows)" if fitted else name
+
+
+def fitted_notes(results: Iterable[Any]) -> list[str]:
+    """Return the lines on what the predictors of a table were fitted to."""
+    results = list(results)
+    lines = []
+    for build, name in dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for):
+        lines.append(
+            f"{build}, fitted on train alone, stands for {name}, which was fitted to these rows too"
+        )
+    if unranked(results):
+        lines.append(f"fitted to rows of this table, not ranked: {', '.join(unranked(results))}")
+    unknown = dict.fromkeys(one.predictor for one in results if one.fitted_rows is None)
+    if unknown:
+        lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")
+    wider: dict[str, list[str]] = {}
+    for name, split in dict.fromkeys((r.predictor, r.fitted_on) for r in results):
+        if split and split != "train":
+            wider.setdefault(split, []).append(name)
+    return [*lines, *(f"fitted on {split}: {', '.join(names)}" for split, names in wider.items())]

@@ -1,0 +1,229 @@
+"""What was fitted to rows of a table is marked and never ranked; its held-out build is taken."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pqpp_datasets.load import load_benchmark
+from pqpp_models import Predictor, PredictorError, registry
+from pqpp_models.bench.generalisation import (
+    ScoredPrompts,
+    evaluate_held_out,
+    format_generalisation,
+)
+from pqpp_models.bench.held_out import held_out_builds
+from pqpp_models.bench.report import render_report
+from pqpp_models.bench.run import bench, run_table
+from pqpp_models.bench.split import Split
+from pqpp_models.bench.tables import STYLES, format_results
+from pqpp_models.text.static.predictor import StaticPredictor
+
+TARGETS = ("mean_hbpp", "mean_rr")
+STATIC = "pqpp_models.text.static.predictor:StaticPredictor"
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return load_benchmark("sample")
+
+
+@pytest.fixture(scope="module")
+def builds(sample, tmp_path_factory):
+    """A static that is fitted to train and test, and its build that is fitted to train."""
+    folder = tmp_path_factory.mktemp("weights")
+    for name, splits in {"static": ("train", "test"), "static-train": ("train",)}.items():
+        one = StaticPredictor.from_shipped("static")
+        one.record = replace(one.record, rows=None)
+        for split in splits:
+            one.was_fitted_to(sample[split])
+        if name == "static":
+            one.record = replace(one.record, fitted_on_train="static-train")
+            one.details["data"] = "sample, split train + test"
+        one.save_pretrained(folder / name)
+    return folder
+
+
+@pytest.fixture
+def shipped(builds, monkeypatch):
+    monkeypatch.setattr(registry, "SHIPPED", builds)
+    monkeypatch.setitem(registry.PREDICTORS, "static-train", STATIC)
+
+
+def loaded(*names):
+    return {name: Predictor.from_pretrained(name) for name in names}
+
+
+def run(sample, *names, split="test", **options):
+    return run_table(Split.of(sample[split]), loaded(*names), TARGETS, **options)
+
+
+def test_the_build_that_did_not_learn_the_rows_is_taken(sample, shipped):
+    found = run(sample, "static", "n_words")
+    assert list(found.predictors) == ["static-train", "n_words"]
+    told = [(r.predictor, r.stands_for, r.fitted_rows, r.ranked) for r in found.results]
+    assert told[0] == ("static-train", "static", 0, True)
+    assert told[-1] == ("n_words", None, 0, True)
+    text = format_results("table", found.results)
+    assert "static-train, fitted on train alone, stands for static, which was fitted to" in text
+    assert "of these rows)" not in text
+
+
+def test_where_the_release_learned_nothing_it_stands_for_itself(sample, shipped):
+    found = run(sample, "static", "n_words", split="validation")
+    assert list(found.predictors) == ["static", "n_words"]
+    assert all(r.ranked and r.fitted_rows == 0 for r in found.results)
+    assert "fitted on train + test: static" in format_results("table", found.results)
+
+
+def test_one_that_is_named_beside_its_build_is_marked(sample, shipped):
+    found = run(sample, "static", "static-train")
+    assert {r.predictor: (r.fitted_rows, r.ranked) for r in found.results} == {
+        "static": (80, False),
+        "static-train": (0, True),
+    }
+
+
+def test_a_build_that_learned_the_rows_too_is_not_taken(sample, shipped):
+    found = run(sample, "static", "n_words", split="train")
+    assert {r.predictor: (r.fitted_rows, r.ranked) for r in found.results} == {
+        "static": (240, False),
+        "n_words": (0, True),
+    }
+
+
+def test_a_build_that_is_not_there_is_told(sample, shipped, monkeypatch):
+    monkeypatch.delitem(registry.PREDICTORS, "static-train")
+    found = run(sample, "static", "n_words")
+    assert not found.results[0].ranked and found.results[0].fitted_rows == 80
+    (line,) = found.builds.notes
+    assert line.startswith("static was fitted to rows of this split, and static-train is not there")
+
+
+def test_one_row_is_enough_and_every_cell_says_how_many(sample, shipped):
+    """By source and target, only rows that a cell compares are counted; all its cells go out."""
+    rows = sample["validation"]
+    one = StaticPredictor.from_shipped("static")
+    one.record = replace(one.record, rows=None, fitted_on_train=None)
+    one.was_fitted_to([rows["prompt"][7].upper()])
+    values = list(rows["mean_rr"])
+    values[7] = None
+    table = rows.remove_columns("mean_rr").add_column("mean_rr", values)
+    found = run_table(Split.of(table), {"mine": one}, TARGETS)
+    assert [(r.target, r.n, r.fitted_rows, r.ranked) for r in found.results] == [
+        ("mean_hbpp", 80, 1, False),
+        ("mean_rr", 79, 0, False),
+    ]
+
+
+@pytest.fixture(scope="module")
+def both(sample, builds):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "SHIPPED", builds)
+        patch.setitem(registry.PREDICTORS, "static-train", STATIC)
+        return run(sample, "static", "static-train", "n_words")
+
+
+def test_no_format_ranks_what_learned_the_rows(both):
+    texts = {style: format_results(style, both.results, both.published()) for style in STYLES}
+    name = "static (fitted to 80 of these rows)"
+    for style in ("table", "markdown", "latex"):
+        lines = texts[style].splitlines()
+        at = next(n for n, line in enumerate(lines) if name in line)
+        ours = [
+            n
+            for n, line in enumerate(lines)
+            if line.replace("\\", "").lstrip("| ").startswith("n_words")
+        ]
+        assert ours[0] < at and "fitted to rows of this table, not ranked: static" in texts[style]
+        means = [line for line in lines if "mean over" in line]
+        assert len(means) == 1 and "static-train" in means[0] and " static " not in means[0]
+    lines = texts["table"].splitlines()
+    above = lines[next(n for n, line in enumerate(lines) if name in line) - 1]
+    assert set(above) == {"-", " "}  # a rule
+    latex = texts["latex"].splitlines()
+    below = latex.index(r"\midrule", latex.index(r"\midrule") + 1)
+    assert latex[below + 1].startswith(name) and latex[below + 2] == r"\bottomrule"
+    rows = json.loads(texts["json"])["rows"]
+    told = {(r["predictor"], r["fitted_rows"], r["ranked"]) for r in rows}
+    assert told == {("static", 80, False), ("static-train", 0, True), ("n_words", 0, True)}
+    rows = list(csv.DictReader(io.StringIO(texts["csv"])))
+    told = {(r["predictor"], r["fitted_rows"], r["ranked"]) for r in rows if r["n"] == "80"}
+    assert ("static", "80", "False") in told and ("n_words", "0", "True") in told
+
+
+def test_the_page_marks_it_too(both):
+    page = render_report(both)
+    assert '<tr class="fitted"><td>static (fitted to 80 of these rows)</td>' in page
+    assert page.index("<td>n_words</td>") < page.index('<tr class="fitted">')
+
+
+def test_it_is_no_baseline_and_is_not_tested(both):
+    with pytest.raises(PredictorError, match="'static' was fitted to 80 of these rows"):
+        both.tested("static")
+    tested = both.tested("n_words").results
+    arrows = {r.predictor: np.isnan(r.pearson_baseline_p) for r in tested}
+    assert arrows == {"static": True, "static-train": False, "n_words": True}
+
+
+def test_the_build_is_the_baseline_where_it_was_taken(sample, shipped):
+    tested = run(sample, "static", "n_words").tested("static").results
+    assert {r.baseline for r in tested} == {"static-train"}
+
+
+def test_older_checkpoints_are_told_of(sample):
+    one = StaticPredictor.from_shipped("static")
+    one.record = replace(one.record, rows=None)
+    found = run_table(Split.of(sample["test"]), {"older": one}, TARGETS)
+    assert all(r.fitted_rows is None and r.ranked for r in found.results)
+    text = format_results("table", found.results)
+    assert "which rows they were fitted to is not recorded: older" in text
+
+
+def test_bench_in_python_follows_the_rule(sample, shipped):
+    table = bench("static,n_words", "mean_rr", sample["test"])
+    assert table["predictor"].tolist() == ["static-train", "n_words"]
+    assert table["stands_for"].tolist() == ["static", None]
+
+
+def test_sets_of_another_kind_follow_it_each_by_itself(sample, shipped):
+    sets = [
+        ScoredPrompts(split, sample[split]["prompt"], sample[split]["mean_hbpp"])
+        for split in ("train", "validation", "test")
+    ]
+    results, notes = evaluate_held_out(loaded("static", "n_words"), sets)
+    told = [(r.prompts, r.predictor, r.fitted_rows, r.ranked, r.stands_for) for r in results]
+    assert told == [
+        ("train", "n_words", 0, True, None),
+        ("train", "static", 240, False, None),  # both builds learned it: the last of its set
+        ("validation", "static", 0, True, None),
+        ("validation", "n_words", 0, True, None),
+        ("test", "static-train", 0, True, "static"),
+        ("test", "n_words", 0, True, None),
+    ]
+    assert notes == []
+    for style in ("table", "markdown", "latex"):
+        text = format_generalisation(style, results)
+        assert "static (fitted to 240 of these rows)" in text
+        assert "stands for static, which was fitted to these rows too" in text
+    assert json.loads(format_generalisation("json", results))["rows"][1]["ranked"] is False
+
+
+def test_ids_keep_two_captions_of_one_text_apart(shipped):
+    one = StaticPredictor.from_shipped("static")
+    one.record = replace(one.record, rows=None, fitted_on_train=None)
+    one.was_fitted_to({"prompt": ["A cat."], "prompt_id": ["mscoco-1"]})
+    prompts, scores = ["a cat", "a dog", "a red bus"], [0.1, 0.2, 0.3]
+    ids = ["mscoco-2", "mscoco-3", "mscoco-4"]
+    for given, ranked in ((ids, True), (None, False), (["mscoco-1", *ids[1:]], False)):
+        sets = [ScoredPrompts("mine", prompts, scores, ids=given)]
+        ((result,), _) = evaluate_held_out({"mine": one}, sets)
+        assert result.ranked is ranked
+
+
+def test_what_needs_no_training_is_held_out_everywhere(sample):
+    builds = held_out_builds(loaded("n_words"), sample["test"])
+    assert builds.stands_for == {} and builds.notes == []
