@@ -15,7 +15,7 @@ _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _TRAINED_ON = ("pqpp", "pqpp-v1.0")
 _TOO_GOOD = (
     "static's network was trained on {known} of these prompts with their scores, so the "
-    "figures are too good; see pqpp bench --split validation"
+    "figures are too good; measure on prompts that it has not seen, pqpp bench marks the others"
 )
 _EPILOG = """examples:
   pqpp fit my_benchmark --output my_predictor

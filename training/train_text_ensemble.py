@@ -126,7 +126,7 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
     print("kernel ridge and networks are fitted", flush=True)
     tuned = fine_tune(recipe, prompts, targets, read.tokenizer, read.train.limits)
     calibration = calibrate(recipe, read, fitted, prompts, targets, tuned)
-    return TextEnsemblePredictor(
+    predictor = TextEnsemblePredictor(
         read.tokenizer,
         read.encoder,
         tuned,
@@ -136,6 +136,8 @@ def train_ensemble(recipe: EnsembleRecipe, read: Read, rows: np.ndarray) -> Text
         normaliser=CURRENT,
         known_words=KnownWords.fit(texts, read.tokenizer.get_vocab()),
     )
+    recipe.record(predictor, read.train.select(rows))
+    return predictor
 
 
 def fine_tune(
@@ -217,6 +219,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not recipe.folds:
         recipe.check_output(TextEnsemblePredictor.name)
     train, validation = recipe.read(recipe.train_split), recipe.read(recipe.validation_split)
+    held_out = recipe.held_out(TextEnsemblePredictor.name, train, validation)
     goals = recipe.goals(train)
     studies = read_sources(recipe.sources_dir) if recipe.sources_dir else {}
     captions = read_captions(recipe.captions, [*train.prompts, *validation.prompts])
@@ -235,8 +238,11 @@ def main(arguments: list[str] | None = None) -> None:
         return cross_validate(recipe, read)
     predictor = train_ensemble(recipe, read, np.arange(len(train)))
     predictor.details |= describe(recipe, read)
-    scores = evaluate_calibrated(predictor, validation.prompts, validation.targets, recipe.targets)
-    target = next((one for one in recipe.targets if one == "mean_hbpp"), recipe.targets[0])
+    true, targets = validation.targets, recipe.targets
+    scores = held_out.scores(
+        lambda: evaluate_calibrated(predictor, validation.prompts, true, targets)
+    )
+    target = next((one for one in targets if one == "mean_hbpp"), targets[0])
     rows = {name: study_row(one, predictor, {}, target) for name, one in studies.items()}
     scores |= {"studies": rows} if rows else {}
     predictor.details["evaluation"] = scores

@@ -2,7 +2,7 @@
 
 What a predictor scores on rows that it learned says nothing: it is marked and not ranked. A release
 that was refitted on more rows names its build that was fitted on the train split alone; that one is
-taken where it has not learned the rows.
+taken where it has learned fewer of the rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pqpp_files.errors import PqppError
 from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import read_prompts
 
 
 class Marked(Protocol):
@@ -55,29 +56,31 @@ def fitted_among(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
     record = getattr(predictor, "record", None)
     if record is not None and record.rows is not None:
         return record.rows.among(rows)
-    return None if getattr(predictor, "supervised", False) else np.zeros(len(rows), dtype=bool)
+    if getattr(predictor, "supervised", False):
+        return None
+    return np.zeros(len(read_prompts(rows)), dtype=bool)
 
 
 def held_out_builds(predictors: Mapping[str, Predictor], rows: Any) -> Builds:
-    """Take for each release that learned some of the rows its build that did not, if there is one.
+    """Take for each release that learned some of the rows its build that learned fewer or none.
 
     A build that was named itself is taken for no other: then both have a row of their own.
     """
     found = Builds({}, {}, [])
     for name, predictor in predictors.items():
-        build = predictor.record.fitted_on_train
-        if build is not None and build not in predictors and _knows(predictor, rows):
+        build, known = predictor.record.fitted_on_train, _known(predictor, rows)
+        if build is not None and build not in predictors and known:
             other = _loaded(build, name, found.notes)
-            if other is not None and not _knows(other, rows):
+            if other is not None and _known(other, rows) < known:
                 found.stands_for[build] = name
                 name, predictor = build, other
         found.predictors[name] = predictor
     return found
 
 
-def _knows(predictor: Predictor, rows: Any) -> bool:
+def _known(predictor: Predictor, rows: Any) -> int:
     fitted = fitted_among(predictor, rows)
-    return fitted is not None and bool(fitted.any())
+    return 0 if fitted is None else int(fitted.sum())
 
 
 def _loaded(build: str, name: str, notes: list[str]) -> Predictor | None:
@@ -114,7 +117,8 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
     lines = []
     for build, name in dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for):
         lines.append(
-            f"{build}, fitted on train alone, stands for {name}, which was fitted to these rows too"
+            f"{build}, fitted on train alone, stands for {name}, which was fitted to more of these "
+            "rows"
         )
     if unranked(results):
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(unranked(results))}")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from datasets import concatenate_datasets
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor, PredictorError, registry
@@ -92,6 +93,15 @@ def test_a_build_that_learned_the_rows_too_is_not_taken(sample, shipped):
     assert {r.predictor: (r.fitted_rows, r.ranked) for r in found.results} == {
         "static": (240, False),
         "n_words": (0, True),
+    }
+
+
+def test_a_build_that_learned_fewer_is_taken_and_marked(sample, shipped):
+    """As where both learned some prompts of another kind in the split."""
+    joined = concatenate_datasets([sample["train"].select(range(5)), sample["test"]])
+    found = run_table(Split.of(joined), loaded("static"), TARGETS)
+    assert {(r.predictor, r.fitted_rows, r.ranked) for r in found.results} == {
+        ("static-train", 5, False)
     }
 
 
@@ -186,7 +196,7 @@ def test_older_checkpoints_are_told_of(sample):
 def test_bench_in_python_follows_the_rule(sample, shipped):
     table = bench("static,n_words", "mean_rr", sample["test"])
     assert table["predictor"].tolist() == ["static-train", "n_words"]
-    assert table["stands_for"].tolist() == ["static", None]
+    assert table["stands_for"].fillna("").tolist() == ["static", ""]
 
 
 def test_sets_of_another_kind_follow_it_each_by_itself(sample, shipped):
@@ -208,7 +218,7 @@ def test_sets_of_another_kind_follow_it_each_by_itself(sample, shipped):
     for style in ("table", "markdown", "latex"):
         text = format_generalisation(style, results)
         assert "static (fitted to 240 of these rows)" in text
-        assert "stands for static, which was fitted to these rows too" in text
+        assert "stands for static, which was fitted to more of these rows" in text
     assert json.loads(format_generalisation("json", results))["rows"][1]["ranked"] is False
 
 

@@ -144,3 +144,26 @@ def test_a_training_that_diverges_saves_nothing(files, recipe, said):
     with pytest.raises(PredictorError, match=f"the training diverged: .* take a lower .*{said}"):
         script.main(flags(files, recipe))
     assert not (files / "made").exists()
+
+
+@pytest.mark.parametrize(("name", "recipe"), [("static", STATIC), ("text_ensemble", ENSEMBLE)])
+def test_a_release_is_fitted_to_both_splits_and_shows_the_build_of_train(files, name, recipe):
+    import pandas as pd
+
+    script = load_script(f"train_{name}")
+    script.main(flags(files, recipe))
+    alone = Predictor.from_pretrained("made")
+    validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
+    assert not alone.record.rows.among(validation).any()
+    refit = ["--train_split", "train+validation", "--train_only", "made"]
+    refit += ["--fitted_on_train", "me/mine", "--output", "release"]
+    script.main([*flags(files, recipe), *refit])
+    release = Predictor.from_pretrained("release")
+    assert release.record.rows.among(validation).all()
+    assert release.record.fitted_on_train == "me/mine"
+    scores = release.details["evaluation"]
+    assert scores["validation"] == alone.details["evaluation"]["validation"]
+    assert scores["fitted_on"] == "train" and scores["fitted_rows"] == len(validation)
+    card = (files / "release" / "README.md").read_text("utf-8")
+    assert "| data | data, split train + validation" in card and "(`me/mine`)" in card
+    assert "to which nothing was fitted" not in card
