@@ -62,8 +62,9 @@ generalisation is ours: prompts of another kind, with a score by people. Of a --
 that of the same measure; pqpp stands for its DrawBench prompts and GIMBRR's too.
 
 `linguistic` stands for the paper's eight text features. Rows without a true value are left out and
-n says how many remain. Published rows come from the splits that the notes name. A predictor that was
-fitted to some of the rows is marked and not ranked; its build fitted on train alone stands for it.
+n says how many remain. Published rows come from the splits that the notes name. A predictor that
+was fitted to some of the rows is marked and not ranked; its build fitted on train alone stands for
+it.
 """
 
 
