@@ -38,7 +38,7 @@ with script_imports("train_static"):
     )
     from pqpp_models.bench.calibrated import evaluate_calibrated
     from pqpp_models.bench.generalisation import ScoredPrompts
-    from pqpp_models.encoder.pretrained import check_layers, load_encoder
+    from pqpp_models.encoder.pretrained import check_layers, load_encoder, word_pieces_of
     from pqpp_models.text.calibration import distance_to_nearest
     from pqpp_models.text.collection.collection import Collection
     from pqpp_models.text.conformal import (
@@ -180,10 +180,10 @@ class Training:
         others = [normalise(one) for one in read_parti(recipe.parti)] if recipe.parti else []
         self.encoder, self.tokenizer = load_encoder(recipe.model)
         check_layers(self.encoder, recipe.layers)
-        numbers = self.tokenizer.get_vocab()
-        require_room(recipe.output_dir, len(numbers) * recipe.student.piece_size)
-        self.tokens = WordPieces(sorted(numbers, key=numbers.__getitem__), MAX_PIECES)
-        names = sorted(piece for piece in numbers if piece.isalpha() and len(piece) > 3)
+        pieces = word_pieces_of(self.encoder, self.tokenizer)
+        require_room(recipe.output_dir, len(pieces) * recipe.student.piece_size)
+        self.tokens = WordPieces(pieces, MAX_PIECES)
+        names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         made = made_up_prompts(captions, names, recipe.made_up, recipe.seed)
         others += [normalise(one) for one in made]
         self.texts = Texts(self.train.prompts, captions, self.sources, others)

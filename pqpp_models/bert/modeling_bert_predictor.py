@@ -2,7 +2,7 @@
 
 The paper fine-tunes BERT: dropout .3 on the [CLS] state, a hidden layer of 512 with ReLU, one
 output with a sigmoid, mean squared error on performance scaled to 0 .. 1. Here the encoder is
-whatever `AutoModel` builds, and there is one output a target.
+whatever `AutoModel` builds, a CLIP's text tower or a T5's encoder; there is one output a target.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import torch
 from torch import nn
-from transformers import AutoModel, PreTrainedModel
+from transformers import PreTrainedModel
 
 from pqpp_models.bert.configuration_bert_predictor import MAX_LENGTH, BertPredictorConfig
-from pqpp_models.encoder.pretrained import allowed_length, pretrained_encoder
+from pqpp_models.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.outputs import PerformanceOutput, known_mean_squared_error
 from pqpp_models.pretrained import StrictLoading
@@ -59,7 +59,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
     def __init__(self, config: BertPredictorConfig, backbone: PreTrainedModel | None = None):
         super().__init__(config)
         if backbone is None:
-            backbone = AutoModel.from_config(config.backbone_config, trust_remote_code=False)
+            backbone = new_encoder(config.backbone_config)
         self.backbone = backbone
         asked = None if config.max_length == MAX_LENGTH else config.max_length
         try:

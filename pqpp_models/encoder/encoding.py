@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pqpp_models.encoder.pretrained import longest_input
 from pqpp_models.encoder.tokens import encode, length_sorted, padded
 from pqpp_models.pretrained import check_ids
 
@@ -85,7 +86,9 @@ def layer_means(
         mask = inputs["attention_mask"].unsqueeze(-1).to(states[0].dtype)
         return torch.stack([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], dim=1)
 
-    rows = encode(tokenizer, prompts, STATES_LENGTH)
+    most = longest_input(model)
+    length = STATES_LENGTH if most is None else min(STATES_LENGTH, most)
+    rows = encode(tokenizer, prompts, length)
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
     found = _in_batches(model, means, shape, rows, pad_id, 128, model.device, progress)

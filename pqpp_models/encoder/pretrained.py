@@ -7,7 +7,13 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoModel, PreTrainedModel
+from transformers import (
+    MODEL_FOR_TEXT_ENCODING_MAPPING,
+    AutoConfig,
+    AutoModel,
+    AutoModelForTextEncoding,
+    PreTrainedModel,
+)
 
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.encoder.tokens import MAX_LENGTH
@@ -28,7 +34,7 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
 
 
 def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
-    """Return a pretrained text encoder.
+    """Return a pretrained text encoder: of a CLIP its text tower, of a T5 its encoder.
 
     Args:
         name_or_path: a folder, or a name on the Hub.
@@ -46,18 +52,70 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
     what = f"{name_or_path} is no text encoder that transformers can load"
     with loading(what, remedy, name_or_path):
-        encoder = AutoModel.from_pretrained(
-            name_or_path, use_safetensors=True, trust_remote_code=False, **options
+        config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
+        tower = getattr(config, "text_config", None)  # of a model for texts and images
+        config = tower if _reads_text(tower) else config
+        encoder, found = _loader(config).from_pretrained(
+            name_or_path,
+            config=config,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            **options,
         )
+        lacking = sorted(found["missing_keys"]) if config is tower else []
+        if lacking:
+            raise CheckpointError(f"its text tower lacks {lacking[0]!r}")
     config = encoder.config
-    is_decoded = getattr(config, "is_encoder_decoder", False)
-    reads_text = encoder.main_input_name == "input_ids" and not is_decoded
-    if not reads_text or not hasattr(config, "hidden_size"):
+    is_whole = getattr(config, "is_encoder_decoder", False) and not _reads_text(config)
+    if encoder.main_input_name != "input_ids" or is_whole or not hasattr(config, "hidden_size"):
         raise CheckpointError(
             f"{name_or_path} holds a model of type {config.model_type!r}, which is no text "
             f"encoder; {remedy}"
         )
     return encoder
+
+
+def new_encoder(config: Any) -> PreTrainedModel:
+    """Return an encoder without weights of its own, as a configuration describes it.
+
+    >>> from transformers import T5Config
+    >>> tiny = T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    >>> type(new_encoder(tiny)).__name__
+    'T5EncoderModel'
+    """
+    return _loader(config).from_config(config, trust_remote_code=False)
+
+
+def _loader(config: Any) -> Any:
+    """Return what builds only the part that reads text, of a T5 its encoder."""
+    return AutoModelForTextEncoding if _reads_text(config) else AutoModel
+
+
+def _reads_text(config: Any) -> bool:
+    return type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
+
+
+def word_pieces_of(encoder: Any, tokenizer: Any) -> list[str]:
+    """Return an encoder's word pieces by their numbers, for what keeps a vector of each.
+
+    Raises:
+        PredictorError: its tokenizer cuts words otherwise, or some pieces have no vector.
+    """
+    kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
+    if kind not in ("WordPiece", "WordLevel"):
+        raise PredictorError(
+            f"the encoder's tokenizer is of the kind {kind}, but vectors of word pieces are wanted "
+            "(WordPiece, as BERT's or MiniLM's); name such an encoder"
+        )
+    numbers = tokenizer.get_vocab()
+    known = encoder.get_input_embeddings().num_embeddings
+    if sorted(numbers.values()) != list(range(len(numbers))) or len(numbers) > known:
+        raise PredictorError(
+            f"the encoder has {known} vectors of words, which are not those of its tokenizer's "
+            f"{len(numbers)} pieces; name another encoder"
+        )
+    return sorted(numbers, key=numbers.__getitem__)
 
 
 def longest_input(encoder: nn.Module) -> int | None:

@@ -65,18 +65,55 @@ def save_clip(folder: Path, size: int = 16) -> Path:
     return folder
 
 
-def _character_tokenizer():
+def _character_tokenizer(pad_id=0):
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    vocabulary = {token: i for i, token in enumerate([*special, *string.ascii_letters, " "])}
+    order = special if pad_id == 0 else [special[2], special[0], special[3], special[1]]
+    vocabulary = {token: i for i, token in enumerate([*order, *string.ascii_letters, " "])}
     plain = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     plain.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]",
+        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
     )
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), special, strict=True))
     return PreTrainedTokenizerFast(
         tokenizer_object=plain, **names, eos_token="[SEP]", model_max_length=48
     )
+
+
+ENCODERS = ("bert", "distilbert", "roberta", "mpnet", "t5_encoder", "t5", "clip_text", "clip")
+
+
+def save_encoder(folder: Path, kind: str) -> Path:
+    """Save a random two-layer text encoder of a kind, each of another width, with a tokenizer."""
+    import torch
+    import transformers as hf
+
+    if kind == "clip":
+        return save_clip(folder)
+    if kind == "bert":
+        return save_text_encoder(folder)
+    torch.manual_seed(0)
+    # RoBERTa's kind counts positions from behind the padding's number.
+    tokenizer = _character_tokenizer(pad_id=1 if kind in ("roberta", "mpnet") else 0)
+    words, pad = len(tokenizer), tokenizer.pad_token_id
+    layers = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 20}
+    layers |= {"vocab_size": words, "pad_token_id": pad, "max_position_embeddings": 56}
+    t5 = {"vocab_size": words, "d_model": 10, "d_kv": 5, "d_ff": 16, "num_layers": 2}
+    t5 |= {"num_heads": 2, "pad_token_id": pad}
+    distil = {"vocab_size": words, "dim": 12, "n_layers": 2, "n_heads": 2, "hidden_dim": 20}
+    ends = {"eos_token_id": tokenizer.sep_token_id, "bos_token_id": tokenizer.cls_token_id}
+    model = {
+        "distilbert": lambda: hf.DistilBertModel(hf.DistilBertConfig(**distil)),
+        "roberta": lambda: hf.RobertaModel(hf.RobertaConfig(hidden_size=14, **layers)),
+        "mpnet": lambda: hf.MPNetModel(hf.MPNetConfig(hidden_size=18, **layers)),
+        "t5_encoder": lambda: hf.T5EncoderModel(hf.T5Config(**t5)),
+        "t5": lambda: hf.T5Model(hf.T5Config(**t5)),
+        "clip_text": lambda: hf.CLIPTextModel(hf.CLIPTextConfig(hidden_size=22, **layers, **ends)),
+    }[kind]()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -224,12 +224,15 @@ def _load_encoders(config: Mapping[str, Any], parts: Mapping[str, Tensors]) -> t
     import torch
     from transformers import AutoConfig, AutoModel
 
+    from pqpp_models.encoder.pretrained import new_encoder
+
     registration.register()  # the fine-tuned one is a model of this package
     modules = []
     for name in ("encoder", "tuned"):
         fields = dict(config[name])
         own = AutoConfig.for_model(fields.pop("model_type"), **fields)
-        module = AutoModel.from_config(own, trust_remote_code=False)
+        build = new_encoder if name == "encoder" else AutoModel.from_config
+        module = build(own)
         state = {key: torch.from_numpy(array) for key, array in parts[f"{name}."].items()}
         module.load_state_dict(state)
         modules.append(module)

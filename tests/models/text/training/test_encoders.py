@@ -1,0 +1,88 @@
+"""Which encoders may be the text ensemble's."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from models.made_up import made_up
+from support.tiny_models import load_script, save_encoder, save_text_encoder
+
+from pqpp_models import Predictor, PredictorError
+from pqpp_models.encoder.pretrained import load_encoder, longest_input, word_pieces_of
+
+RECIPE = """
+dataset: data
+layers: [0, 1, 2]
+captions: captions.txt
+targets: [mean_hbpp, mean_rr]
+fit: {kernel_layers: [2, 1], networks: 2, hidden_size: 8, epochs: 1}
+tuned: {targets: [mean_hbpp], epochs: 1, batch_size: 16, max_length: 40}
+"""
+PROMPTS = ["a cat", "a man riding a wave on a surfboard", "zebra " * 40]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A dataset, captions and the recipe, in the current folder."""
+    import pandas as pd
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    for seed, split in enumerate(("train", "validation")):
+        prompts, scores = made_up(30, seed=seed)
+        table = pd.DataFrame(scores[:, [2, 8]], columns=["mean_hbpp", "mean_rr"])
+        table.insert(0, "prompt", [f"{prompt} {n} {split}" for n, prompt in enumerate(prompts)])
+        table.to_csv(tmp_path / "data" / f"{split}.csv", index=False)
+    captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(20, seed=5)[0])]
+    (tmp_path / "captions.txt").write_text("\n".join(captions))
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    return tmp_path
+
+
+def trained(kind, files):
+    """Train on an encoder of a kind, and return the folder of what was saved."""
+    encoder = save_encoder(files / f"encoder_{kind}", kind)
+    flags = ["--config", "recipe.yaml", "--model", str(encoder), "--output", f"made_{kind}"]
+    load_script("train_text_ensemble").main(flags)
+    return files / f"made_{kind}"
+
+
+def values_of(folder):
+    made = Predictor.from_pretrained(folder)
+    return made, made.predict(PROMPTS)
+
+
+def test_a_text_tower_of_clip_is_an_encoder(files):
+    made, found = values_of(trained("clip", files))
+    assert made.encoder.config.model_type == "clip_text_model" and np.isfinite(found).all()
+    # The tower's own weights, not new ones; and no more tokens than it has positions for.
+    whole, _ = load_encoder(str(files / "encoder_clip"))
+    from transformers import CLIPModel
+
+    tower = CLIPModel.from_pretrained(files / "encoder_clip").text_model.state_dict()
+    kept = {name.removeprefix("text_model."): one for name, one in whole.state_dict().items()}
+    assert kept.keys() == tower.keys() and all((kept[name] == tower[name]).all() for name in tower)
+    assert longest_input(whole) == 48
+
+
+def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    encoder, tokenizer = load_encoder(str(save_text_encoder(tmp_path / "encoder")))
+    assert word_pieces_of(encoder, tokenizer)[:2] == ["[PAD]", "[UNK]"]
+    pairs = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+    with pytest.raises(PredictorError, match="of the kind BPE, but vectors of word pieces are wa"):
+        word_pieces_of(encoder, PreTrainedTokenizerFast(tokenizer_object=pairs))
+    tokenizer.add_tokens(["more"])
+    with pytest.raises(PredictorError, match="has 57 vectors of words, which are not those of its"):
+        word_pieces_of(encoder, tokenizer)
+
+
+def test_a_layer_that_is_not_read_has_no_kernel(files):
+    script = load_script("train_text_ensemble")
+    (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
+    with pytest.raises(PredictorError, match=r"`fit.kernel_layers` has 1, which is not"):
+        script.main(["--config", "recipe.yaml"])
