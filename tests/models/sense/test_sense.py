@@ -1,0 +1,78 @@
+"""The shipped predictor against what any person can tell of prompts, and against how they type."""
+
+import json
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pqpp_models import Predictor
+
+HERE = Path(__file__).parent
+TYPED = {
+    "capitals": str.upper,
+    "a caption": lambda prompt: f"{prompt[:1].upper()}{prompt[1:]}.",
+    "marks at the end": lambda prompt: f"{prompt} ...!?",
+    "blanks": lambda prompt: "  " + prompt.replace(" ", "   ") + "\t",
+    "line ends": lambda prompt: prompt.replace(" ", "\r\n") + "\n",
+    "decomposed": lambda prompt: unicodedata.normalize("NFD", prompt),
+    "full width": lambda prompt: prompt.replace("a", "\uff41").replace("!", "\uff01"),
+}
+
+
+def lines_of(name):
+    return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def static():
+    return Predictor.from_pretrained("static")
+
+
+def test_pairs_that_any_person_orders_alike(static):
+    pairs = lines_of("ordered_pairs.jsonl")
+    easier, harder = (
+        static.predict([pair[side] for pair in pairs], "alignment")[:, 0]
+        for side in ("easier", "harder")
+    )
+    wrong = [pair for pair, right in zip(pairs, easier > harder, strict=True) if not right]
+    assert len(pairs) == 30 and len(wrong) <= 3, wrong
+
+
+def test_texts_that_are_no_prompts_are_far(static):
+    texts = [line["prompt"] for line in lines_of("not_prompts.jsonl")]
+    found = static.predict_with_uncertainty(texts)
+    assert len(texts) == 200 and found.far.sum() >= 190
+
+
+def test_what_is_no_prompt_is_never_among_the_best(static):
+    prompts = ["a dog", "a red car on a road", "a man riding a wave", "a bowl of fruit"]
+    texts = ["\u0441\u043e\u0431\u0430\u043a\u0430 \u0432 \u043f\u0430\u0440\u043a\u0435"]
+    texts += ["asdf jkl; qwer uiop", "xzvq wrtk plmn", "12 34 5678", "\U0001f600\U0001f600"]
+    best = static.predict(prompts).max(axis=0)
+    found = static.predict_with_uncertainty(texts)
+    assert (found.values <= best).all() and found.far.all()
+    spread = static.predict_with_uncertainty(prompts).deviations.max(axis=0)
+    assert (found.deviations >= spread * 0.9).all()
+
+
+@pytest.mark.realdata
+def test_how_ten_thousand_prompts_are_typed_changes_nothing(static, real_data, cache):
+    from pqpp_datasets.load import load_benchmark
+    from pqpp_models.alignment.sources import read_sources
+
+    prompts = [one for study in read_sources(str(real_data)).values() for one in study.prompts]
+    folder = str(real_data / "pqpp" / "v1.0")
+    for split in ("train", "validation"):
+        rows = load_benchmark("pqpp-v1.0", data_dir=folder, split=split)
+        prompts += list(rows["prompt"])
+    prompts = prompts[:10_000]
+    assert len(prompts) == 10_000
+    known = static.predict_with_uncertainty(prompts)
+    ways = list(TYPED.values())
+    typed = [ways[place % len(ways)](prompt) for place, prompt in enumerate(prompts)]
+    found = static.predict_with_uncertainty(typed)
+    for one, other in zip(known, found, strict=True):
+        # Batches of other shapes round the last digits otherwise.
+        np.testing.assert_allclose(other, one, rtol=0, atol=2e-6)
