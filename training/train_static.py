@@ -25,6 +25,7 @@ with script_imports("train_static"):
     from pqpp_files.check_output import check_output
     from pqpp_files.full_disk import require_room
     from pqpp_files.write_beside import write_beside
+    from pqpp_models import Predictor
     from pqpp_models.alignment.leave_one_out import format_studies, study_row
     from pqpp_models.alignment.linear import inside, leave_each_out, tuned_states
     from pqpp_models.alignment.sources import ANCHOR, SOURCES, read_sources, shares
@@ -102,6 +103,9 @@ class StaticRecipe(TextRecipe):
         None,
         "file for the table of builds that leave each study out in turn; saves no predictor",
         decides=False,
+    )
+    beside: str | None = option(
+        None, "another predictor to score in that table: a name or a folder", decides=False
     )
     card_table: str | None = option(
         None, "the file that --leave_one_out wrote, for the card", decides=False, path="file"
@@ -396,6 +400,8 @@ class Training:
     def leave_one_out(self, seed: int) -> dict[str, Any]:
         """Leave each study out in turn; return what builds without it score on it."""
         rows = {}
+        named = self.recipe.beside
+        beside = None if named is None else Predictor.from_pretrained(named)
         tuned = self.teachers(seed).tuned
         states = {
             n: tuned_states(tuned, self.tokenizer, one.prompts) for n, one in self.sources.items()
@@ -407,6 +413,9 @@ class Training:
                 "teacher": tuned_logits(self.taught, self.tokenizer, prompts)[:, 0],
                 "ceiling": inside(states[name], study.scores, seed),
             }
+            if beside is not None:
+                target = TARGET if TARGET in beside.targets else "mean_hbpp"
+                others[self.recipe.beside] = beside.predict(list(study.prompts), target)[:, 0]
             rows[name] = study_row(study, predictor, others)
             print(json.dumps({name: rows[name]}), flush=True)
         return rows
