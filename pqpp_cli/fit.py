@@ -61,6 +61,13 @@ def add_parser(subparsers) -> None:
         help="parts of the cross-validation (default: %(default)s)",
     )
     parser.add_argument(
+        "--encoder",
+        default="static",
+        metavar="NAME",
+        help="the static on whose network the predictor stands: a name or a folder, like a build "
+        "that has not learned your prompts (default: %(default)s)",
+    )
+    parser.add_argument(
         "--output",
         "--output_dir",
         type=OutputFolder,
@@ -89,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     names = list(data.columns)
     fitted = fit(
         *(data.prompts, scores, names, data.name),
-        *(options.folds, shown, data.ids, data.limits),
+        *(options.folds, shown, data.ids, data.limits, options.encoder),
     )
     folder = fitted.save_pretrained(options.output)
     print(format_figures(fitted))

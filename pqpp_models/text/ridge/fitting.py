@@ -51,6 +51,7 @@ def fit(
     progress: bool = False,
     ids: Sequence[str] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
+    encoder: str = ENCODER,
 ) -> RidgePredictor:
     """Fit a predictor to prompts with known scores; the same input gives the same predictor.
 
@@ -68,6 +69,9 @@ def fit(
         progress: show bars on standard error.
         ids: the prompts' ids, where they have any; the record of rows tells them apart by these.
         limits: target to its lowest and highest value, where its name does not say.
+
+        encoder: the `static` on whose network the head stands: a name or a folder. To measure on
+            prompts that the shipped one learned, give a build that was trained without them.
 
     Returns:
         The predictor. ``details["training"]["cross_validation"]`` has Pearson's, Kendall's and
@@ -89,8 +93,10 @@ def fit(
     ranges = [_limits(name, values[:, at], own.get(name)) for at, name in enumerate(names)]
     if not 2 <= folds <= FEWEST:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST}")
-    encoder = Predictor.from_pretrained(ENCODER)
-    points, blocks = _measured(encoder, texts, progress)
+    network = Predictor.from_pretrained(encoder)
+    if network.name != ENCODER:
+        raise PredictorError(f"`encoder` is {encoder}, a {network.name}; give a {ENCODER}")
+    points, blocks = _measured(network, texts, progress)
     standardisation = Standardisation.of(blocks)
     rows = np.hstack([hashed_words(texts), standardisation(np.hstack(blocks))])
     distance = _distances(points)
@@ -99,7 +105,7 @@ def fit(
         head.fit(rows, values, texts, distance, known, columns, folds, progress)
     told = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
     fitted = RidgePredictor(
-        encoder,
+        network,
         standardisation,
         head.weights,
         head.intercept,
@@ -109,9 +115,8 @@ def fit(
         ranges,
         {"data": data, "training": told | _training(head, values, names)},
     )
-    fitted.record = TrainingRecord(
-        rows=encoder.record.rows
-    )  # the head stands on a network that knows them
+    # The head stands on a network that knows them.
+    fitted.record = TrainingRecord(rows=network.record.rows)
     fitted.was_fitted_to({COLUMN: prompts, ID: ids or [None] * len(prompts)}, scores)
     return fitted
 

@@ -368,3 +368,20 @@ def test_ten_thousand_prompts(capsys):
     with capsys.disabled():
         print(f"\n10,000 prompts, two targets: fitted in {time.perf_counter() - started:.1f} s")
     assert fitted.predict(prompts[:3]).shape == (3, 2)
+
+
+def test_the_head_stands_on_the_network_that_is_named(tmp_path):
+    from pqpp_models.predictor import Predictor
+
+    prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
+    scores = [n / 20 for n in range(20)]
+    other = Predictor.from_pretrained("static")
+    other.network.weights["hidden.weight"] = other.network.weights["hidden.weight"][::-1].copy()
+    folder = str(other.save_pretrained(tmp_path / "other"))
+    ours, theirs = (fit(prompts, scores, ["my_rate"], encoder=one) for one in ("static", folder))
+    assert (ours.predict(["a cat"]) != theirs.predict(["a cat"])).all()
+    assert (
+        theirs.encoder.network.weights["hidden.weight"] == other.network.weights["hidden.weight"]
+    ).all()
+    with pytest.raises(PredictorError, match="`encoder` is n_words, a n_words; give a static"):
+        fit(prompts, scores, ["my_rate"], encoder="n_words")
