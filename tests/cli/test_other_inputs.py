@@ -133,7 +133,7 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
     made.to_parquet(tmp_path / "files" / "train.parquet")
     made.save_to_disk(tmp_path / "plain")
     datasets.DatasetDict({"a": made, "b": made.select([1])}).save_to_disk(tmp_path / "splits")
-    expected = Predictor.from_pretrained("static").predict(texts)
+    expected = Predictor.from_pretrained("static").predict(texts, TARGETS)
     for name, split, kept in (
         ("files", (), [0, 1, 2]),
         ("plain", (), [0, 1, 2]),

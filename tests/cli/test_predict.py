@@ -9,12 +9,15 @@ import pyarrow.parquet
 import pytest
 from support.processes import run_pqpp, run_python
 
-from pqpp_models import DEFAULT_PREDICTOR, TARGETS, Predictor
+from pqpp_models import DEFAULT_PREDICTOR, Predictor
+from pqpp_models import TARGETS as NINE
 from pqpp_models.targets import target_range
 
 PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 three zebras"]
 
 
+TARGETS = ("alignment", *NINE)
+"""Those of the default predictor; the first one is shown whatever is asked for."""
 FAR = "qwx zzyv 77"
 KNOWN = ["distance", "far"]
 """What follows the targets in files, from a predictor that knows distances, as the default does."""
@@ -34,9 +37,17 @@ def test_one_prompt(tmp_path):
     done = run_pqpp("predict", PROMPTS[0], "--target", "mean_hbpp,mean_p10", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     header, _, row = done.stdout.splitlines()
-    assert header.split() == ["prompt", "mean_hbpp", "mean_p10"]
-    expected = [f"{value:.3f}" for value in predicted(PROMPTS[:1], "mean_hbpp,mean_p10")[0]]
-    assert row.startswith(PROMPTS[0]) and row.split()[-2:] == expected
+    shown = ["alignment", "mean_hbpp", "mean_p10"]
+    assert header.split() == ["prompt", *shown]
+    expected = [f"{value:.3f}" for value in predicted(PROMPTS[:1], shown)[0]]
+    assert row.startswith(PROMPTS[0]) and row.split()[-3:] == expected
+
+
+@pytest.mark.parametrize("asked", ["alignment", "alignment,mean_rr", "mean_rr,alignment"])
+def test_alignment_comes_first_and_once(tmp_path, asked):
+    done = run_pqpp("predict", "a cat", "--target", asked, "--format", "csv", cwd=tmp_path)
+    expected = ["alignment", "mean_rr"] if "mean_rr" in asked else ["alignment"]
+    assert done.stdout.splitlines()[0].split(",") == ["prompt", *expected, *KNOWN]
 
 
 def test_json_has_every_target_in_its_own_units(tmp_path):
@@ -111,7 +122,7 @@ def test_standard_input_and_dash(tmp_path):
     rows = list(csv.reader(io.StringIO(piped)))
     assert rows[0] == ["prompt", *TARGETS, *KNOWN]
     assert [row[0] for row in rows[1:]] == ["a cat", "a dog"]
-    assert [float(cell) for cell in rows[1][1:10]] == pytest.approx(predicted(["a cat"])[0])
+    assert [float(cell) for cell in rows[1][1:11]] == pytest.approx(predicted(["a cat"])[0])
     assert piped == dashed
 
 
@@ -146,7 +157,7 @@ def test_prompts_that_are_far_are_marked(tmp_path):
     assert uncertain([near, far])[1].tolist() == [False, True]
     done = run_pqpp("predict", near, far, "--target", "mean_hbpp", cwd=tmp_path)
     header, _, first, second, blank, note = done.stdout.splitlines()
-    assert header.split() == ["prompt", "mean_hbpp"] and blank == ""
+    assert header.split() == ["prompt", "alignment", "mean_hbpp"] and blank == ""
     assert not first.endswith("far") and second.endswith("  far")
     assert note == f"far: {Predictor.from_pretrained('static').far_means}"
     other = run_pqpp("predict", far, "--predictor", "n_words", cwd=tmp_path)
@@ -157,8 +168,8 @@ def test_prompts_that_are_far_are_marked(tmp_path):
 def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     import pandas as pd
 
-    prompts, targets = [PROMPTS[0], FAR], ["mean_hbpp", "clip_rr"]
-    arguments = (*prompts, "--target", ",".join(targets), "--uncertainty", "--output", name)
+    prompts, targets = [PROMPTS[0], FAR], ["alignment", "mean_hbpp", "clip_rr"]
+    arguments = (*prompts, "--target", "mean_hbpp,clip_rr", "--uncertainty", "--output", name)
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "", done.stderr
     readers = {"csv": pd.read_csv, "parquet": pd.read_parquet, "json": pd.read_json}
@@ -201,7 +212,8 @@ def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
 def test_no_prompts_give_a_table_without_rows(tmp_path):
     (tmp_path / "p.csv").write_text("prompt\n")
     done = run_pqpp("predict", "--file", "p.csv", "--target", "mean_rr", cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout.splitlines()[0].split() == ["prompt", "mean_rr"]
+    header = ["prompt", "alignment", "mean_rr"]
+    assert done.returncode == 0 and done.stdout.splitlines()[0].split() == header
     done = run_pqpp("predict", "--file", "p.csv", "--format", "csv", cwd=tmp_path)
     assert done.stdout == ",".join(["prompt", *TARGETS, *KNOWN]) + "\n"
 
@@ -210,7 +222,7 @@ def test_output_is_a_file_that_replaces_the_old_one(tmp_path):
     (tmp_path / "out.csv").write_text("old")
     done = run_pqpp("predict", "a cat", "--format", "csv", "--output", "out.csv", cwd=tmp_path)
     assert done.stdout == "" and "written: out.csv" in done.stderr
-    assert (tmp_path / "out.csv").read_text().startswith("prompt,glide_hbpp")
+    assert (tmp_path / "out.csv").read_text().startswith("prompt,alignment,glide_hbpp")
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
@@ -327,7 +339,8 @@ def test_all_columns_stay_and_predictions_are_added(tmp_path):
     assert done.returncode == 0, done.stderr
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["id", "caption", "mean_rr", "note", "mean_hbpp", "distance", "far"]
+    given = ["id", "caption", "mean_rr", "note"]
+    assert list(rows[0]) == [*given, "alignment", "mean_hbpp", "distance", "far"]
     assert [(row["id"], row["mean_rr"], row["note"]) for row in rows] == [
         ("007", ".5", "x"),
         ("08", "1", ""),

@@ -66,13 +66,13 @@ def test_a_measure_has_one_score_whatever_is_asked():
     for targets in (None, "mean_rr,mean_hbpp"):
         table = predict(["a red"], targets, "mean_word_length")
         assert table.to_dict("list") == {"prompt": ["a red"], "score": [2.0]}
-    assert predict(["a red"]).columns.tolist()[1:10] == list(TARGETS)
+    assert predict(["a red"]).columns.tolist()[1:11] == ["alignment", *TARGETS]
 
 
 def test_a_predictor_says_name_targets_and_size():
     assert repr(Predictor.from_pretrained("nqc")) == "<MeasurePredictor nqc: score; no weights>"
     said = repr(Predictor.from_pretrained("static"))
-    assert "static: glide_hbpp, sdxl_hbpp" in said and "MB of weights" in said
+    assert "static: alignment, glide_hbpp, sdxl_hbpp" in said and "MB of weights" in said
 
 
 @pytest.mark.realdata
