@@ -32,7 +32,7 @@ LAYERS = (
 )
 """Each may import those after it."""
 
-SHARED = {"bench", "training", "encoder", "explain", "images", "record"}
+SHARED = {"alignment", "bench", "training", "encoder", "explain", "images", "record"}
 """Folders of `pqpp_models` that are no family; all others know nothing of one another."""
 
 TOP = 16

@@ -114,7 +114,7 @@ class StaticRecipe(TextRecipe):
         [], "further seeds, trained and scored to tell the spread, not saved", decides=False
     )
     teacher: FitSettings = option(FitSettings(), "how the teacher of the targets is fitted")
-    tuned: TuneSettings = option(
+    tuned_on_targets: TuneSettings = option(
         TuneSettings(), "how the teacher of `alignment` is tuned on the targets"
     )
     tuned_on_sources: SourceSettings = option(
@@ -223,7 +223,7 @@ class Training:
         labels = np.concatenate([honest, fitted.model.predict(texts.all[n:], rest)])
         tuned = tune_on_targets(
             *(recipe.model, self.tokenizer, texts.train, self.train.targets, recipe.targets),
-            *(recipe.tuned, seed),
+            *(recipe.tuned_on_targets, seed),
         )
         self._teachers = {seed: Teachers(fitted, tuned, labels)}
         return self._teachers[seed]
@@ -383,7 +383,7 @@ class Training:
             "unscored_prompts": len(self.texts.others),
             **{
                 name: asdict(getattr(recipe, name))
-                for name in ("teacher", "tuned", "tuned_on_sources", "student")
+                for name in ("teacher", "tuned_on_targets", "tuned_on_sources", "student")
             },
         }
         return told

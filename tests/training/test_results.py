@@ -354,15 +354,17 @@ def run_in_main(script, *flags):
         ("config: pqpp-v1.0", "`config` is now `subset`"),
         ("gimbrr_dir: x", "`gimbrr_dir` is now `sources_dir`"),
         ("laiers: [1]", "a recipe has no `laiers`; did you mean 'layers'?"),
-        ("tuned: 3", "`tuned` is 3; it must be a group of settings"),
+        ("GROUP: 3", "`GROUP` is 3; it must be a group of settings"),
     ],
 )
 def test_a_recipe_that_cannot_be_used_ends_a_script(
     script_name, recipe_text, message, tmp_path, capsys
 ):
     path = tmp_path / "recipe.yaml"
+    group = "student" if script_name == "train_static" else "fit"
     if recipe_text is not None:
-        path.write_text(recipe_text)
+        path.write_text(recipe_text.replace("GROUP", group))
+    message = message.replace("GROUP", group)
     flags = ["--config", path, "--captions", tmp_path / "no.txt", "--output", tmp_path / "out"]
     assert run_in_main(script_name, *flags) == 2
     assert capsys.readouterr().err == f"error: {message.format(path=path)}\n"

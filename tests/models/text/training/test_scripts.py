@@ -21,7 +21,7 @@ TUNED = "epochs: 1, batch_size: 16, max_length: 48"
 STATIC = f"""
 sources_dir: studies
 teacher: {FIT}
-tuned: {{{TUNED}}}
+tuned_on_targets: {{{TUNED}}}
 tuned_on_sources: {{{TUNED}, trained_layers: 1}}
 student:
   {{piece_size: 8, filters: 8, hidden_size: 8, point_size: 4, epochs: 1, alignment_epochs: 1}}
