@@ -33,7 +33,7 @@ def render_card(name: str, /, **facts: Any) -> str:
     Args:
         name: Kind and name, like `datasets/conqa` or `predictors/static`.
         **facts: What the template's expressions name; the filter `listed` writes a mapping as
-            "seed 0, rate 0.001".
+            "seed 0, rate 0.001", `figure` a number as "0.500" and None as nothing.
 
     Raises:
         CardError: There is no such template, or it names a fact that is not given.
@@ -103,12 +103,18 @@ def _environment() -> Any:
         keep_trailing_newline=True,
     )
     environment.filters["listed"] = _listed
+    environment.filters["figure"] = _figure
     return environment
 
 
 def _listed(values: Mapping[str, Any]) -> str:
     numbers = {k: f"{v:g}" if isinstance(v, float) else v for k, v in values.items()}
     return ", ".join(f"{name} {value}" for name, value in numbers.items())
+
+
+def _figure(value: float | None) -> str:
+    """Return a figure with three decimals, nothing for one that is not known."""
+    return "" if value is None else f"{value:.3f}"
 
 
 def _filled(name: str, text: str, values: list[Any]) -> str:

@@ -47,23 +47,23 @@ def study_row(
         ``prompts``, their number; ``spearman`` with its 95 % ``interval``; ``within_tasks``, the
         mean over groups, where there are; ``rewritten``, Spearman's coefficient with the prompts
         typed in other ways; and Spearman's coefficient of each of the ``others`` and of the number
-        of words.
+        of words. None stands where predictions are all alike, and so order nothing.
     """
     prompts = list(study.prompts)
 
-    def coefficient(values: NDArray[np.float64]) -> float:
-        return round(float(spearman_qpp(values, study.scores)["spearman_qpp"]), 4)
+    def coefficient(values: NDArray[np.float64]) -> float | None:
+        return _rounded(spearman_qpp(values, study.scores)["spearman_qpp"])
 
     predicted = predictor.predict(prompts, target)[:, 0]
     report = qpp_report(predicted, study.scores, measures=("spearman",))["spearman_qpp"]
     row: dict[str, Any] = {
         "prompts": len(prompts),
         "spearman": coefficient(predicted),
-        "interval": [round(report["ci_low"], 4), round(report["ci_high"], 4)],
+        "interval": [_rounded(report["ci_low"]), _rounded(report["ci_high"])],
     }
     if study.groups is not None:
         within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
-        row["within_tasks"] = round(float(np.mean(within)), 4)
+        row["within_tasks"] = _rounded(np.mean(within) if within else np.nan)
     row["rewritten"] = {
         name: coefficient(predictor.predict([typed(one) for one in prompts], target)[:, 0])
         for name, typed in REWRITTEN.items()
@@ -97,17 +97,24 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
         line = f"{name:<18}{row['prompts']:>7}{_short(row['spearman']):>10}  "
         line += f"{low} to {high:<6}"
         lines.append(line + _joined(cells[name], widths))
-    mean = float(np.mean([row["spearman"] for row in rows.values()]))
-    means = [
-        None if any(one is None for one in some) else float(np.mean(some))
-        for some in zip(*cells.values(), strict=True)
-    ]
+    mean = _mean([row["spearman"] for row in rows.values()])
+    means = [_mean(some) for some in zip(*cells.values(), strict=True)]
     lines.append(f"{'mean':<25}{_short(mean):>10}  {'':<14}" + _joined(means, widths))
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _joined(values: Sequence[float | None], widths: Sequence[int]) -> str:
     return "".join(f"{_short(v):>{w}}" for v, w in zip(values, widths, strict=True))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Return a mean, None where a value is not known."""
+    known = [one for one in values if one is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
+
+
+def _rounded(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 4)
 
 
 def _short(value: float | None) -> str:
