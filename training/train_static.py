@@ -101,11 +101,14 @@ class StaticRecipe(TextRecipe):
     )
     leave_one_out: str | None = option(
         None,
-        "file for the table of builds that leave each study out in turn; saves no predictor",
+        "where to write, as JSON, what builds score that leave each study out; saves no predictor",
         decides=False,
     )
     beside: str | None = option(
-        None, "another predictor to score in that table: a name or a folder", decides=False
+        None,
+        "another predictor to score in that table: a name or a folder",
+        decides=False,
+        path="name",
     )
     card_table: str | None = option(
         None, "the file that --leave_one_out wrote, for the card", decides=False, path="file"

@@ -111,7 +111,7 @@ def recipe_of(script):
 
 
 PLACES = ("_dir", "cache", "captions", "model", "dataset", "geneval", "parti")
-NO_PLACES = {"collection_captions", "instruction_model", "hub_model_id", "max_validation_rows"}
+NO_PLACES = {"collection_captions", "labelled_captions", "hub_model_id", "max_validation_rows"}
 
 
 def paths_of(script):

@@ -41,7 +41,10 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         decides=False,
     )
     cache: str | None = option(
-        None, "folder that keeps the encoder's states for the next run", decides=False
+        None,
+        "folder that keeps the encoder's states for the next run",
+        decides=False,
+        path="output",
     )
 
     @property

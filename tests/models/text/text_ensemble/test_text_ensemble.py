@@ -54,38 +54,9 @@ def test_how_a_prompt_is_typed_changes_nothing(ensemble, tmp_path):
         Predictor.from_pretrained(tmp_path / "saved")
 
 
-def with_instructions(ensemble):
-    training = pytest.importorskip("pqpp_models.text.training.instructions")
-    captions = ["A man riding a wave on a board.", "A cat near the old clock in a room."] * 20
-    orders = ["three cats", "a dog left of a cup", "seven red clocks"] * 10
-    rates = np.tile([0.5, 0.1, 0.0], 10)
-    tables, settings = ensemble.tables, training.InstructionSettings(floor=0.0, ridge=1.0)
-    model = training.fit_instruction_model(captions, orders, rates, tables, settings)
-    parts = (ensemble.tokenizer, ensemble.encoder, ensemble.tuned, ensemble.model)
-    details = {"training": {**ensemble.details["training"], "instruction_model": {"floor": 0.0}}}
-    more = {"details": details, "normaliser": ensemble.normaliser}
-    return type(ensemble)(*parts, ensemble.calibration, instruction_model=model, **more)
-
-
-def test_the_ensemble_takes_instructions_strictly(ensemble, tmp_path):
-    strict = with_instructions(ensemble)
-    prompts = ["A man riding a wave on a board.", "seven red clocks"]
-    before, after = ensemble.predict(prompts), strict.predict(prompts)
-    # A caption, and retrieval, are as they were; an instruction is judged by the gate's model.
-    np.testing.assert_allclose(after[0], before[0], atol=1e-9)
-    np.testing.assert_allclose(after[:, 3:], before[:, 3:], atol=1e-9)
-    assert (after[1, :3] < before[1, :3] - 0.01).all()
-    np.testing.assert_allclose(strict.predict(prompts, "sdxl_hbpp")[:, 0], after[:, 1], atol=1e-9)
-    folder = strict.save_pretrained(tmp_path / "strict")
-    again = Predictor.from_pretrained(folder)
-    np.testing.assert_allclose(again.predict(prompts), after, atol=5e-3)
-    assert "a gate adds a linear model" in (folder / "README.md").read_text("utf-8")
-    assert "a gate adds" not in ensemble.card()
-
-
 @pytest.mark.parametrize("name", ["gate.weight", "gate.bias", "strict.weight", "strict.bias"])
-def test_an_instruction_model_of_another_shape_is_refused(ensemble, tmp_path, name):
-    strict = with_instructions(ensemble)
+def test_an_instruction_model_of_another_shape_is_refused(tmp_path, name):
+    strict = Predictor.from_pretrained(OLDER)
     arrays = strict.instruction_model.tensors()
     strict.instruction_model.tensors = lambda: {
         **arrays,
