@@ -73,7 +73,7 @@ train_clip --config {recipe} --model {clip} --subset pqpp-v1.0 --data_dir {root}
 train_correlation_cnn --config {recipe} --model {clip} --data_dir {root} --output_dir {folder}
 train_rahf --config {recipe} --data_dir {richhf} --model {rahf} --output_dir {folder}
 train_rahf_baselines --config {recipe} --data_dir {richhf} --output_dir {folder}
-train_static --config {recipe} --model {encoder} --captions {captions} --geneval {captions}
+train_static --config {recipe} --model {encoder} --captions {captions} --parti {captions}
 train_text_ensemble --config {recipe} --model {encoder} --captions {captions} --output_dir {folder}
 finetune_t2i --config {recipe} --model {encoder} --image_dir {images} --output_dir {folder}
 --version
@@ -284,13 +284,11 @@ class Words:
         small |= {"layers": [0, 1, 2], "made_up": 5, "collection_captions": 20, "seed": 3}
         known = {f.name for f in dataclasses.fields(recipe_of(self.trainers.get(name)))}
         fields = {key: value for key, value in small.items() if key in known}
-        groups = ("fit", "teacher", "student", "tuned", "instruction_model")
+        groups = ("fit", "teacher", "student", "tuned", "tuned_on_sources")
         quick = {"epochs": 1, "networks": 1, "hidden_size": 4, "kernel_layers": [2, 1]}
         for group in groups:
             if group in known and self.random.random() < 0.7:
                 fields[group] = {"epochs": 1} | (quick if group in ("fit", "teacher") else {})
-                if group == "instruction_model":
-                    fields[group] = {"ridge": 1.0}
                 if self.files.is_hostile(0.3):
                     fields[group] = self.random.choice(
                         ([], 1, "x", None, {"x": 1}, {"epochs": -1}, [[1]])
