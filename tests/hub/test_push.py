@@ -73,7 +73,8 @@ class TestPushAndPull:
     @pytest.mark.parametrize("private", [True, False])
     def test_the_shipped_predictor_says_the_same_when_pulled(self, run, hub, private):
         report = run(pushing("static", "pqpp/static", private=private))
-        assert report["added"] == ["config.json", "model.safetensors", "README.md"]
+        weights = ["model.safetensors", "README.md", "fitted_rows.safetensors"]
+        assert report["added"] == ["config.json", *weights]
         assert report["new_repository"] and not report["new_branch"]
         assert report["url"] == f"{hub.url}/pqpp/static"
         predict = f"predict({PROMPTS!r}).tolist()))"
