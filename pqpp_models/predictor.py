@@ -120,7 +120,7 @@ class Predictor(ABC):
     def fitted_on(self) -> str | None:
         """The split that it was trained on, as cards name it, None where that is not told.
 
-        >>> Predictor.from_pretrained("static").fitted_on
+        >>> Predictor.from_pretrained("static-train").fitted_on
         'train'
         """
         told = self.details.get("data")

@@ -339,7 +339,7 @@ def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
             "--data-dir",
             data,
             "--predictors",
-            "static",
+            "static-train",
             "--format",
             "json",
             cwd=tmp_path,

@@ -37,7 +37,7 @@ def builds(sample, tmp_path_factory):
     """A static that is fitted to train and test, and its build that is fitted to train."""
     folder = tmp_path_factory.mktemp("weights")
     for name, splits in {"static": ("train", "test"), "static-train": ("train",)}.items():
-        one = StaticPredictor.from_shipped("static")
+        one = StaticPredictor.from_shipped("static-train")
         one.record = replace(one.record, rows=None)
         for split in splits:
             one.was_fitted_to(sample[split])
