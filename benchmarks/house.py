@@ -240,7 +240,8 @@ def _family(module: str) -> str:
 
 
 def _above(module: str) -> bool:
-    return module.startswith("pqpp_models.bench") or not module.startswith("pqpp_models")
+    above = ("pqpp_models.bench", "pqpp_models.alignment")
+    return module.startswith(above) or not module.startswith("pqpp_models")
 
 
 def twice() -> dict[str, list[str]]:

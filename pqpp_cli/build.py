@@ -214,7 +214,7 @@ def run(options: argparse.Namespace) -> None:
     rules["fractions"] = fractions_of(options.fractions)
     rules |= {name: getattr(options, name) for name in _READING}
     rules["progress"] = sys.stderr.isatty()
-    rules["columns"] = columns_of(options.column)
+    rules["columns"] = columns_given(options.column)
     rules["annotators"] = names_of(options.annotators) or ()
     rules["missing"] = names_of(options.missing) or ()
     keeping = Keeping(
@@ -300,14 +300,14 @@ def _say_reliable(trust) -> None:
         )
 
 
-def columns_of(pairs: list[str]) -> dict[str, str]:
+def columns_given(pairs: list[str]) -> dict[str, str]:
     """Read what columns are called, each like `prompt=caption`.
 
     Raises:
         CommandError: If one is written otherwise, or a role comes twice.
 
     Example:
-        >>> columns_of(["prompt=caption", "label=a=b"])
+        >>> columns_given(["prompt=caption", "label=a=b"])
         {'prompt': 'caption', 'label': 'a=b'}
     """
     found: dict[str, str] = {}

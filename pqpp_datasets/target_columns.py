@@ -32,7 +32,7 @@ _KEY = "target"
 
 
 @dataclass(frozen=True)
-class Measure:
+class TargetMeasure:
     """What the values of a target say.
 
     Attributes:
@@ -64,29 +64,31 @@ _PRECISION = re.compile(r"p([1-9][0-9]*)")
 MEASURES = {
     one.name: one
     for one in (
-        Measure(
+        TargetMeasure(
             ALIGNMENT,
             "Alignment",
             "share of people who would say that the image of a current generator matches the "
             "prompt",
         ),
-        Measure("hbpp", "HBPP (generation)", "human-based prompt performance", (-1.0, 2.0)),
-        Measure("p10", "P@10 (retrieval)", "precision among the first 10 images", task="retrieval"),
-        Measure(
+        TargetMeasure("hbpp", "HBPP (generation)", "human-based prompt performance", (-1.0, 2.0)),
+        TargetMeasure(
+            "p10", "P@10 (retrieval)", "precision among the first 10 images", task="retrieval"
+        ),
+        TargetMeasure(
             "rr",
             "RR (retrieval)",
             "reciprocal rank of the first relevant image",
             task="retrieval",
         ),
-        Measure("rate", "Rates", "share of votes that say yes"),
-        Measure("rating", "Ratings", "mean rating by people", None),
-        Measure("score", "Scores", "score by people, on a scale of its own", None),
+        TargetMeasure("rate", "Rates", "share of votes that say yes"),
+        TargetMeasure("rating", "Ratings", "mean rating by people", None),
+        TargetMeasure("score", "Scores", "score by people, on a scale of its own", None),
     )
 }
 """Measures by name, in the order of tables. `p<k>` is as `p10` for any k."""
 
 
-def measure_of(name: str) -> Measure | None:
+def measure_of(name: str) -> TargetMeasure | None:
     """Return the measure that a target's name ends in, None where it ends in none.
 
     Example:
@@ -102,7 +104,7 @@ def measure_of(name: str) -> Measure | None:
     if cut and ending != "p10":
         k = cut[1]
         about = f"precision among the first {k} images"
-        return Measure(ending, f"P@{k} (retrieval)", about, task="retrieval")
+        return TargetMeasure(ending, f"P@{k} (retrieval)", about, task="retrieval")
     return MEASURES.get(ending)
 
 
@@ -169,16 +171,18 @@ class Target:
     limits: tuple[float, float] | None = None
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> TargetMeasure:
         """Its measure."""
-        return measure_of(self.name) or Measure("score", "Scores", MEASURES["score"].about, None)
+        return measure_of(self.name) or TargetMeasure(
+            "score", "Scores", MEASURES["score"].about, None
+        )
 
     @property
     def about(self) -> str:
         """What it is, in words.
 
         Example:
-            >>> target_of("mean_hbpp").about
+            >>> target_called("mean_hbpp").about
             'human-based prompt performance, -1 to 2, mean over the models'
         """
         limits = "{:g} to {:g}".format(*self.limits) if self.limits else ""
@@ -193,7 +197,7 @@ class Target:
         return {"name": self.name, **{key: one for key, one in known.items() if one is not None}}
 
 
-def target_of(name: str, told: Mapping[str, Any] | None = None) -> Target:
+def target_called(name: str, told: Mapping[str, Any] | None = None) -> Target:
     """Return the target of a column.
 
     Args:
@@ -202,9 +206,9 @@ def target_of(name: str, told: Mapping[str, Any] | None = None) -> Target:
             comes from the name.
 
     Example:
-        >>> target_of("flux_hbpp")
+        >>> target_called("flux_hbpp")
         Target(name='flux_hbpp', model='flux', limits=(-1.0, 2.0))
-        >>> target_of("sd-1.5_rating", {"model": "SD 1.5", "limits": [1, 5]})
+        >>> target_called("sd-1.5_rating", {"model": "SD 1.5", "limits": [1, 5]})
         Target(name='sd-1.5_rating', model='SD 1.5', limits=(1.0, 5.0))
     """
     told = told or {}
@@ -256,8 +260,8 @@ def targets_for(
                 f"{slug}_{measure}, where one alone is allowed; rename the model"
             )
         taken[slug] = f"the model {model!r}"
-        found.append(target_of(f"{slug}_{measure}", {"model": model, "limits": limits}))
-    return [*found, target_of(f"{MEAN}_{measure}", {"limits": limits})]
+        found.append(target_called(f"{slug}_{measure}", {"model": model, "limits": limits}))
+    return [*found, target_called(f"{MEAN}_{measure}", {"limits": limits})]
 
 
 def with_targets(
@@ -301,9 +305,9 @@ def targets_of(features: Mapping[str, Any]) -> dict[str, Target]:
     """
     told = {name: _told(feature) for name, feature in features.items()}
     if any(told.values()):
-        return {name: target_of(name, one) for name, one in told.items() if one}
+        return {name: target_called(name, one) for name, one in told.items() if one}
     numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
-    return {name: target_of(name) for name in numbers}
+    return {name: target_called(name) for name in numbers}
 
 
 def is_number(feature: Any) -> bool:

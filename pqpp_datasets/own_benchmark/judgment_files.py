@@ -118,7 +118,7 @@ class Columns(dict[str, Coded]):
         raise DataFileError(f"{self.places.of(row)}: {self.said(role, row)} is {value}, {allowed}")
 
 
-def is_table(path: Path) -> bool:
+def is_tabular(path: Path) -> bool:
     """Tell by the name whether a file is a table; runs and qrels of TREC are called anything."""
     name = str(path).lower().removesuffix(".gz")
     return name == "-" or Path(name).suffix in _SUFFIXES

@@ -15,7 +15,7 @@ from pqpp_datasets.own_benchmark.judgment_files import (
     Coded,
     Columns,
     Places,
-    is_table,
+    is_tabular,
     numbers_of,
     read_columns,
     refuse_repeats,
@@ -23,7 +23,7 @@ from pqpp_datasets.own_benchmark.judgment_files import (
 )
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
-from pqpp_datasets.own_benchmark.votes.joined import concatenated, join, read_prompts
+from pqpp_datasets.own_benchmark.votes.joined import concatenated, join_known, read_prompt_texts
 
 RELEVANCE = {"true": 1, "1": 1, "yes": 1, "relevant": 1}
 RELEVANCE |= {"false": 0, "0": 0, "no": 0, "irrelevant": 0}
@@ -87,7 +87,7 @@ def _read(
     others = [role for role in ("prompt", *optional, *COLUMNS) if role != text]
     parts = []
     for model, path in files:
-        if is_table(path):
+        if is_tabular(path):
             own = [role for role in needed if role != "model" or model is None]
             columns = read_columns(
                 path, (text, *own), others, options.columns, progress=options.progress
@@ -100,7 +100,7 @@ def _read(
         parts.append(columns)
     columns = concatenated(parts)
     if "prompt_id" in columns:
-        join(columns, read_prompts(options), "prompt_id")
+        join_known(columns, read_prompt_texts(options), "prompt_id")
     return columns
 
 

@@ -9,7 +9,7 @@ from pqpp_metrics.functional._inputs import as_floats, to_numpy
 
 
 @dataclass
-class Votes:
+class RaterVotes:
     """Labels as int8 and which of them are there, both (annotators, images); absent ones are 0.
 
     One row for each annotator: sums over the long axis cost a fraction of sums over the short.
@@ -26,7 +26,7 @@ class Votes:
     def of(self, mask):
         """Only the votes that a mask, broadcast to (annotators, images), lets count."""
         present = self.present & mask
-        return Votes(self.labels * present, present)
+        return RaterVotes(self.labels * present, present)
 
 
 def as_votes(name, labels):
@@ -48,7 +48,7 @@ def as_votes(name, labels):
             f"`{name}` holds {given[row, column]:g} at [{row}, {column}]; a label is 2, 1, 0 or "
             "-1, and NaN where an annotator did not vote"
         )
-    return Votes(votes.T.copy(), present.T.copy())
+    return RaterVotes(votes.T.copy(), present.T.copy())
 
 
 def as_mask(reference_images, images):

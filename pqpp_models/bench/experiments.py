@@ -8,7 +8,7 @@ about GLIDE's (cross-model), one fitted to retrieval about generation (cross-tas
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pqpp_datasets.target_columns import Measure, is_mean, measure_of, sort_targets
+from pqpp_datasets.target_columns import TargetMeasure, is_mean, measure_of, sort_targets
 from pqpp_models.errors import PredictorError
 
 
@@ -112,7 +112,7 @@ def _cross_task(targets, sources, predicted) -> list[Cell]:
     return cells
 
 
-def _models(predicted: Sequence[str], measure: Measure | None) -> list[str]:
+def _models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
     """Return the targets of a measure that are of a model, rather than of a mean."""
     of_measure = (one for one in predicted if measure and measure_of(one) == measure)
     return [one for one in of_measure if "_" in one and not is_mean(one)]

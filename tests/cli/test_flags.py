@@ -22,7 +22,7 @@ MEANINGS = {
     "--data-dir": {"DIR"},
     "--file": {"FILE"},
     "--image-dir": {"DIR"},
-    "--scores": {"FILE:COLUMN"},
+    "--scores": {"DATA:COLUMN"},
     "--output": {"FILE", "DIR"},
     "--report": {"FILE"},
     "--seed": {"N"},

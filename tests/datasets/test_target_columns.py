@@ -11,7 +11,13 @@ from datasets import Dataset, Features, Value, load_dataset, load_from_disk
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.export.parquet_folder import write_split
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-from pqpp_datasets.target_columns import Target, target_of, targets_for, targets_of, with_targets
+from pqpp_datasets.target_columns import (
+    Target,
+    target_called,
+    targets_for,
+    targets_of,
+    with_targets,
+)
 
 TOLD = [
     *targets_for(["mini-dalle", "SD 1.5"], "hbpp"),
@@ -56,8 +62,8 @@ def test_an_id_of_somebody_else_tells_nothing(text):
 
 def test_limits_that_are_none_are_those_of_the_measure():
     for limits in ([2, 1], ["a", 3], [1], 5, [float("nan"), 1], None):
-        assert target_of("a_hbpp", {"limits": limits}).limits == (-1.0, 2.0)
-        assert target_of("a_rating", {"limits": limits}).limits is None
+        assert target_called("a_hbpp", {"limits": limits}).limits == (-1.0, 2.0)
+        assert target_called("a_rating", {"limits": limits}).limits is None
 
 
 @pytest.mark.parametrize(

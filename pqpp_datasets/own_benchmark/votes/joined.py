@@ -18,7 +18,7 @@ _PROMPT = ("prompt", "source", "category")
 _IMAGE = ("prompt", "prompt_id", "model", "source", "category")
 
 
-def read_prompts(options: BuildOptions) -> Columns | None:
+def read_prompt_texts(options: BuildOptions) -> Columns | None:
     """Read the file of the prompts' texts, if there is one: a row a prompt."""
     if options.prompts is None:
         return None
@@ -49,7 +49,7 @@ def _one_a_row(table: Columns, role: str) -> Columns:
     return table
 
 
-def join(columns: Columns, table: Columns | None, role: str) -> list[str]:
+def join_known(columns: Columns, table: Columns | None, role: str) -> list[str]:
     """Put what a table knows into columns, by an id; what it has takes the place of what is there.
 
     Ids are compared as they are written: 7 is not 007.

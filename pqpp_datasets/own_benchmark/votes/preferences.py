@@ -22,7 +22,7 @@ from pqpp_datasets.own_benchmark.judgment_files import (
 )
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
-from pqpp_datasets.own_benchmark.votes.joined import concatenated, join, read_prompts
+from pqpp_datasets.own_benchmark.votes.joined import concatenated, join_known, read_prompt_texts
 from pqpp_datasets.own_benchmark.votes.read import label_values, once
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, scale_of_map
 
@@ -90,7 +90,7 @@ def read_preferences(files: Sequence[tuple[str | None, Path]], options: BuildOpt
     parts = [read_columns(path, needed, optional, *how) for _, path in files]
     columns = concatenated(parts)
     if "prompt_id" in columns:
-        columns.notes = join(columns, read_prompts(options), "prompt_id")
+        columns.notes = join_known(columns, read_prompt_texts(options), "prompt_id")
     if "annotator" in columns:
         refuse_empty(columns, "annotator")
     return columns

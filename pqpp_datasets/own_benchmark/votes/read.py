@@ -23,9 +23,9 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
 from pqpp_datasets.own_benchmark.votes.joined import (
     concatenated,
-    join,
+    join_known,
     read_images,
-    read_prompts,
+    read_prompt_texts,
 )
 from pqpp_datasets.own_benchmark.votes.scales import (
     Scale,
@@ -59,11 +59,11 @@ def read_votes(files: Sequence[tuple[str | None, Path]], options: BuildOptions) 
         OptionError: The options ask for columns in two ways.
     """
     columns = concatenated([_read_file(path, options) for _, path in files])
-    images, prompts = read_images(options), read_prompts(options)
+    images, prompts = read_images(options), read_prompt_texts(options)
     columns.notes = [
         *columns.notes,
-        *join(columns, images, "image"),
-        *(join(columns, prompts, "prompt_id") if "prompt_id" in columns else []),
+        *join_known(columns, images, "image"),
+        *(join_known(columns, prompts, "prompt_id") if "prompt_id" in columns else []),
     ]
     missing = [role for role in ("prompt", "model") if role not in columns]
     refuse_missing(columns.places.name, list(map(columns.said, missing)), list(columns))
