@@ -221,7 +221,7 @@ class Predictor(ABC):
         >>> predictor = Predictor.from_pretrained("static")
         >>> found = predictor.predict_with_uncertainty(["A man riding a wave.", "qwx zzyv 77"])
         >>> found.deviations.shape, found.far.tolist()
-        ((2, 9), [False, True])
+        ((2, 10), [False, True])
         """
         if not self.knows_uncertainty:
             raise PredictorError(

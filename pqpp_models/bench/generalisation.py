@@ -230,7 +230,8 @@ def within_groups(
 ) -> list[float]:
     """Return Spearman's coefficient in each group whose scores differ, three prompts at least.
 
-    >>> within_groups(np.arange(4.0), np.array([1.0, 2.0, 3.0, 9.0]), np.array(list("aaab")))
+    >>> found = within_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
+    >>> [round(one, 6) for one in found]
     [1.0]
     """
     if groups is None:

@@ -41,8 +41,9 @@ def held_in_units(found: Uncertain, true: NDArray[np.float64]) -> list[Held]:
         true: their targets, shape ``(prompts, targets)``.
 
     >>> found = Uncertain(*np.array([[[1.0], [1.0]], [[0.1], [0.5]]]), np.zeros(2), np.zeros(2))
-    >>> held_in_units(found, np.array([[1.2], [1.7]]))
-    [Held(prompts=2, coverage=0.5, sorting=1.0, far=0.0)]
+    >>> (held,) = held_in_units(found, np.array([[1.2], [1.7]]))
+    >>> held.prompts, held.coverage, round(held.sorting, 6), held.far
+    (2, 0.5, 1.0, 0.0)
     """
     columns = zip(found.values.T, found.deviations.T, true.T, strict=True)
     return [_held(np.abs(t - v), d, found.far) for v, d, t in columns]
