@@ -84,6 +84,7 @@ EXAMPLES = """\
   python training/train_static.py --config training/recipes/static.yaml \\
       --captions captions.txt --without gimbrr --output_dir runs/without_gimbrr"""
 MAX_PIECES = 96
+MOST_REFERENCES = 6000
 
 
 @dataclass(kw_only=True)
@@ -333,7 +334,8 @@ class Training:
         fitted, prompts = self.teachers(seed).fitted, self.texts.train
         judged = [normalise(one) for source in sources.values() for one in source.prompts]
         points = network([self.tokens.encode(text) for text in prompts])[1]
-        references = np.round(points * SCALE).astype(np.int8)
+        some = spaced(0, len(points), MOST_REFERENCES)
+        references = np.round(points[some] * SCALE).astype(np.int8)
         distance = distance_to_nearest(points, references.astype(np.float32).T / SCALE, own=True)
         tables = fitted.model.collection.tables
         left_out = fitted.left_out[:, : len(self.recipe.targets)]
