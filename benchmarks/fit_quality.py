@@ -1,10 +1,12 @@
 """How good `pqpp fit` is where it has few prompts: four sets, five folds, three seeds, Spearman.
 
-    python benchmarks/fit_quality.py --data-dir DATA
+    python benchmarks/fit_quality.py --data-dir DATA --builds BUILDS
 
 Needs `ratings/agiqa3k.csv`, `ratings/tia2_composition.csv`, `ratings/tia2_counting.csv` and
 `gimbrr/annotations/annotations_df_230311.csv` in DATA. Each set becomes a table with a prompt and
-its mean score, as a user would have it, and each fold is fitted by `pqpp fit` itself:
+its mean score, as a user would have it, and each fold is fitted by `pqpp fit`, on the network of
+a build of `static` that has not learned the set: `without_SET` in BUILDS, trained by
+`train_static.py --without SET`. The shipped `static` has learned all four.
 
 - GIMBRR: the share of images of four models that match, without the `Controlled` tasks (they repeat
   their prompts, and the authors' own accuracy leaves them out);
@@ -45,11 +47,13 @@ def main() -> None:
     """Print our figures beside the recorded ones."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", type=Path, required=True, help="folder of the four files")
+    parser.add_argument("--builds", type=Path, required=True, help="folder of without_SET")
     options = parser.parse_args()
     means = []
     print(f"{'set':<18}{'prompts':>8}  {'pqpp fit, by seed':<24}{'mean':>7}{'lexical':>9}")
     for name, (target, scores) in tables(options.data_dir).items():
-        found = [cross_validated(scores, target, seed) for seed in range(SEEDS)]
+        encoder = str(options.builds / f"without_{name}")
+        found = [cross_validated(scores, target, seed, encoder) for seed in range(SEEDS)]
         means.append(float(np.mean(found)))
         seeds = " ".join(f"{one:.4f}" for one in found)
         print(
@@ -102,7 +106,7 @@ def _means(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {prompt: float(np.mean(one)) for prompt, one in scores.items()}
 
 
-def cross_validated(scores: dict[str, float], target: str, seed: int) -> float:
+def cross_validated(scores: dict[str, float], target: str, seed: int, encoder: str) -> float:
     """Return Spearman's coefficient of predictions that never saw their prompt."""
     prompts, true = list(scores), np.array(list(scores.values()))
     fold = folds_of(prompts, seed)
@@ -117,7 +121,8 @@ def cross_validated(scores: dict[str, float], target: str, seed: int) -> float:
                 [row for row, out in zip(scores.items(), there, strict=True) if not out],
             )
             with contextlib.redirect_stdout(io.StringIO()):
-                status = pqpp(["fit", str(table), "--targets", target, "--output", model])
+                words = ["fit", str(table), "--targets", target, "--output", model]
+                status = pqpp([*words, "--encoder", encoder])
             if status:
                 raise SystemExit(status)
             wanted = [prompts[place] for place in np.flatnonzero(there)]

@@ -110,8 +110,14 @@ def test_bench_takes_a_table_and_says_when_a_predictor_was_fitted_to_it(capsys):
     printed = capsys.readouterr()
     assert "this project's rows: held_out.csv, all rows, n = 12" in printed.out
     assert printed.err == ""
+    # Its rows tell, and not its name, that a table is another.
     assert main([*bench, "again/rates.csv"]) == 0
-    assert "./mine was fitted to a table called again/rates.csv" in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert "fitted to" not in printed.out + printed.err
+    fitted_to = Path("rates.csv").read_text("utf-8").replace("caption", "prompt", 1)
+    Path("same.csv").write_text(fitted_to, "utf-8")
+    assert main([*bench, "same.csv", "--targets", "match_rate"]) == 0
+    assert "./mine (fitted to " in capsys.readouterr().out
     assert main([*bench, "held_out.csv", "--subset", "x"]) == 2
     assert "--subset: held_out.csv is a table and has none" in capsys.readouterr().err
 
