@@ -132,9 +132,11 @@ def evaluate_held_out(
         not be had.
     """
     results, notes = [], []
+    _require_measures(predictors, sets, target)
     for one in sets:
         builds = held_out_builds(predictors, one.rows)
-        found = evaluate_generalisation(builds.predictors, [one], target, progress)
+        able = {n: p for n, p in builds.predictors.items() if _asked(p, one.target or target)}
+        found = evaluate_generalisation(able, [one], target, progress)
         found = [replace(r, stands_for=builds.stands_for.get(r.predictor)) for r in found]
         results += sorted(found, key=lambda result: not result.ranked)
         notes += builds.notes
@@ -171,21 +173,27 @@ def evaluate_generalisation(
     """
     from tqdm.auto import tqdm
 
+    _require_measures(predictors, sets, target)
     asked = {
         (place, name): _asked(predictor, one.target or target)
         for place, one in enumerate(sets)
         for name, predictor in predictors.items()
     }
-    for name, predictor in predictors.items():
-        if sets and not any(asked[place, name] for place in range(len(sets))):
-            wanted = ", ".join(dict.fromkeys(one.target or target for one in sets))
-            raise PredictorError(
-                f"{name} predicts {', '.join(predictor.targets)}, nothing of the measure of "
-                f"{wanted}; leave it out, or name other targets"
-            )
     known = [(key, found) for key, found in asked.items() if found]
     bar = tqdm(known, desc="predicting", unit="set", disable=not progress)
     return [_result(name, predictors[name], sets[at], found) for (at, name), found in bar]
+
+
+def _require_measures(
+    predictors: Mapping[str, Predictor], sets: Sequence[ScoredPrompts], target: str
+) -> None:
+    wanted = list(dict.fromkeys(one.target or target for one in sets))
+    for name, predictor in predictors.items():
+        if wanted and not any(_asked(predictor, one) for one in wanted):
+            raise PredictorError(
+                f"{name} predicts {', '.join(predictor.targets)}, nothing of the measure of "
+                f"{', '.join(wanted)}; leave it out, or name other targets"
+            )
 
 
 def _result(name: str, predictor, one: ScoredPrompts, target: str) -> GeneralisationResult:
