@@ -119,17 +119,17 @@ class Prompts:
         """Return the split of each prompt, as `stratified_split` deals them out by source.
 
         A prompt goes by the user's own id, else by source and text: an id that is made here counts
-        the rows of a file, whose order must not move a prompt. Prompts of one text and source are
-        dealt out as one, by the first of their ids, so that no text is in two splits.
+        the rows of a file, whose order must not move a prompt. Prompts of one text are dealt out as
+        one, by the first of their sources and ids, so that no text is in two splits.
         """
         own = self._known["prompt_id"]
-        ids: dict[tuple[str, str], str] = {}
-        for number, key in enumerate(self.keys):
-            name = own.get(number) or "\0".join(key)
-            ids[key] = min(ids.get(key, name), name)
-        found = stratified_split(list(ids.values()), [key[0] for key in ids], fractions, seed)
-        of_key = dict(zip(ids, found, strict=True))
-        return [of_key[key] for key in self.keys]
+        first: dict[str, tuple[str, str]] = {}
+        for number, (source, text) in enumerate(self.keys):
+            place = (source, own.get(number) or f"{source}\0{text}")
+            first[text] = min(first.get(text, place), place)
+        sources, ids = zip(*first.values(), strict=True)
+        found = dict(zip(first, stratified_split(ids, sources, fractions, seed), strict=True))
+        return [found[text] for _, text in self.keys]
 
     def identities(self) -> dict[str, list]:
         """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.

@@ -192,6 +192,18 @@ def test_without_annotators_it_is_built_and_said(tmp_path):
 REPEATED = ["A,i,m,a,1", "A,i,m,b,5", "A,i,m,a,2", "B,i,m,a,3", "A,i,m,a,3"]
 
 
+def test_columns_of_empty_cells_name_nobody_and_no_image(tmp_path):
+    path = write(tmp_path / "v.csv", "A,1,m,,2", "A,1,m,,1")  # two people, unnamed
+    built = build(path, scale="pqpp")
+    assert not built.generation.table.has_annotators
+    assert "no annotators came" in " ".join(built.notes)
+    assert scores(built, "m_hbpp") == {"A": 1.5}
+    built = build(write(tmp_path / "i.csv", "A,,m,a,2"), scale="pqpp")
+    assert "images: no column names them" in " ".join(built.notes)
+    with pytest.raises(DataFileError, match="row 1: model is empty"):
+        build(write(tmp_path / "m.csv", "A,1,,a,2"), scale="pqpp")
+
+
 def test_repeats_are_refused_or_chosen(tmp_path):
     path = write(tmp_path / "v.csv", *REPEATED)
     with pytest.raises(DataFileError, match=r"row 3: .* stands in row 1; .* --repeats first, last"):
@@ -268,6 +280,15 @@ def test_same_text_with_ids_of_their_own(tmp_path):
             **{"3": 3.0, "4": 3.0},
         }
         assert found["1"][1] == found["2"][1]  # no text is in two splits
+
+
+def test_a_text_of_several_sources_is_in_one_split(tmp_path):
+    lines = [f"p{n},{n}{s},m,a,{n % 3},{s}" for s in ("coco", "drawbench") for n in range(40)]
+    for order in (lines, lines[::-1]):
+        built = build(write(tmp_path / "v.csv", *order, header=f"{HEADER},source"), scale="pqpp")
+        texts = {name: set(table["prompt"].to_pylist()) for name, table in built.splits.items()}
+        assert list(map(len, texts.values())) == [24, 8, 8]
+        assert len(set().union(*texts.values())) == 40  # so that none is in two
 
 
 def test_lists_of_votes(tmp_path):

@@ -65,8 +65,14 @@ def read_votes(files: Sequence[tuple[str | None, Path]], options: BuildOptions) 
         *join_known(columns, images, "image"),
         *(join_known(columns, prompts, "prompt_id") if "prompt_id" in columns else []),
     ]
+    for role in ("image", "annotator"):  # of empty cells alone it is no column
+        if role in columns and not any(map(str.strip, columns[role].names)):
+            del columns[role]
     missing = [role for role in ("prompt", "model") if role not in columns]
     refuse_missing(columns.places.name, list(map(columns.said, missing)), list(columns))
+    for role in ("prompt", "model", "image", "annotator"):
+        if role in columns:
+            refuse_empty(columns, role)
     if "image" not in columns:
         columns["image"] = Coded(np.zeros(columns.rows, np.int32), [""])
         columns.notes = [
@@ -74,9 +80,6 @@ def read_votes(files: Sequence[tuple[str | None, Path]], options: BuildOptions) 
             "images: no column names them; the votes on a prompt and a model are on one image "
             "(--column image=COLUMN)",
         ]
-    for role in ("prompt", "model", "image", "annotator"):
-        if role in columns and columns[role].names != [""]:
-            refuse_empty(columns, role)
     return columns
 
 
