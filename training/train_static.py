@@ -76,7 +76,7 @@ with script_imports("train_static"):
     from pqpp_models.text.training.tuning import TuneSettings
     from pqpp_models.text.words import WordTables
     from pqpp_models.training.arguments import parse_recipe
-    from pqpp_models.training.options import option
+    from pqpp_models.training.options import RecipeError, option
 
 EXAMPLES = """\
   python training/train_static.py --config training/recipes/static.yaml \\
@@ -396,7 +396,8 @@ class Training:
     def evaluate(self, predictor: StaticPredictor, without: list[str]) -> dict[str, Any]:
         """Score a predictor on the validation split, and on the studies that it has not read."""
         validation, targets = self.validation, self.recipe.targets
-        scores = self.held_out.scores(
+        learned = predictor.record.rows.among(validation.identified)  # a study may share rows
+        scores = replace(self.held_out, fitted=int(learned.sum())).scores(
             lambda: evaluate_calibrated(predictor, validation.prompts, validation.targets, targets)
         )
         studies = {name: study_row(self.sources[name], predictor, {}) for name in without}
@@ -430,6 +431,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
     recipe.check_output(StaticPredictor.name)
     torch.use_deterministic_algorithms(True)
+    table = None if recipe.card_table is None else read_studies(recipe.card_table)
     training = Training(recipe)
     predictor = training.build(recipe.seed, recipe.without)
     saved = StaticPredictor.from_pretrained(predictor.save_pretrained(recipe.output_dir))
@@ -437,11 +439,22 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     for seed in recipe.spread_seeds:
         other = training.build(seed, recipe.without)
         scores.setdefault("seeds", {})[str(seed)] = training.evaluate(other, recipe.without)
-    if recipe.card_table is not None:
-        scores["studies"] = json.loads(Path(recipe.card_table).read_text("utf-8"))["studies"]
+    if table is not None:
+        scores["studies"] = table
     predictor.details["evaluation"] = scores
     predictor.save_pretrained(recipe.output_dir)
     return scores
+
+
+def read_studies(path: str) -> dict[str, Any]:
+    """Return the table that --leave_one_out wrote."""
+    try:
+        return dict(json.loads(Path(path).expanduser().read_text("utf-8"))["studies"])
+    except (OSError, ValueError, LookupError, TypeError):
+        raise RecipeError(
+            f"`card_table` is {path!r:.80}, which holds no table of studies; name a file that "
+            "--leave_one_out wrote"
+        ) from None
 
 
 def leave_each_study_out(recipe: StaticRecipe) -> None:

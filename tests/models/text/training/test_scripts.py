@@ -102,6 +102,26 @@ def test_a_study_is_left_out_and_scored(files):
     assert record.among(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
 
 
+def test_rows_of_validation_that_a_study_has_are_told(files):
+    path = files / "data" / "validation.csv"
+    lines = path.read_text("utf-8").splitlines()
+    numbers = lines[1].rpartition("validation,")[2]
+    path.write_text("\n".join([*lines, f"agiqa a cat,{numbers}"]) + "\n", "utf-8")
+    load_script("train_static").main(flags(files, STATIC))
+    assert Predictor.from_pretrained("made").details["evaluation"]["fitted_rows"] == 1
+    card = (files / "made" / "README.md").read_text("utf-8")
+    assert "fitted to 1 of these rows" in card and "nothing was fitted" not in card
+
+
+def test_a_table_for_the_card_is_read_at_the_beginning(files, monkeypatch):
+    script = load_script("train_static")
+    monkeypatch.setattr(script, "load_encoder", None)  # whatever takes long
+    for content in ("no JSON", "[]", "{}", '{"studies": 1}'):
+        (files / "table.json").write_text(content)
+        with pytest.raises(PredictorError, match="holds no table of studies; name a file"):
+            script.main([*flags(files, STATIC), "--card_table", "table.json"])
+
+
 def test_each_study_is_left_out_in_turn(files, capsys):
     load_script("train_static").main([*flags(files, STATIC), "--leave_one_out", "table.json"])
     told = json.loads((files / "table.json").read_text("utf-8"))
