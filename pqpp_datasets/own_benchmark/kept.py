@@ -1,8 +1,9 @@
 """What was judged, kept beside the scores: a row an image, and a row a vote."""
 
-import os
+import ntpath
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath, PureWindowsPath
 
 import numpy as np
 import pyarrow as pa
@@ -147,23 +148,39 @@ def _by_split(built: Built, rows_of_votes: np.ndarray, rows: np.ndarray, table, 
 
 
 def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
-    """Return names of files without the folders of somebody's machine."""
+    """Return names of files without the folders of somebody's machine, whatever its system."""
     # Paths are slow to make; of a million names, few begin so.
-    maybe = (name for name in names if name[:1] in ("/", "\\") or name[1:2] == ":")
-    absolute = [path for path in map(Path, maybe) if path.is_absolute()]
+    maybe = dict.fromkeys(n for n in names if n[:1] in ("/", "\\") or n[1:2] == ":")
+    absolute = {name: path for name in maybe if (path := _path_of(name)).is_absolute()}
     if not absolute:
         return names
     if image_dir is not None:
-        root = Path(image_dir).absolute()
+        given = _path_of(str(image_dir))
+        roots = {given if given.is_absolute() else Path(image_dir).absolute()}
     else:
-        root = Path(os.path.commonpath([path.parent for path in absolute]))
-    outside = [path for path in absolute if not path.is_relative_to(root)]
-    if outside:
-        raise OptionError(f"{outside[0]!s:.80} is not in --image-dir {image_dir}; name its folder")
-    return [
-        Path(name).relative_to(root).as_posix() if Path(name).is_absolute() else name
-        for name in names
-    ]
+        drives: dict[tuple, list[PurePath]] = {}
+        for path in absolute.values():
+            drives.setdefault((type(path), path.drive.lower()), []).append(path.parent)
+        roots = {type(some[0])(_common(some)) for some in drives.values()}
+    found = {}
+    for name, path in absolute.items():
+        root = next((one for one in roots if path.is_relative_to(one)), None)
+        if root is None:
+            raise OptionError(f"{path!s:.80} is not in --image-dir {image_dir}; name its folder")
+        found[name] = path.relative_to(root).as_posix()
+    return [found.get(name, name) for name in names]
+
+
+def _path_of(name: str) -> PurePath:
+    """Return a path as the system means it that it was written on."""
+    is_windows = name[1:3] in (":\\", ":/") or name.startswith("\\\\")
+    return PureWindowsPath(name) if is_windows else PurePath(name)
+
+
+def _common(folders: list[PurePath]) -> str:
+    """Return the folder that all lie in."""
+    kind = ntpath if isinstance(folders[0], PureWindowsPath) else posixpath
+    return kind.commonpath(list(map(str, folders)))
 
 
 def _picture(path: Path, name: str) -> dict:

@@ -13,6 +13,7 @@ from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_datasets.export.hub import push_folder
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
+from pqpp_datasets.own_benchmark.kept import _without_folders
 from pqpp_datasets.own_benchmark.write import Keeping
 
 PEOPLE = {"ada": 2, "bob": 1, "cleo": 2}
@@ -141,6 +142,16 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     assert whole(folder, "images")[0]["image"].startswith("study/")
     with pytest.raises(OptionError, match="is not in --image-dir /data"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(image_dir="/data"))
+
+
+def test_folders_of_another_system_are_left_out_too(tmp_path):
+    names = [r"C:\Users\ada\run\a.png", r"C:\Users\ada\b.png", r"D:\c.png", r"\\host\share\d.png"]
+    kept = ["run/a.png", "b.png", "c.png", "d.png"]
+    assert _without_folders(names, None) == kept
+    assert _without_folders(["/home/ada/e.png", *names, "f.png"], None) == ["e.png", *kept, "f.png"]
+    assert _without_folders(names[:2], r"C:\Users") == ["ada/run/a.png", "ada/b.png"]
+    with pytest.raises(OptionError, match=r"c\.png is not in --image-dir C:"):
+        _without_folders(names, r"C:\Users")
 
 
 def test_card_and_croissant(tmp_path, capsys):
