@@ -20,7 +20,7 @@ Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the col
              control group did), seconds (how long it took). A label in JSON may be a list of votes,
              or an object of model to votes. `score` (and deviation) in place of label is a ready
              score of an image
-  preferences: prompt, model_a, model_b, choice (a, b or tie); annotator
+  preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator
   runs:      prompt, model, image, score (higher is better)
   relevance: prompt, image, label (relevant or irrelevant); annotator
 and in each, if wanted, source, prompt_id and category. A row without a source takes the only one

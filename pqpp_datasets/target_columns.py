@@ -80,7 +80,7 @@ MEASURES = {
             "reciprocal rank of the first relevant image",
             task="retrieval",
         ),
-        TargetMeasure("rate", "Rates", "share of votes that say yes"),
+        TargetMeasure("rate", "Rates", "share of votes that say yes, or of comparisons won"),
         TargetMeasure("rating", "Ratings", "mean rating by people", None),
         TargetMeasure("score", "Scores", "score by people, on a scale of its own", None),
     )

@@ -202,9 +202,14 @@ def _rows_of(column: Codes | None) -> np.ndarray | None:
 def refuse_missing(path: Path, missing: Sequence[str], names: Sequence[str]) -> None:
     """Refuse a file that lacks columns."""
     if missing:
+        remedy = "name the columns so, or say how they are called by --column ROLE=COLUMN"
+        if "label" in missing:
+            remedy += ", like --column label=COLUMN; --annotators COL,COL for a column an annotator"
+            if {"model_a", "model_b"} <= set(names):
+                remedy = "preferences between two models are named by --preferences FILE"
         raise DataFileError(
             f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; "
-            "name the columns so, or say how they are called by --column ROLE=COLUMN"
+            f"{remedy}"
         )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_datasets.target_columns import PQPP_TARGETS
 from pqpp_files.open_input import names_input
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report, spearman_qpp
@@ -287,7 +288,7 @@ def pqpp_sets(
     """Return PQPP's captions of one split, and its DrawBench prompts of all that are there.
 
     Raises:
-        PredictorError: There is no such split in this copy.
+        PredictorError: There is no such split in this copy, or no such target.
     """
 
     def scored(name: str, rows: list[dict], where: str) -> ScoredPrompts:
@@ -296,6 +297,10 @@ def pqpp_sets(
         data, ids = f"pqpp ({RELEASES['pqpp']}), {where}", [row.get(ID) for row in known]
         return ScoredPrompts(name, prompts, scores, data=data, ids=ids)
 
+    if target not in PQPP_TARGETS:
+        raise PredictorError(
+            f"--targets {target}: pqpp has no such scores; use one of {', '.join(PQPP_TARGETS)}"
+        )
     if split not in splits:
         raise PredictorError(f"--split {split}: this copy of pqpp has {', '.join(splits)}; use one")
     captions = [row for row in splits[split] if row["source"] == "mscoco"]

@@ -30,11 +30,14 @@ STYLE = (
 def scale_of(explanations: Iterable[Explanation]) -> float:
     """Return the largest contribution without its sign, which gets the full colour; 0 of none.
 
+    It is 0 too where all of them are shown as 0.000: such words get no bar and no colour.
+
     >>> scale_of([])
     0.0
     """
     values = (abs(value) for one in explanations for value in one.values)
-    return max((value for value in values if value == value), default=0.0)
+    largest = max((value for value in values if value == value), default=0.0)
+    return largest if largest >= 0.0005 else 0.0
 
 
 def colour_of(value: float, scale: float) -> str:

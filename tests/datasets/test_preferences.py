@@ -6,6 +6,7 @@ from scipy import stats
 from support.votes import build, scores, write
 
 from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.target_columns import measure_of
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import bradley_terry
 
@@ -101,6 +102,7 @@ def test_a_benchmark_of_preferences(tmp_path):
     assert scores(built, "m_rate") == {"A": 0.5, "B": 1.0, "C": 0.5}
     assert scores(built, "o_rate") == {"A": None, "B": 0.0, "C": 1.0}
     assert [target.name for target in built.targets] == ["m_rate", "n_rate", "o_rate"]
+    assert all("of comparisons won" in measure_of(t.name).about for t in built.targets)
     assert found.lines()[0].startswith("m: strength 0.")
 
 
@@ -127,6 +129,31 @@ def test_what_is_refused_of_preferences(tmp_path):
     (tmp_path / "map.yaml").write_text("labels: {good: 2, bad: -1}")
     with pytest.raises(OptionError, match="the value 2 came; of choices 1 is the first"):
         build(preferences=path, labels=str(tmp_path / "map.yaml"))
+
+
+def test_the_chosen_model_may_be_named(tmp_path):
+    rows = ["A,m,n,{},x", "A,n,m,{},y", "B,m,n,{},x", "B,n,o,{},x", "C,o,m,{},x"]
+    by_side = [row.format(c) for row, c in zip(rows, ["a", "a", "tie", "a", "a"], strict=True)]
+    by_name = [row.format(c) for row, c in zip(rows, ["m", "n ", "tie", "n", "o"], strict=True)]
+    sides = build(preferences=write(tmp_path / "s.csv", *by_side, header=HEADER))
+    names = build(preferences=write(tmp_path / "n.csv", *by_name, header=HEADER))
+    assert names.preferences.strength.tolist() == sides.preferences.strength.tolist()
+    assert scores(names, "m_rate") == scores(sides, "m_rate") == {"A": 0.5, "B": 0.5, "C": 0.0}
+    path = write(tmp_path / "v.csv", "A,m,n,m,x", "A,n,o,m,x", header=HEADER)
+    with pytest.raises(DataFileError, match=r"row 2: choice is 'm', one of a"):
+        build(preferences=path)
+    # A word of the scale keeps its meaning where a model has it for a name.
+    path = write(tmp_path / "v.csv", "A,m,a,a,x", "A,m,a,b,y", "B,m,a,m,x", header=HEADER)
+    assert scores(build(preferences=path), "m_rate") == {"A": 0.5, "B": 1.0}
+
+
+def test_a_file_without_labels_is_told_what_it_may_be(tmp_path):
+    path = write(tmp_path / "v.csv", "A,m,n,a,x", header=HEADER)
+    with pytest.raises(DataFileError, match=r"no column label .* named by --preferences FILE"):
+        build(path)
+    path = write(tmp_path / "v.csv", "A,m,3,4", header="prompt,model,ann,bob")
+    with pytest.raises(DataFileError, match="--column label=COLUMN; --annotators COL,COL"):
+        build(path)
 
 
 def test_a_later_choice_of_one_person_counts_if_asked(tmp_path):

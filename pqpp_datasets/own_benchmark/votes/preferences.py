@@ -80,8 +80,8 @@ def read_preferences(files: Sequence[tuple[str | None, Path]], options: BuildOpt
     """Read files of preferences, a row a comparison.
 
     Their columns are `prompt` (or `prompt_id`, with a file of prompts), `model_a`, `model_b` and
-    `choice`: a, b or tie, or other words for them; and, if wanted, `annotator`, `source`,
-    `prompt_id`, `category`. `options.columns` says what the files call them.
+    `choice`: a, b or tie, other words for them, or the chosen model's name; and, if wanted,
+    `annotator`, `source`, `prompt_id`, `category`. `options.columns` says what the files call them.
     """
     text = "prompt_id" if options.prompts else "prompt"
     optional = [role for role in ("prompt", "annotator", *COLUMNS) if role != text]
@@ -111,6 +111,7 @@ def score_preferences(columns: Columns, prompts: Prompts, options: BuildOptions)
     prompt = prompts.number(columns)
     models, first, second = _models(columns)
     scale = _choices(options)
+    columns["choice"] = _without_names(columns, scale)
     value, notes = label_values(columns, "choice", scale, options.blank)
     # Which of two comes first does not matter to whether somebody chose twice.
     turned = first > second
@@ -168,6 +169,27 @@ def _choices(options: BuildOptions) -> Scale:
             "first model, -1 the second and 0 a tie"
         )
     return replace(scale, missing=scale.missing | frozenset(map(key_of, options.missing)))
+
+
+def _without_names(columns: Columns, scale: Scale) -> Coded:
+    """Return the choices with a word of the scale where the name of the row's model stands.
+
+    A name that is itself a word of the scale, like `a`, stays that word.
+    """
+    choice, words = columns["choice"], {value: word for word, value in scale.words.items()}
+    names, codes, known = list(choice.names), choice.codes.copy(), {}
+    keys = [name.strip() for name in names]
+    alike = np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+    meant = {k for k in keys if key_of(k) in scale.missing or not np.isnan(scale.value_of(k))}
+    for role, value in (("model_a", 1.0), ("model_b", -1.0)):
+        side = columns[role]
+        stripped = [name.strip() for name in side.names]
+        named = np.array([-1 if n in meant else known.get(n, -1) for n in stripped], np.int64)
+        chosen = named[side.codes] == alike[choice.codes]
+        if value in words and chosen.any():
+            codes[chosen] = len(names)
+            names.append(words[value])
+    return Coded(codes, names)
 
 
 def _strengths(columns: Columns, models: list[str], wins: np.ndarray, prior: float) -> dict:

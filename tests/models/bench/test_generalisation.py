@@ -177,3 +177,5 @@ def test_a_split_that_the_copy_lacks_is_refused(table, tmp_path):
     write_v1_1(tmp_path / "root")
     status, _, err = table("--data-dir", "root", "--split", "test")
     assert status == 2 and "this copy of pqpp has train, validation" in err
+    status, _, err = table("--data-dir", "root", "--targets", "alignment")
+    assert status == 2 and "--targets alignment: pqpp has no such scores; use one of glide" in err

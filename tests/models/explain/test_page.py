@@ -7,7 +7,7 @@ import pytest
 
 from pqpp_models import Predictor
 from pqpp_models.explain.explanation import NOTE, Explanation, Neighbour
-from pqpp_models.explain.page import colour_of, coloured_words, render_explanations
+from pqpp_models.explain.page import colour_of, coloured_words, render_explanations, scale_of
 
 HOSTILE = '<script>alert("x")</script> \'"><img src=x onerror=1> \x1b[31m\u202e כלב 🦓 {{ 7*7 }}'
 
@@ -96,3 +96,22 @@ def test_no_prompts_make_a_page():
     assert "</html>" in render_explanations([], "static")
     flat = render_explanations([made(values=(0.0, 0.0, 0.0))], "static")
     assert "#ffffff" in flat and "nan" not in flat
+
+
+def test_words_that_add_nothing_get_no_colour_and_no_bar():
+    from pqpp_cli.explanations import format_explanations
+    from pqpp_models.explain.explanation import Explanation
+
+    def told(value):
+        made = {"prompt": "a cat", "target": "t", "prediction": 3.0, "base": 3.0}
+        made |= {
+            "words": ("a", "cat"),
+            "spans": ((0, 1), (2, 5)),
+            "values": (value, -value),
+            "errors": (0.0, 0.0),
+        }
+        return [Explanation(**made)]
+
+    assert scale_of(told(1e-9)) == 0.0 and scale_of(told(0.001)) == 0.001
+    assert "++" in format_explanations("table", told(0.1))
+    assert "++" not in format_explanations("table", told(1e-9))
