@@ -20,6 +20,7 @@ RATES = [[0.5, 0.25, 1.0, 0.75], [0.5, 1.0, 0.125, 0.25]]
 # Functions without a module: inputs in their order, and options.
 OTHERS = {
     "admit_annotators": ([VOTES], {"control_labels": [[row[0]] for row in VOTES]}),
+    "bradley_terry": ([[[0, 3, 1], [1, 0, 2], [2, 1, 0]]], {}),
     "compare_means": ([{"a": {"rr": RATES[0]}, "b": {"rr": RATES[1]}}], {"permutations": 50}),
     "evaluate_rankings": (
         [RATES, [[1, 0, 2, 0], [0, 1, 0, 1]]],
