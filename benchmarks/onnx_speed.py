@@ -66,7 +66,9 @@ def converted(predictor: str | None, folder: Path) -> dict[str, Path]:
         model = BertForPerformancePrediction.from_backbone(
             encoder, targets=list(TARGETS), pooling="mean"
         )
-        made = BertPredictor(model, AutoTokenizer.from_pretrained(encoder), device="cpu")
+        made = BertPredictor(
+            model, AutoTokenizer.from_pretrained(encoder, trust_remote_code=False), device="cpu"
+        )
     else:
         made = Predictor.from_pretrained(predictor)
     made.save_pretrained(folder / "torch")

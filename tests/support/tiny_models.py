@@ -38,6 +38,16 @@ def save_text_encoder(folder: Path, hidden_size: int = 16) -> Path:
     return folder
 
 
+def save_vit(folder: Path) -> Path:
+    """Save a random encoder of images, which reads no text."""
+    from transformers import ViTConfig, ViTModel
+
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
+    tiny = ViTConfig(**sizes, num_attention_heads=2, image_size=16, patch_size=8)
+    ViTModel(tiny).save_pretrained(folder)
+    return folder
+
+
 def save_clip(folder: Path, size: int = 16) -> Path:
     """Save a random CLIP for images of 16 x 16 with a tokenizer of characters."""
     import torch

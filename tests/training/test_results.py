@@ -16,8 +16,8 @@ from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import (  # noqa: E402
     REPOSITORY,
     load_script,
-    save_clip,
     save_text_encoder,
+    save_vit,
 )
 
 import pqpp_hub  # noqa: E402
@@ -440,8 +440,8 @@ def write_tiny_dataset(folder):
 
 
 def test_a_model_of_another_kind_is_refused(script, recipe, tmp_path):
-    recipe.model = str(save_clip(tmp_path / "clip"))
-    with pytest.raises(CheckpointError, match="holds a model of type 'clip', which is no text enc"):
+    recipe.model = str(save_vit(tmp_path / "vit"))
+    with pytest.raises(CheckpointError, match="holds a model of type 'vit', which is no text enc"):
         run(script, recipe)
     recipe.model = str(tmp_path)
     with pytest.raises(CheckpointError, match="is no text encoder that transformers can load"):
