@@ -96,7 +96,7 @@ class Explainer:
     def told(self) -> str:
         """Return in a line how long it took."""
         prompts = f"{self.done} prompt{'' if self.done == 1 else 's'}"
-        return f"explained {prompts} in {self.seconds:.2f} s"
+        return f"pqpp: note: explained {prompts} in {self.seconds:.2f} s"
 
 
 def judged_prompts(predictor: Any, target: str, data_dir: str | None) -> Any:
