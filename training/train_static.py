@@ -182,6 +182,11 @@ class Training:
             recipe.read(split) for split in (recipe.train_split, recipe.validation_split)
         )
         self.held_out = recipe.held_out(StaticPredictor.name, self.train, self.validation)
+        if recipe.spread_seeds and self.held_out.fitted:
+            raise RecipeError(
+                f"`spread_seeds` is {recipe.spread_seeds}, but {recipe.train_split} holds what "
+                "they would be scored on; leave them out, or train on another split"
+            )
         known = [*self.train.prompts, *self.validation.prompts]
         captions = [normalise(one) for one in read_captions(recipe.captions, known)]
         self.sources = read_sources(recipe.sources_dir)

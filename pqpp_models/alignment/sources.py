@@ -32,44 +32,44 @@ _TOO_WEAK = "AttnGAN"
 _ELSEWHERE = ("47", "195", "197", "225")
 
 
-def _agiqa(folder: str) -> ScoredPrompts:
+def _agiqa(folder: str | None) -> ScoredPrompts:
     rows = load_benchmark("agiqa", data_dir=folder, split="train")
     pairs = [(r["prompt"], r["mos_align"]) for r in rows if r["model"] != _TOO_WEAK]
     return _means("agiqa", pairs, "agiqa, mean opinion of alignment, without AttnGAN")
 
 
-def _tia2(folder: str, split: str) -> ScoredPrompts:
+def _tia2(folder: str | None, split: str) -> ScoredPrompts:
     rows = load_benchmark("tia2", data_dir=folder, split=split)
     pairs = [(r["prompt"], float(one)) for r in rows for one in r["labels"] if one != -1]
     return _means(f"tia2_{split}", pairs, f"tia2, split {split}, share of votes")
 
 
-def _gimbrr(folder: str) -> ScoredPrompts:
+def _gimbrr(folder: str | None) -> ScoredPrompts:
     found = gimbrr_match_rates(load_benchmark("gimbrr-annotations", data_dir=folder))
     tasks = dict(zip(map(normalise, found.prompts), found.groups or (), strict=True))
     return _means("gimbrr", zip(found.prompts, found.scores, strict=True), found.data, tasks)
 
 
-def _genai(folder: str) -> ScoredPrompts:
+def _genai(folder: str | None) -> ScoredPrompts:
     rows = load_benchmark("genai", data_dir=folder, split="train")
     return _means("genai", ((r["prompt"], r["mean_rating"]) for r in rows), "genai, mean rating")
 
 
-def _t2v(folder: str) -> ScoredPrompts:
+def _t2v(folder: str | None) -> ScoredPrompts:
     rows = load_benchmark("t2v", data_dir=folder, split="train")
     # Four prompts also stand in studies that predictors are measured on.
     rows = [row for row in rows if row["prompt_id"] not in _ELSEWHERE]
     return _means("t2v", ((r["prompt"], r["mean_rating"]) for r in rows), "t2v, mean rating")
 
 
-def _drawbench(folder: str) -> ScoredPrompts:
+def _drawbench(folder: str | None) -> ScoredPrompts:
     found = load_benchmark("pqpp", data_dir=folder)
     splits = {name: found[name] for name in ("train", "validation")}  # test is held out
     *_, one = pqpp_sets(splits, "validation", "mean_hbpp")
     return _means("drawbench", zip(one.prompts, one.scores, strict=True), one.data)
 
 
-_READERS: Mapping[str, tuple[str, Callable[[str], ScoredPrompts]]] = {
+_READERS: Mapping[str, tuple[str, Callable[[str | None], ScoredPrompts]]] = {
     "agiqa": ("agiqa", _agiqa),
     "tia2_composition": ("tia2", lambda folder: _tia2(folder, "composition")),
     "tia2_counting": ("tia2", lambda folder: _tia2(folder, "counting")),
@@ -97,8 +97,9 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
         scores, each source on its own scale; GIMBRR's are grouped by task.
 
     Raises:
-        PredictorError: a name is not known, or nothing is left.
-        BenchmarkError: a source cannot be read.
+        PredictorError: a name is not known, nothing is left, or a source of ``data_dir`` cannot be
+            read.
+        BenchmarkError: one cannot be found or downloaded.
     """
     left_out = list(dict.fromkeys(without))
     for name in left_out:
@@ -114,12 +115,12 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
 def _read(name: str, data_dir: str | None) -> ScoredPrompts:
     below, reader = _READERS[name]
     if data_dir is None:
-        return reader(None)  # type: ignore[arg-type]
+        return reader(None)
     folder = Path(data_dir).expanduser() / below
     if not folder.is_dir():
         raise PredictorError(
             f"{folder} is no folder, so the source {name} of `alignment` cannot be read; give the "
-            f"folder that holds {below}, or leave it out by --without {name}"
+            f"folder that holds {below} (also of a source that is left out)"
         )
     try:
         return reader(str(folder))

@@ -189,3 +189,18 @@ def test_a_release_is_fitted_to_both_splits_and_shows_the_build_of_train(files, 
     card = (files / "release" / "README.md").read_text("utf-8")
     assert "| data | data, split train + validation" in card and "(`me/mine`)" in card
     assert "to which nothing was fitted" not in card
+
+
+def test_further_seeds_of_a_refit_have_nothing_to_be_scored_on(files):
+    words = ["--train_split", "train+validation", "--spread_seeds", "1"]
+    with pytest.raises(
+        PredictorError, match=r"`spread_seeds` is \[1\], but train\+validation holds"
+    ):
+        load_script("train_static").main([*flags(files, STATIC), *words])
+
+
+def test_further_seeds_are_scored_and_not_saved(files):
+    load_script("train_static").main([*flags(files, STATIC), "--spread_seeds", "1"])
+    told = Predictor.from_pretrained("made").details
+    assert told["training"]["seed"] == 0 and list(told["evaluation"]["seeds"]) == ["1"]
+    assert "mean" in told["evaluation"]["seeds"]["1"]["validation"]
