@@ -14,6 +14,10 @@ _EXTRAS = {
     **dict.fromkeys(("diffusers", "gradio"), "apps"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
     **dict.fromkeys(("sklearn", "umap"), "plots"),
+    **dict.fromkeys(("alembic", "fastapi", "itsdangerous", "pwdlib", "sqlalchemy"), "annotate"),
+    **dict.fromkeys(("uvicorn", "multipart"), "annotate"),
+    **dict.fromkeys(("cv2", "httpx", "rapidocr"), "assess"),
+    "psycopg": "postgresql",
     "faiss": "select",
     "tensorboard": "trackers",
 }
