@@ -1,0 +1,135 @@
+"""What every kind of task says of itself, and where the kinds are found by name."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pqpp_annotation.errors import StudyError
+from pqpp_files.names import did_you_mean
+
+KINDS = ("relevance", "ranking", "match", "rich", "preference", "rating")
+"""Each is a folder here: `kind.py` with the class, `page.html`, `page.js`."""
+
+
+@dataclass(frozen=True)
+class ShownImage:
+    """An image as a page shows it; the model and whether it is a reference are not on it."""
+
+    id: int
+    sha256: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An item as a person sees it.
+
+    Attributes:
+        assignment: Its id, which answers name.
+        images: In the person's own random order.
+        answers: Image id (None for the item) to the current answer's value.
+        detail: What the kind put there when the study was made.
+    """
+
+    assignment: int
+    prompt: str
+    images: tuple[ShownImage, ...]
+    answers: Mapping[int | None, Mapping[str, Any]]
+    purpose: str = "work"
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A current answer with all that an export says of it.
+
+    Attributes:
+        image: The user's name of the image; "" where the answer is about the item.
+        model: "reference" for a reference image.
+        images: Of an answer about the item: all its images, in the file's order (name, model).
+        is_control: Whether the person is a member of the control group.
+        created: Milliseconds since 1970, UTC.
+    """
+
+    prompt_id: str
+    prompt: str
+    image: str
+    model: str
+    annotator: str
+    is_control: bool
+    value: Mapping[str, Any]
+    seconds: float
+    created: int
+    purpose: str
+    detail: Mapping[str, Any]
+    images: tuple[tuple[str, str], ...] = ()
+
+
+class Kind(ABC):
+    """A kind of task.
+
+    Attributes:
+        name: As the study file says it.
+        about_image: Whether an answer is about one image (True) or the whole item.
+        schema: JSON Schema of an answer's value.
+        scale: What `pqpp build --scale` takes for the export, None where it takes none.
+        level: Level of measurement of `label`, as `krippendorff_alpha` takes it.
+    """
+
+    name: str
+    about_image: bool = True
+    schema: Mapping[str, Any]
+    scale: str | None = None
+    level: str = "ordinal"
+
+    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the study file's `task` settings with the defaults filled in.
+
+        Raises:
+            StudyError: A setting is unknown or impossible.
+        """
+        if settings:
+            raise StudyError(f"task: {self.name} takes no settings; remove {sorted(settings)[0]}")
+        return {}
+
+    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+        """Return the rows of one prompt in the groups that become items; all in one by default."""
+        return [list(rows)]
+
+    @abstractmethod
+    def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:
+        """Refuse a value that fits the schema but not this item.
+
+        Raises:
+            AnswerError: What is wrong with it.
+        """
+
+    @abstractmethod
+    def label(self, value: Mapping[str, Any]) -> float | None:
+        """Return the number by which people are compared, None where there is none."""
+
+    @abstractmethod
+    def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
+        """Return the files of an export: name without ending to rows."""
+
+    @property
+    def folder(self) -> Path:
+        """Where `page.html` and `page.js` stand."""
+        return Path(__file__).parent / self.name
+
+
+def kind_of(name: str) -> Kind:
+    """Return a kind of task by its name.
+
+    Raises:
+        StudyError: There is no such kind.
+    """
+    if name not in KINDS:
+        raise StudyError(f"kind: {name!r} is unknown; {did_you_mean(name, KINDS)}")
+    return importlib.import_module(f"pqpp_annotation.kinds.{name}.kind").KIND

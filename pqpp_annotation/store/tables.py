@@ -1,0 +1,206 @@
+"""The tables of a study's database; every time is in milliseconds since 1970, UTC.
+
+A database holds one study. An *item* is what a person is shown at once: a prompt with one or
+several images. An *assignment* gives an item to a person, and is the reservation that keeps an item
+from going to more people than the study wants. An *answer* is what a person said of an item, or of
+one of its images; a changed answer stays, no longer `current`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class Table(DeclarativeBase):
+    """What all tables share."""
+
+    type_annotation_map: ClassVar = {dict[str, Any]: JSON, Any: JSON}
+
+
+class Study(Table):
+    """The study itself; one row.
+
+    Attributes:
+        config: The study file as it was read when the study was made or last changed.
+        seed: From which all random orders come.
+        paused: When nothing more is given out; None while it runs.
+    """
+
+    __tablename__ = "study"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(Text)
+    config: Mapped[dict[str, Any]]
+    seed: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[int] = mapped_column(BigInteger)
+    paused: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class Asset(Table):
+    """An image that was checked and hashed; the only way to reach it is its hash.
+
+    Attributes:
+        location: Path of the file, or its address, as it was found; never sent to a browser.
+    """
+
+    __tablename__ = "asset"
+    sha256: Mapped[str] = mapped_column(Text, primary_key=True)
+    location: Mapped[str] = mapped_column(Text)
+    media_type: Mapped[str] = mapped_column(Text)
+    width: Mapped[int]
+    height: Mapped[int]
+    size: Mapped[int] = mapped_column(BigInteger)
+
+
+class Item(Table):
+    """What a person is shown at once.
+
+    Attributes:
+        purpose: `work`, `control` (judged by the control members too) or `training`.
+        expected: Of a training item: the right answer; {} for others.
+        detail: What its kind of task needs besides, such as linked prompts or the retrieval query.
+    """
+
+    __tablename__ = "item"
+    __table_args__ = (UniqueConstraint("prompt_id", "part"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    prompt_id: Mapped[str] = mapped_column(Text)
+    part: Mapped[int] = mapped_column(default=0)
+    prompt: Mapped[str] = mapped_column(Text)
+    purpose: Mapped[str] = mapped_column(Text, default="work")
+    expected: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    created: Mapped[int] = mapped_column(BigInteger)
+
+
+class ItemImage(Table):
+    """An image of an item.
+
+    Attributes:
+        image: What the user's file calls it; the exports say this name.
+        is_reference: Whether it is a true photo of the prompt, unmarked among the generated ones.
+    """
+
+    __tablename__ = "item_image"
+    __table_args__ = (UniqueConstraint("item_id", "position"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"), index=True)
+    sha256: Mapped[str] = mapped_column(ForeignKey("asset.sha256"))
+    position: Mapped[int]
+    image: Mapped[str] = mapped_column(Text)
+    model: Mapped[str] = mapped_column(Text, default="")
+    is_reference: Mapped[bool] = mapped_column(default=False)
+
+
+class Person(Table):
+    """Who takes part; no name, address or e-mail is asked for.
+
+    Attributes:
+        name: The pseudonym that exports show.
+        role: `owner`, `control` or `annotator`.
+        outside: Ids that a recruiting site sent with the link, such as PROLIFIC_PID.
+        session: Counted up to end all sessions of the person.
+        training_tries: Failed tries at the comprehension check.
+        trained: When the check was passed.
+    """
+
+    __tablename__ = "person"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(Text, unique=True)
+    role: Mapped[str] = mapped_column(Text, default="annotator")
+    password_hash: Mapped[str | None] = mapped_column(Text)
+    outside: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    session: Mapped[int] = mapped_column(default=0)
+    created: Mapped[int] = mapped_column(BigInteger)
+    consented: Mapped[int | None] = mapped_column(BigInteger)
+    training_tries: Mapped[int] = mapped_column(default=0)
+    trained: Mapped[int | None] = mapped_column(BigInteger)
+    withdrawn: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class Invitation(Table):
+    """A link; only the hash of its token is kept."""
+
+    __tablename__ = "invitation"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token_hash: Mapped[str] = mapped_column(Text, unique=True)
+    role: Mapped[str] = mapped_column(Text, default="annotator")
+    label: Mapped[str] = mapped_column(Text, default="")
+    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"))
+    created: Mapped[int] = mapped_column(BigInteger)
+    expires: Mapped[int] = mapped_column(BigInteger)
+    revoked: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class Assignment(Table):
+    """An item given to a person.
+
+    Attributes:
+        position: Its place in the person's own order, from 0.
+        state: `open`, `done`, `skipped` or `expired`.
+        expires: When an open one is given to somebody else; every save puts it off.
+    """
+
+    __tablename__ = "assignment"
+    __table_args__ = (
+        UniqueConstraint("person_id", "item_id"),
+        Index("assignment_by_item", "item_id", "state", "expires"),
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"))
+    position: Mapped[int]
+    state: Mapped[str] = mapped_column(Text, default="open")
+    created: Mapped[int] = mapped_column(BigInteger)
+    expires: Mapped[int] = mapped_column(BigInteger)
+    finished: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class Answer(Table):
+    """What a person said; never deleted but by withdrawal.
+
+    Attributes:
+        item_image_id: The image that it is about; None where it is about the item.
+        client_id: Made by the browser; the same answer sent twice is kept once.
+        value: As the kind of task says, like {"label": 2}.
+        seconds: Active time on it.
+        current: False once the person has changed it.
+    """
+
+    __tablename__ = "answer"
+    __table_args__ = (Index("answer_by_assignment", "assignment_id", "item_image_id", "current"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignment.id"))
+    item_image_id: Mapped[int | None] = mapped_column(ForeignKey("item_image.id"))
+    client_id: Mapped[str] = mapped_column(Text, unique=True)
+    value: Mapped[dict[str, Any]]
+    seconds: Mapped[float] = mapped_column(default=0.0)
+    created: Mapped[int] = mapped_column(BigInteger)
+    current: Mapped[bool] = mapped_column(default=True)
+
+
+class Adjudication(Table):
+    """What the owner decided where people disagree; stands beside the votes, replaces none."""
+
+    __tablename__ = "adjudication"
+    __table_args__ = (UniqueConstraint("item_id", "item_image_id"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"))
+    item_image_id: Mapped[int | None] = mapped_column(ForeignKey("item_image.id"))
+    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"))
+    value: Mapped[dict[str, Any]]
+    created: Mapped[int] = mapped_column(BigInteger)
+
+
+class Event(Table):
+    """What happened when, for active time and the record: `seen`, `away`, `back`, `withdrawn`."""
+
+    __tablename__ = "event"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
+    kind: Mapped[str] = mapped_column(Text)
+    detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    created: Mapped[int] = mapped_column(BigInteger)
