@@ -79,7 +79,7 @@ def _refuse_files_of_others(folder: Path) -> None:
 
 
 def _print_predictions(predictor, targets) -> None:
-    from pqpp_cli.predict import format_answers
+    from pqpp_cli.answers import format_answers
     from pqpp_models.predict import predicted_columns
 
     found = predicted_columns(predictor, list(_PROMPTS), targets, uncertainty=True)

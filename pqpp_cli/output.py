@@ -62,6 +62,7 @@ def check_outputs(options: argparse.Namespace) -> None:
     Raises:
         CommandError: One line that names the option.
     """
+    _know_folders(options)
     named = vars(options).items()
     outputs = {name: v for name, v in named if isinstance(v, OutputFile | OutputFolder)}
     if not outputs:
@@ -84,6 +85,12 @@ def check_outputs(options: argparse.Namespace) -> None:
     twice = [name for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
         raise CommandError(f"--{' and --'.join(twice)} are one file; name two")
+
+
+def _know_folders(options: argparse.Namespace) -> None:
+    """Note that `--output` is a folder where another option says so: one of `folder_with`."""
+    if any(getattr(options, one) is not None for one in getattr(options, "folder_with", ())):
+        options.output = options.output and OutputFolder(options.output)
 
 
 def _files_in(value: object) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from pqpp_cli.explanations import add_explain
 from pqpp_cli.options import add_output, add_predictors, add_targets
 from pqpp_cli.prompt_datasets import add_dataset, refuse_parts
+from pqpp_cli.shards import add_shards, wants_shards
 from pqpp_files.visible import visible
 
 FORMATS = ("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
@@ -27,6 +28,8 @@ _EPILOG = """examples:
   pqpp predict --dataset pqpp --split test --image-dir images --predictor runs/clip/model
   cat prompts.txt | pqpp predict --format json
   pqpp predict "a red cat" --predictor n_words
+  pqpp predict --file "prompts/*.parquet" --output predicted --workers 8
+  pqpp predict --file prompts.parquet --output predicted --shard $SLURM_ARRAY_TASK_ID/64
 
 `alignment` comes first where the predictor knows it: the share of people, 0 to 1, who would say
 that an image of a current generator shows what the prompt says; then the targets asked for. A
@@ -77,6 +80,7 @@ def add_parser(subparsers) -> None:
     add_explain(parser)
     parser.add_argument("--revision", help="branch, tag or commit of a predictor on the Hub")
     add_output(parser, FORMATS, by_name=True)
+    add_shards(parser)
     parser.set_defaults(run=run)
 
 
@@ -86,6 +90,9 @@ def run(options: argparse.Namespace) -> None:
     from pqpp_cli.explanations import Explainer
     from pqpp_cli.output import format_of
 
+    if wants_shards(options):
+        _predict_shards(options)
+        return
     style = format_of(options, FORMATS)
     if style == "parquet" and options.output is None:
         raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
@@ -110,8 +117,31 @@ def run(options: argparse.Namespace) -> None:
         print(explainer.told(), file=sys.stderr)
 
 
+def _predict_shards(options: argparse.Namespace) -> None:
+    """Predict from shard to shard."""
+    from dataclasses import asdict
+
+    from pqpp_cli.errors import CommandError
+    from pqpp_cli.options import names_of
+    from pqpp_cli.shards import work_on_shards
+    from pqpp_models import DEFAULT_PREDICTOR
+    from pqpp_models.predict import PredictShard
+
+    for option in ("prompts", "dataset", "explain", "format"):
+        if getattr(options, option):
+            raise CommandError(f"{option}: shards are Parquet and come by --file; leave it out")
+    names = names_of(options.predictors) or [DEFAULT_PREDICTOR]
+    if len(names) != 1:
+        raise CommandError(f"{len(names)} predictors came, one is used")
+    job = PredictShard(names[0], None, options.uncertainty, options.column, options.revision)
+    job.targets = _with_alignment(job.loaded, options.targets)
+    settings = {"job": "predict", **asdict(job)}
+    work_on_shards(options, job, settings)
+
+
 def _print(options, style: str, asked: "_Asked", predictor, explainer) -> None:
     """Print tables for people, or write them to a file."""
+    from pqpp_cli.answers import format_answers
     from pqpp_cli.explanations import format_explanations
     from pqpp_cli.output import emit
 
@@ -323,52 +353,3 @@ def _predictor(options: argparse.Namespace, rows=None):
     if rows is not None:
         predictor.require_columns(rows.column_names, options.dataset)
     return predictor
-
-
-def format_answers(style: str, columns: dict, far_means: str) -> str:
-    """Return what `predicted_columns` returned as a `table` or in `markdown`."""
-    return _table("github" if style == "markdown" else "simple", columns, far_means)
-
-
-def _table(style: str, columns: dict, far_means: str) -> str:
-    """Return what a person reads: deviations beside their values, and which prompts are far."""
-    from tabulate import tabulate
-
-    from pqpp_files.visible import markdown_cell, visible
-
-    ending, beside = "_deviation", ("prompt", "distance", "far")
-    targets = [name for name in columns if name not in beside and not name.endswith(ending)]
-    deviations = [columns.get(target + ending) for target in targets]
-    header = [
-        "prompt",
-        *(
-            target if one is None else f"{target} ± sd"
-            for target, one in zip(targets, deviations, strict=True)
-        ),
-    ]
-    shown = markdown_cell if style == "github" else visible
-    # Markdown is kept, a terminal is looked at: there a long prompt would break the table.
-    short = " ".join if style == "github" else _shortened
-    table = [[shown(short(prompt.split())) for prompt in columns["prompt"]]]
-    for target, spread in zip(targets, deviations, strict=True):
-        spread = spread or [None] * len(columns[target])
-        table.append([_cell(*pair) for pair in zip(columns[target], spread, strict=True)])
-    far = columns.get("far", [])
-    if any(far):
-        header.append("")
-        table.append(["far" if one else "" for one in far])
-    sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
-    rows = list(zip(*table, strict=True))
-    text = tabulate(rows, header, style, colalign=sides if rows else None, disable_numparse=True)
-    return f"{text}\n\nfar: {far_means}" if any(far) else text
-
-
-def _cell(value: float | None, deviation: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if deviation is None else f"{value:.3f} ± {deviation:.3f}"
-
-
-def _shortened(words: list[str], width: int = 48) -> str:
-    line = " ".join(words)
-    return line if len(line) <= width else line[: width - 1] + "…"

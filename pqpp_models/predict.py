@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pqpp_models.errors import PredictorError
@@ -14,6 +16,7 @@ from pqpp_models.registry import DEFAULT_PREDICTOR
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 
@@ -86,6 +89,81 @@ def predicted_columns(
         columns |= _by_name([f"{target}_deviation" for target in chosen], found.deviations)
     columns |= _by_name(["distance"], found.distance[:, None])
     return {**columns, "far": found.far.tolist()}
+
+
+@dataclass
+class PredictShard:
+    """A job of `pqpp_files.shards`: the rows of a shard with what is predicted for their prompts.
+
+    Args:
+        predictor: What `Predictor.from_pretrained` takes; it is loaded when the first shard comes.
+        targets: As for `predict`.
+        uncertainty: As for `predict`.
+        column: The column of prompts.
+        revision: Branch, tag or commit of a predictor on the Hub.
+
+    Returns:
+        All columns that came, the predictions as float64, `distance` and `far` where the predictor
+        knows them, and `error`: why there is none for a row whose prompt is no text or is blank.
+        A column that came and has the name of a new one is refused.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> job = PredictShard("n_words")
+        >>> job(pa.table({"prompt": ["a red cat", ""]})).column_names
+        ['prompt', 'score', 'error']
+    """
+
+    predictor: str = DEFAULT_PREDICTOR
+    targets: tuple[str, ...] | None = None
+    uncertainty: bool = False
+    column: str = "prompt"
+    revision: str | None = None
+
+    @cached_property
+    def loaded(self) -> Predictor:
+        """The predictor."""
+        found = Predictor.from_pretrained(self.predictor, revision=self.revision)
+        if found.inputs != "text":
+            raise PredictorError(
+                f"{self.predictor} needs {found.inputs}, shards hold texts; name another"
+            )
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the predictor behind: each process loads its own."""
+        return {name: value for name, value in vars(self).items() if name != "loaded"}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return the rows with their predictions."""
+        import pyarrow as pa
+
+        if self.column not in table.column_names:
+            raise PredictorError(
+                f"no column {self.column!r} among {', '.join(table.column_names)[:200]}; name the "
+                "column of prompts"
+            )
+        cells = table[self.column].to_pylist()
+        texts = [one if isinstance(one, str) else "" for one in cells]
+        found = predicted_columns(self.loaded, texts, self.targets, self.uncertainty)
+        added = {
+            name: pa.array(values, pa.bool_() if name == "far" else pa.float64())
+            for name, values in found.items()
+            if name != "prompt"
+        }
+        added["error"] = pa.array([_why_not(one) for one in cells], pa.string())
+        for name, values in added.items():
+            if name in table.column_names:
+                raise PredictorError(f"the input has a column {name!r} already; rename it")
+            table = table.append_column(name, values)
+        return table
+
+
+def _why_not(prompt: Any) -> str | None:
+    """Say why a prompt gets no prediction, None where it does."""
+    if not isinstance(prompt, str):
+        return f"the prompt is a {type(prompt).__name__}, not a text"
+    return None if prompt.strip() else "the prompt is blank"
 
 
 def _by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:

@@ -1,0 +1,62 @@
+"""Options of commands that work from shard to shard, and what they print at the end."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pqpp_cli.errors import CommandError
+
+OPTIONS = ("shard_size", "shard", "workers")
+
+
+def add_shards(parser: argparse.ArgumentParser) -> None:
+    """Add `--shard-size`, `--shard` and `--workers`; each makes `--output` a folder of shards."""
+    group = parser.add_argument_group("shard by shard: a job that can be killed and goes on")
+    group.add_argument(
+        "--shard-size", type=int, metavar="N", help="rows of a shard (default: 100000)"
+    )
+    group.add_argument(
+        "--shard",
+        metavar="I/N",
+        help="do only this share of the shards, I from 0 to N - 1: one of N machines or tasks",
+    )
+    group.add_argument("--workers", type=int, metavar="W", help="processes at a time (default: 1)")
+    parser.set_defaults(folder_with=OPTIONS)
+
+
+def wants_shards(options: argparse.Namespace) -> bool:
+    """Tell whether one of the options was given."""
+    return any(getattr(options, one) is not None for one in OPTIONS)
+
+
+def work_on_shards(options: argparse.Namespace, job: Callable, settings: Mapping[str, Any]) -> None:
+    """Do a job on the input that `--file` names, into the folder `--output`.
+
+    Args:
+        options: Those of `add_shards`, `file` and `output`.
+        job: See `pqpp_files.shards.run_shards`.
+        settings: What the outputs depend on besides the rows.
+
+    Raises:
+        CommandError: No file or no folder is named.
+    """
+    from pqpp_files.shards import find_shards, run_shards
+
+    if options.file in (None, "-"):
+        raise CommandError("shards are cut from files; name Parquet files or a pattern by --file")
+    if options.output is None:
+        raise CommandError("shards are written into a folder; name it by --output")
+    summary = run_shards(
+        job,
+        find_shards(options.file, options.shard_size),
+        options.output,
+        settings,
+        options.shard,
+        1 if options.workers is None else options.workers,
+        progress=sys.stderr.isatty(),
+    )
+    said = f"{summary.shards} shards written to {options.output}, {summary.rows} rows"
+    said += f", {summary.errors} of them with an error (column error)" if summary.errors else ""
+    said += f"; {summary.skipped} were there" if summary.skipped else ""
+    print(f"pqpp: {said}", file=sys.stderr)

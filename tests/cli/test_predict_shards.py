@@ -1,0 +1,83 @@
+"""`pqpp predict` from shard to shard, killed and run again."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pqpp_cli.main import main
+
+
+@pytest.fixture
+def prompts(tmp_path):
+    texts = [f"a photo of {n} dogs" for n in range(400)]
+    texts[7], texts[9] = None, " "
+    path = tmp_path / "prompts.parquet"
+    pq.write_table(pa.table({"caption": texts, "id": [str(n) for n in range(400)]}), path)
+    return path
+
+
+def command(prompts, output, *more):
+    return ["predict", "--file", str(prompts), "--column", "caption", "--targets", "mean_hbpp",
+            "--output", str(output), "--shard-size", "20", *more]  # fmt: skip
+
+
+def contents(folder):
+    return {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix == ".parquet"}
+
+
+def test_killed_at_any_time_and_run_again_it_ends_alike(prompts, tmp_path, capsys):
+    assert main(command(prompts, tmp_path / "whole")) == 0
+    assert "20 shards" in (said := capsys.readouterr().err) and "2 of them with an error" in said
+    for wanted in (1, 8):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pqpp_cli.main", *command(prompts, tmp_path / "cut")]
+        )
+        while process.poll() is None and len(list((tmp_path / "cut").glob("part-*"))) < wanted:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert main(command(prompts, tmp_path / "cut")) == 0
+    assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_a_shard_has_what_the_command_says_without_shards(prompts, tmp_path):
+    assert main(command(prompts, tmp_path / "out")) == 0
+    rows = pq.read_table(tmp_path / "out")
+    kept = rows.filter(pa.compute.is_null(rows["error"]))
+    assert kept.num_rows == 398
+    pq.write_table(kept.select(["caption", "id"]), tmp_path / "good.parquet")
+    whole = ["predict", "--file", str(tmp_path / "good.parquet"), "--column", "caption",
+             "--targets", "mean_hbpp", "--output", str(tmp_path / "p.parquet")]  # fmt: skip
+    assert main(whole) == 0
+    for name in ("mean_hbpp", "alignment", "id"):
+        found, expected = kept[name].to_pylist(), pq.read_table(tmp_path / "p.parquet")[name]
+        assert found == pytest.approx(expected.to_pylist(), abs=2e-6)
+    errors = rows["error"].to_pylist()
+    assert errors[7] == "the prompt is a NoneType, not a text"
+    assert errors[9] == "the prompt is blank"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a cat", "--workers", "2", "--output", "out"], "leave it out"),
+        (["--workers", "2", "--output", "out"], "shards are cut from files"),
+        (["--file", "PROMPTS", "--workers", "2"], "name it by --output"),
+        (["--file", "PROMPTS", "--workers", "0", "--output", "out"], "give a number from 1"),
+        (["--file", "PROMPTS", "--workers", "1", "--output", "out"], "no column 'prompt'"),
+        (["--file", "PROMPTS", "--shard", "3/3", "--output", "out"], "write I/N"),
+        (["--file", "PROMPTS", "--shard", "0/3", "--output", "PROMPTS"], "is a file"),
+        (["--file", "PROMPTS", "--shard", "0/3", "--explain", "--output", "o"], "explain"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(words, said, prompts, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = [str(prompts) if word == "PROMPTS" else word for word in words]
+    assert main(["predict", *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1

@@ -1,0 +1,150 @@
+"""Shards: cut alike everywhere, done once, whole or absent, and never mixed with another job's."""
+
+import json
+import os
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqpp_files.errors import FileError
+from pqpp_files.shards import Summary, find_shards, run_shards, share_of
+
+
+def doubled(table):
+    return table.set_column(0, "n", pa.array([2 * n for n in table["n"].to_pylist()]))
+
+
+def ends_hard(table):
+    if table["n"][0].as_py() == 4:
+        os._exit(9)
+    return table
+
+
+def write(path, values, rows_in_group=None):
+    path.parent.mkdir(exist_ok=True, parents=True)
+    pq.write_table(pa.table({"n": list(values)}), path, row_group_size=rows_in_group or 1000)
+    return str(path)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 60), st.integers(1, 25), st.integers(1, 70), st.integers(1, 5))
+def test_shards_hold_each_row_once_and_in_order(rows, group, size, parts):
+    import pathlib
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(pathlib.Path(folder, "n.parquet"), range(rows), group)
+        shards = find_shards(path, size)
+        assert [n for one in shards for n in one.read()["n"].to_pylist()] == list(range(rows))
+        assert max(one.rows for one in shards) <= size
+        shares = [share_of(shards, f"{i}/{parts}") for i in range(parts)]
+        assert sorted(s.name for one in shares for s in one) == [s.name for s in shards]
+
+
+def test_sources_are_files_patterns_and_folders_of_datasets(tmp_path):
+    write(tmp_path / "in/b.parquet", [3])
+    write(tmp_path / "in/a.parquet", [1, 2])
+    datasets.Dataset.from_dict({"n": [1, 2, 3]}).save_to_disk(tmp_path / "saved")
+    for source in (tmp_path / "in", tmp_path / "in/*.parquet", tmp_path / "saved"):
+        shards = find_shards(str(source))
+        assert [n for one in shards for n in one.read()["n"].to_pylist()] == [1, 2, 3]
+
+
+def test_a_rerun_does_what_is_missing_and_gives_the_same_bytes(tmp_path):
+    shards = find_shards(write(tmp_path / "n.parquet", range(10)), 3)
+    assert run_shards(doubled, shards, tmp_path / "out", {}) == Summary(4, 0, 10, 0)
+    whole = contents(tmp_path / "out")
+    (tmp_path / "out" / shards[2].name).unlink()
+    assert run_shards(doubled, shards, tmp_path / "out", {}) == Summary(1, 3, 3, 0)
+    assert contents(tmp_path / "out") == whole
+    assert pq.read_table(tmp_path / "out")["n"].to_pylist() == [2 * n for n in range(10)]
+
+
+def test_shares_and_workers_give_the_bytes_of_one_run(tmp_path):
+    shards = find_shards(write(tmp_path / "n.parquet", range(20)), 3)
+    run_shards(doubled, shards, tmp_path / "one", {})
+    run_shards(doubled, shards, tmp_path / "two", {}, share="0/2", workers=2)
+    run_shards(doubled, shards, tmp_path / "two", {}, share="1/2")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_a_killed_worker_is_told_and_what_is_done_stays(tmp_path):
+    shards = find_shards(write(tmp_path / "n.parquet", range(8)), 2)
+    with pytest.raises(FileError, match="a worker was killed"):
+        run_shards(ends_hard, shards, tmp_path / "out", {}, workers=2)
+    left = [path.name for path in (tmp_path / "out").iterdir() if path.suffix == ".parquet"]
+    assert shards[2].name not in left
+    run_shards(doubled, shards, tmp_path / "out", {})
+    assert len(contents(tmp_path / "out")) == 5
+
+
+def test_rows_with_errors_are_counted(tmp_path):
+    def job(table):
+        return table.append_column("error", pa.array([None, "bad", None]))
+
+    shards = find_shards(write(tmp_path / "n.parquet", range(3)))
+    assert run_shards(job, shards, tmp_path / "out", {}).errors == 1
+
+
+def test_a_folder_holds_one_job(tmp_path):
+    path = write(tmp_path / "n.parquet", range(4))
+    run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
+    with pytest.raises(FileError, match="was made with model a, not b; name a new folder"):
+        run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "b"})
+    with pytest.raises(FileError, match="made from other rows or shards"):
+        run_shards(doubled, find_shards(path, 3), tmp_path / "out", {"model": "a"})
+    (tmp_path / "out/_shards.json").write_text("{")
+    with pytest.raises(FileError, match="is damaged; name a new folder"):
+        run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
+    (tmp_path / "out/_shards.json").unlink()
+    with pytest.raises(FileError, match="holds shards but no"):
+        run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("keep")
+    with pytest.raises(FileError, match="holds other things"):
+        run_shards(doubled, find_shards(path, 2), tmp_path / "mine", {})
+
+
+def test_the_manifest_names_no_path_of_this_machine(tmp_path):
+    shards = find_shards(write(tmp_path / "n.parquet", range(4)))
+    run_shards(doubled, shards, tmp_path / "out", {})
+    assert str(tmp_path) not in (tmp_path / "out/_shards.json").read_text()
+    assert json.loads((tmp_path / "out/_shards.json").read_text())["shards"][0]["rows"] == 4
+
+
+@pytest.mark.parametrize("share", ["2/2", "-1/2", "1", "a/b", "0/0", ""])
+def test_shares_that_are_none(share):
+    with pytest.raises(FileError, match="write I/N"):
+        share_of([], share)
+
+
+def test_inputs_that_are_none(tmp_path):
+    write(tmp_path / "a.parquet", [1])
+    pq.write_table(pa.table({"m": [1]}), tmp_path / "b.parquet")
+    with pytest.raises(FileError, match=r"b\.parquet: columns m, those of .*a\.parquet are n"):
+        find_shards(str(tmp_path))
+    (tmp_path / "c.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(FileError, match="not Parquet"):
+        find_shards(str(tmp_path / "c.parquet"))
+    with pytest.raises(FileError, match="there is no such file"):
+        find_shards(str(tmp_path / "*.nothing"))
+    with pytest.raises(FileError, match="no rows"):
+        find_shards(write(tmp_path / "empty.parquet", []))
+    with pytest.raises(FileError, match="give a number from 1"):
+        find_shards(str(tmp_path / "a.parquet"), 0)
+
+
+def test_an_input_that_has_shrunk_is_told(tmp_path):
+    path = write(tmp_path / "n.parquet", range(4))
+    shards = find_shards(path, 2)
+    write(tmp_path / "n.parquet", range(3))
+    with pytest.raises(FileError, match="begin in a new folder"):
+        run_shards(doubled, shards, tmp_path / "out", {})
