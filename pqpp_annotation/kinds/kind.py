@@ -52,7 +52,8 @@ class Vote:
     Attributes:
         image: The user's name of the image; "" where the answer is about the item.
         model: "reference" for a reference image.
-        images: Of an answer about the item: all its images, in the file's order (name, model).
+        images: Of an answer about the item: all its images in the file's order, each with its name,
+            its model and the id by which answers name it.
         is_control: Whether the person is a member of the control group.
         created: Milliseconds since 1970, UTC.
     """
@@ -68,7 +69,7 @@ class Vote:
     created: int
     purpose: str
     detail: Mapping[str, Any]
-    images: tuple[tuple[str, str], ...] = ()
+    images: tuple[tuple[str, str, int], ...] = ()
 
 
 class Kind(ABC):
@@ -101,6 +102,48 @@ class Kind(ABC):
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Return the rows of one prompt in the groups that become items; all in one by default."""
         return [list(rows)]
+
+    def detail(
+        self,
+        rows: Sequence[Mapping[str, str]],
+        table: Mapping[str, Sequence[Mapping[str, str]]],
+        sha256_of: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Return what an item keeps beside its prompt and images; called when a study is made.
+
+        Args:
+            rows: Those of the item, with all columns of the user's table.
+            table: Prompt id to its rows, of the whole study.
+            sha256_of: Name of an image to its hash.
+        """
+        return {}
+
+    def shown_detail(self, detail: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what of an item's detail goes to the browser; nothing by default."""
+        return {}
+
+    def schema_of(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the JSON Schema of an answer's value in a study with these settings."""
+        return self.schema
+
+    def scale_of(self, settings: Mapping[str, Any]) -> str | None:
+        """Return what `pqpp build --scale` takes for the export, None where it takes none."""
+        return self.scale
+
+    def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the value that a cell of the column `expected` stands for, in training items.
+
+        Raises:
+            StudyError: The kind has no such answer, or none that is right.
+        """
+        raise StudyError(
+            f"expected is {cell!r:.60}: an answer of the kind {self.name} is not right or wrong; "
+            "leave the column out"
+        )
+
+    def agrees(self, value: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+        """Tell whether an answer of a training item is right."""
+        return self.label(value) == self.label(expected)
 
     @abstractmethod
     def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:

@@ -1,0 +1,1 @@
+"""Ratings of images on a scale of whole numbers."""

@@ -1,0 +1,50 @@
+"""Rating: each image on a scale of whole numbers, with words at its steps."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds.labels import LabelKind
+from pqpp_annotation.kinds.settings import filled
+
+_MOST_STEPS = 11  # each has a key of its own
+_WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
+
+
+class Rating(LabelKind):
+    """A Likert scale, from 1 to 5 unless told otherwise."""
+
+    name = "rating"
+    scale = "likert5"
+
+    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Take `question`, `low`, `high` and `labels`, a map of steps to words."""
+        found = filled(
+            self.name,
+            settings,
+            {"question": "Does this image show the prompt?", "low": 1, "high": 5, "labels": {}},
+        )
+        low, high = found["low"], found["high"]
+        if not 1 <= high - low < _MOST_STEPS:
+            raise StudyError(
+                f"task: low is {low} and high {high}; 2 to {_MOST_STEPS} steps are allowed"
+            )
+        steps = [str(step) for step in self.labels(found)]
+        if "labels" not in settings and (low, high) == (1, 5):
+            found["labels"] = dict(zip(steps, _WORDS, strict=True))
+        # A step is a number in YAML and a text in JSON.
+        found["labels"] = words = {str(step): word for step, word in found["labels"].items()}
+        for step, word in words.items():
+            if step not in steps:
+                raise StudyError(f"task: labels has {step!r:.60}; {', '.join(steps)} is allowed")
+            if not isinstance(word, str):
+                raise StudyError(f"task: labels of {step} is {word!r:.60}; a text is allowed")
+        return found
+
+    def scale_of(self, settings: Mapping[str, Any]) -> str:
+        """Return `likert5`, or the range."""
+        low, high = settings.get("low", 1), settings.get("high", 5)
+        return "likert5" if (low, high) == (1, 5) else f"{low}..{high}"
+
+
+KIND = Rating()

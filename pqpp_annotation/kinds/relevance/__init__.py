@@ -1,0 +1,1 @@
+"""Relevance of images, by PQPP's four grades."""

@@ -1,0 +1,71 @@
+"""PQPP's four grades: what may be answered, and the export that `pqpp build` reads."""
+
+import pytest
+from support.kinds import answer_error, shown, vote, write_csv
+from support.votes import build, scores
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import kind_of
+
+KIND = kind_of("relevance")
+
+
+@pytest.mark.parametrize("label", [2, 1, 0, -1])
+def test_grades(label):
+    assert answer_error(KIND, {"label": label}, shown(1), {}) is None
+    assert KIND.label({"label": label}) == label
+
+
+@pytest.mark.parametrize(
+    "value", [{"label": 3}, {"label": -2}, {"label": 1.5}, {"label": "2"}, {}, {"label": 2, "x": 1}]
+)
+def test_no_grades(value):
+    assert answer_error(KIND, value, shown(1), {})
+
+
+def test_expected():
+    settings = KIND.check_study({})
+    assert KIND.expected("Unrealistic", settings) == {"label": -1}
+    assert KIND.expected("2", settings) == {"label": 2}
+    assert KIND.agrees({"label": 2}, {"label": 2})
+    assert not KIND.agrees({"label": 1}, {"label": 2})
+    with pytest.raises(StudyError, match="'good'; -1, 0, 1, 2 is allowed"):
+        KIND.expected("good", settings)
+
+
+def test_settings():
+    assert KIND.check_study({"question": "Is it there?"}) == {"question": "Is it there?"}
+    with pytest.raises(StudyError, match="no setting 'questions'; did you mean 'question'"):
+        KIND.check_study({"questions": "Is it there?"})
+    with pytest.raises(StudyError, match="question is 3; a text is allowed"):
+        KIND.check_study({"question": 3})
+
+
+def test_export_is_read_by_build(tmp_path):
+    """HBPP by hand: of 2, 2, -1 the better side wins, mean 2; of 0, -1, 1 the worse, mean -.5."""
+    said = {"prompt": "A cat, red."}
+    given = {"1.png": (2, 2, -1), "2.png": (0, -1, 1)}
+    votes = [
+        vote(
+            image, annotator, {"label": label}, model="sdxl" if image[0] == "1" else "glide", **said
+        )
+        for image, labels in given.items()
+        for annotator, label in zip(("ann", "bob", "cy"), labels, strict=True)
+    ]
+    votes += [
+        vote("ref.png", who, {"label": 2}, model="reference", is_control=who == "chief", **said)
+        for who in ("ann", "bob", "cy", "chief")
+    ]
+    votes.append(vote("training.png", "ann", {"label": -1}, purpose="training"))
+    files = KIND.export(votes, KIND.check_study({}))
+    assert set(files) == {"judgments"}
+    path = write_csv(tmp_path / "judgments.csv", files["judgments"])
+    lines = path.read_text("utf-8").splitlines()
+    assert lines[0] == "prompt_id,prompt,image,model,annotator,label,control,seconds"
+    assert lines[1] == '1,"A cat, red.",1.png,sdxl,ann,2,false,3.0'
+    assert lines[-1] == '1,"A cat, red.",ref.png,reference,chief,2,true,3.0'
+    assert len(lines) == 1 + 6 + 4
+    built = build(path, scale=KIND.scale_of({}), min_kappa=-1)
+    assert scores(built, "sdxl_hbpp") == {"A cat, red.": 2.0}
+    assert scores(built, "glide_hbpp") == {"A cat, red.": -0.5}
+    assert built.generation.control_group == ["chief"]

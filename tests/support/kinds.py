@@ -1,0 +1,41 @@
+"""Answers as kinds of task get them, and their exports as files."""
+
+import csv
+
+import jsonschema
+
+from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.kinds import Shown, ShownImage, Vote
+
+
+def shown(*ids, prompt="A cat.", size=(100, 50)):
+    """An item with images of these ids, 100 wide and 50 high."""
+    images = tuple(ShownImage(number, "0" * 64, *size) for number in ids)
+    return Shown(1, prompt, images, {})
+
+
+def vote(image, annotator, value, prompt_id="1", prompt="A cat.", model="sdxl", **others):
+    """A vote of three seconds on an image."""
+    given = {"is_control": False, "seconds": 3.0, "created": 0, "purpose": "work", "detail": {}}
+    return Vote(prompt_id, prompt, image, model, annotator, value=value, **(given | others))
+
+
+def answer_error(kind, value, item, task):
+    """What is wrong with a value, by its schema or its kind; None if nothing is."""
+    settings = kind.check_study(task)
+    try:
+        jsonschema.validate(value, kind.schema_of(settings))
+        kind.check(value, item, settings)
+    except (AnswerError, jsonschema.ValidationError) as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def write_csv(path, rows):
+    """Write the rows of an export as a CSV file."""
+    rows = list(rows)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
