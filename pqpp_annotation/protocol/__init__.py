@@ -1,0 +1,1 @@
+"""What makes the votes of many people comparable: order, control items, admission."""

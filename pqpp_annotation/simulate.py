@@ -1,0 +1,208 @@
+"""People made up, whose answers are known to be good or bad: to try a study before asking anyone.
+
+Each image has a planted truth; each person answers by a manner of their own. Everything follows
+from a seed, so that a study that was simulated twice is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import Kind, Shown
+
+if TYPE_CHECKING:
+    from pqpp_annotation.store.database import Store
+    from pqpp_annotation.study.study import Study
+
+MANNERS = ("honest", "random", "constant", "lazy")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is right to say of each image of each prompt.
+
+    Attributes:
+        seed: From which a truth comes that is not given.
+        given: Hash of an image to its truth, 0 (the lowest label) to 1 (the highest).
+    """
+
+    seed: int = 0
+    given: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, prompt: str, sha256: str) -> float:
+        """Return the truth of an image, 0 to 1; one that is not given is drawn evenly.
+
+        Example:
+            >>> Truth(given={"ab": 0.5}).of("a cat", "ab")
+            0.5
+            >>> Truth(1).of("a cat", "cd") == Truth(1).of("a cat", "cd")
+            True
+        """
+        if sha256 in self.given:
+            return self.given[sha256]
+        return _fraction("truth", self.seed, prompt, sha256)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A person made up.
+
+    Attributes:
+        name: The pseudonym.
+        manner: `honest` says the truth but for noise, `random` anything, `constant` always the
+            highest label, `lazy` the truth at first and the highest label from `tires` on.
+        noise: The share of honest answers that are a label beside the true one.
+        tires: Of a lazy person: after which share of the work.
+        role: As of a person of the study.
+        seconds: What an answer takes, on the average.
+    """
+
+    name: str
+    manner: str = "honest"
+    noise: float = 0.1
+    tires: float = 0.3
+    role: str = "annotator"
+    seconds: float = 4.0
+
+    def __post_init__(self):
+        if self.manner not in MANNERS:
+            raise StudyError(f"manner: {self.manner!r} came; {', '.join(MANNERS)} is allowed")
+
+    def level(self, truth: float, levels: int, done: float, draw: random.Random) -> int:
+        """Return which label is said.
+
+        Args:
+            truth: Of the image, 0 to 1.
+            levels: How many labels there are; 0 stands for the lowest.
+            done: The share of the person's work that is done.
+            draw: Where chance comes from.
+
+        Example:
+            >>> Simulated("a", "constant").level(0.0, 4, 0.0, random.Random(0))
+            3
+            >>> Simulated("a", noise=0).level(0.3, 4, 0.0, random.Random(0))
+            1
+        """
+        true = min(int(truth * levels), levels - 1)
+        if self.manner == "random":
+            return draw.randrange(levels)
+        if self.manner == "constant" or (self.manner == "lazy" and done >= self.tires):
+            return levels - 1
+        if draw.random() >= self.noise:
+            return true
+        return min(max(true + draw.choice((-1, 1)), 0), levels - 1) if levels > 1 else 0
+
+
+def labels_of(kind: Kind, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the answers that a kind allows where these are one choice, the lowest label first.
+
+    Raises:
+        StudyError: An answer of this kind is more than one choice.
+
+    Example:
+        >>> from pqpp_annotation.kinds import kind_of
+        >>> labels_of(kind_of("relevance"), {})
+        [{'label': -1}, {'label': 0}, {'label': 1}, {'label': 2}]
+    """
+    properties = kind.schema_of(settings).get("properties", {})
+    found = []
+    if len(properties) == 1:
+        ((name, rule),) = properties.items()
+        choices = rule.get("enum") or ([False, True] if rule.get("type") == "boolean" else None)
+        if choices is None and {"minimum", "maximum"} <= rule.keys():
+            choices = range(rule["minimum"], rule["maximum"] + 1)
+        found = [{name: choice} for choice in choices or ()]
+    ranked = [(kind.label(value), value) for value in found]
+    ranked = [(label, value) for label, value in ranked if label is not None]
+    if len(ranked) < 2:
+        raise StudyError(f"{kind.name}: an answer is no single choice, and cannot be simulated")
+    return [value for _, value in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def simulate(
+    store: Store,
+    study: Study,
+    people: Sequence[Simulated],
+    truth: Truth | None = None,
+    items: int | None = None,
+    seed: int = 0,
+) -> int:
+    """Let people made up do a study, by the way that real ones go: `next`, then `save`.
+
+    Args:
+        store: Of the study.
+        study: The study.
+        people: Who is added, and answers in turn, an item each.
+        truth: What is right; drawn by `seed` if left out.
+        items: How many items each does at most; all that are given out if left out.
+        seed: Of everything.
+
+    Returns:
+        How many answers were saved.
+    """
+    truth = truth or Truth(seed)
+    workers = [_Worker(store, study, one, truth, seed) for one in people]
+    saved = 0
+    for number in itertools.count():
+        if not workers or number == items:
+            return saved
+        for worker in list(workers):
+            done = worker.do_one()
+            saved += done
+            if not done:
+                workers.remove(worker)
+    return saved
+
+
+class _Worker:
+    """A person at work."""
+
+    def __init__(self, store, study, person: Simulated, truth: Truth, seed: int):
+        self._store, self._kind, self._person, self._truth = store, study.kind, person, truth
+        self._labels = labels_of(study.kind, study.task)
+        self.id = store.people.add(person.name, person.role).id
+        store.people.consent(self.id)
+        self._draw = random.Random(f"{seed} {person.name}")
+
+    def do_one(self) -> int:
+        """Answer the next item, and return how many answers that took; 0 where there is none."""
+        shown = self._store.work.next(self.id)
+        if shown is None:
+            return 0
+        progress = self._store.work.progress(self.id)
+        done = progress.done / max(1, progress.done + progress.left_for_me)
+        values = list(self._values(shown, done))
+        for image, value in values:
+            self._store.answers.save(
+                person_id=self.id,
+                assignment_id=shown.assignment,
+                image_id=image,
+                value=value,
+                client_id=f"{self.id}-{shown.assignment}-{image or 0}",
+                seconds=round(self._draw.lognormvariate(0, 0.4) * self._person.seconds, 1),
+            )
+        return len(values)
+
+    def _values(self, shown: Shown, done: float) -> Iterator[tuple[int | None, dict]]:
+        person, levels = self._person, len(self._labels)
+        if shown.purpose == "training":  # at the check everybody takes care
+            person = replace(person, manner="honest", noise=0.0)
+        truths = [self._truth.of(shown.prompt, one.sha256) for one in shown.images]
+        ids: list[int | None] = [one.id for one in shown.images]
+        if not self._kind.about_image:
+            # Of a pair, how much better the second is than the first.
+            ids, truths = [None], [(1 + truths[-1] - truths[0]) / 2 if truths[1:] else truths[0]]
+        for one, true in zip(ids, truths, strict=True):
+            yield one, self._labels[person.level(true, levels, done, self._draw)]
+
+
+def _fraction(*parts: object) -> float:
+    """Return a number from 0 to 1 that follows from some words."""
+    digest = hashlib.sha256("\t".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:7], "big") / 2**56

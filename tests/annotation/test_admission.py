@@ -1,0 +1,123 @@
+"""Who is admitted while a study runs: the very figures of `pqpp build` on the export."""
+
+import csv
+import random
+
+import numpy as np
+import pytest
+from support.votes import build
+
+from pqpp_annotation.kinds import Vote, kind_of
+from pqpp_annotation.protocol.admission import options_of, standings_of, table_of_votes
+from pqpp_annotation.simulate import Simulated, labels_of
+
+SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
+
+
+def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
+    """Votes of people made up, each on a share of the prompts, all on the control prompts."""
+    kind, draw = kind_of(kind_name), random.Random(seed)
+    labels = labels_of(kind, SETTINGS[kind_name])
+    images = ("a_0", "a_1", "b_0", "reference")
+    truth = {(p, i): draw.random() for p in range(prompts) for i in images}
+    truth |= {(p, "reference"): 0.99 for p in range(prompts)}
+    found = []
+    for one in people:
+        own = [p for p in range(prompts) if p % 4 == 0 or draw.random() < share]
+        if one.role == "control":
+            own = [p for p in own if p % 4 == 0]
+        for place, p in enumerate(own):
+            for image in images:
+                level = one.level(truth[p, image], len(labels), place / len(own), draw)
+                model = image.partition("_")[0]
+                found.append(
+                    Vote(
+                        prompt_id=f"p{p}",
+                        prompt=f"prompt {p}",
+                        image=f"{p}/{image}.png",
+                        model=model,
+                        annotator=one.name,
+                        is_control=one.role == "control",
+                        value=labels[level],
+                        seconds=1.5,
+                        created=0,
+                        purpose="control" if p % 4 == 0 else "work",
+                        detail={},
+                    )
+                )
+    return found
+
+
+CROWD = [
+    Simulated("member-1", noise=0.05, role="control"),
+    Simulated("member-2", noise=0.05, role="control"),
+    *(Simulated(f"honest-{n}", noise=n / 20) for n in range(5)),
+    Simulated("random", "random"),
+    Simulated("constant", "constant"),
+    Simulated("lazy", "lazy"),
+]
+
+
+def exported(votes, folder, kind_name="relevance"):
+    """Write the judgments of the export."""
+    rows = list(kind_of(kind_name).export(votes, SETTINGS[kind_name])["judgments"])
+    path = folder / "judgments.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("kind_name", ["relevance", "rating"])
+@pytest.mark.parametrize("with_control", [True, False])
+@pytest.mark.parametrize("rules", [{}, {"min_kappa": 0.7}, {"exclude": "flagged"}])
+def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rules):
+    kind, settings = kind_of(kind_name), SETTINGS[kind_name]
+    people = [one for one in CROWD if with_control or one.role != "control"]
+    votes = votes_of(people, kind_name)
+    found = standings_of(table_of_votes(votes, kind, settings)[0], options_of(rules, 2))
+    path = exported(votes, tmp_path, kind_name)
+    built = build(path, scale=kind.scale_of(settings), best=2, **rules).generation
+    assert [one.name for one in found.annotators] == [one.name for one in built.annotators]
+    for live, offline in zip(found.annotators, built.annotators, strict=True):
+        assert live.reasons == offline.reasons
+        assert live.flag == offline.flag
+        assert live.reference_share == pytest.approx(offline.reference_share, abs=1e-12)
+        assert live.kappas == pytest.approx(offline.kappas, abs=1e-12)
+        assert live.control_images == offline.control_images
+    np.testing.assert_allclose(
+        found.agreements.agreement, built.agreements.agreement, rtol=0, atol=1e-12
+    )
+    assert found.counted.tolist() == built.counted.tolist()
+
+
+def test_the_bad_are_refused_and_the_honest_admitted():
+    table, _ = table_of_votes(votes_of(CROWD), kind_of("relevance"), {})
+    found = standings_of(table, options_of({}, 3))
+    refused = {one.name for one in found.annotators if one.reasons}
+    assert refused == {"random", "constant", "lazy"}
+    assert found.control_group == ["member-1", "member-2"]
+
+
+def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
+    people = [one for one in CROWD if one.role != "control"]
+    votes = [one for one in votes_of(people) if one.model != "reference"]
+    table, _ = table_of_votes(votes, kind_of("relevance"), {})
+    told = standings_of(table, options_of({}, 3))
+    assert not any(one.reasons for one in told.annotators)
+    assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}
+    asked = standings_of(table, options_of({"exclude": "flagged"}, 3))
+    assert {one.name for one in asked.annotators if one.reasons} == {
+        one.name for one in told.annotators if one.flag
+    }
+
+
+def test_training_is_no_vote_and_a_study_without_votes_has_no_standings():
+    kind = kind_of("relevance")
+    [vote] = votes_of([Simulated("a")], prompts=1)[:1]
+    training = Vote(**{**vars(vote), "purpose": "training"})
+    table, places = table_of_votes([training], kind, {})
+    assert table is None and not len(places)
+    found = standings_of(table, options_of({}, 3))
+    assert (found.annotators, found.control_group, len(found.counted)) == ([], [], 0)
