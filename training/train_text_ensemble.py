@@ -235,7 +235,9 @@ def main(arguments: list[str] | None = None) -> None:
     if not recipe.folds:  # the encoder is saved as it is and fine-tuned, a weight in two bytes
         require_room(recipe.output_dir, 4 * encoder.num_parameters())
     texts = [*train.prompts, *captions]
-    encoded = cached_layer_means(encoder, tokenizer, texts, recipe.layers, recipe.cache)
+    encoded = cached_layer_means(
+        *(encoder, tokenizer, texts, recipe.layers, recipe.cache, recipe.mixed_precision)
+    )
     read = Read(train, goals, captions, encoder, tokenizer, encoded)
     if recipe.folds:
         return cross_validate(recipe, read)

@@ -118,7 +118,9 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         """
         if token_type_ids is not None:
             kwargs["token_type_ids"] = token_type_ids
-        logits = self.head(self.embed(input_ids, attention_mask, **kwargs))
+        pooled = self.embed(input_ids, attention_mask, **kwargs)
+        with torch.autocast(pooled.device.type, enabled=False):  # scores want more than 8 bits
+            logits = self.head(pooled.to(self.head.hidden.weight.dtype))
         scores = torch.sigmoid(logits)
         loss = None
         if labels is not None:

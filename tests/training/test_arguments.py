@@ -103,7 +103,7 @@ def recipe_of(script):
         for value in vars(module).values()
         if isinstance(value, type)
         and issubclass(value, Options)
-        and value.__module__ == module.__name__
+        and value.__module__ in (module.__name__, "pqpp_models.alignment.recipe")
     )
     there = {"file": __file__, "folder": str(FOLDER), None: "x"}
     needed = [f for f in dataclasses.fields(kind) if f.metadata.get("required")]

@@ -17,6 +17,7 @@ from pqpp_models.text.collection.neighbours import Floats, unit
 from pqpp_models.text.static.network import LINEAR, StaticNetwork, quantise
 from pqpp_models.text.training.collection_model import batches_of_like_length, warm_up_and_decay
 from pqpp_models.training.divergence import Divergence
+from pqpp_models.training.number_format import check_number_format, number_format
 
 _POOL = 50
 
@@ -36,6 +37,7 @@ class DistilSettings:
         weight_decay: of AdamW, on matrices only.
         alignment_epochs: of training further, on `alignment` and all else.
         alignment_learning_rate: the highest of that.
+        mixed_precision: of `pqpp_models.training.number_format.FORMATS`.
     """
 
     piece_size: int = 96
@@ -52,6 +54,11 @@ class DistilSettings:
     weight_decay: float = 0.01
     alignment_epochs: int = 8
     alignment_learning_rate: float = 2e-3
+    mixed_precision: str = "no"
+
+    def __post_init__(self) -> None:
+        """Check the number format."""
+        check_number_format(self.mixed_precision)
 
 
 class StaticModule(nn.Module):
@@ -151,7 +158,7 @@ def distil(
     others = [one for one in model.parameters() if one.ndim < 2]
     groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(
-        groups, lr=settings.learning_rate, weight_decay=settings.weight_decay
+        groups, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
     )
     steps = settings.epochs * (len(encoded) // settings.batch_size + 1)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warm_up_and_decay(steps, 0.05))
@@ -159,7 +166,9 @@ def distil(
     divergence, step = Divergence("learning_rate of the student"), 0
     for _ in tqdm(range(settings.epochs), desc="distilling", unit="epoch"):
         for batch in batches_of_like_length(lengths, settings.batch_size, _POOL, random):
-            scores, at = model(**as_batch([encoded[i] for i in batch], 0))
+            with number_format(settings.mixed_precision):
+                scores, at = model(**as_batch([encoded[i] for i in batch], 0))
+            scores, at = scores.float(), at.float()
             known = ~torch.isnan(wanted[batch])
             error = (scores - wanted[batch].nan_to_num()) * importance * known
             loss = error.square().sum() / known.sum()

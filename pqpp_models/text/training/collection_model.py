@@ -167,7 +167,10 @@ def train_network(
     )
     inputs, wanted = torch.from_numpy(rows), torch.from_numpy(goals.astype(np.float32))
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        model.parameters(),
+        lr=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        fused=True,
     )
     per_epoch = max(1, len(rows) // settings.batch_size)
     schedule = torch.optim.lr_scheduler.LambdaLR(

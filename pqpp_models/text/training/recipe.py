@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.training.texts import with_relevant_counts
 from pqpp_models.training.card import versions
 from pqpp_models.training.data import Rows, load_rows
+from pqpp_models.training.number_format import FORMATS
 from pqpp_models.training.options import RecipeError, RunOptions, TargetOptions, option
 from pqpp_models.training.publish import refuse_finished
 from pqpp_models.training.refit import RefitOptions, split_in_words
@@ -40,6 +42,7 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         path="folder",
         decides=False,
     )
+    mixed_precision: str = option("no", "number format in which texts are encoded", FORMATS)
     cache: str | None = option(
         None,
         "folder that keeps the encoder's states for the next run",
@@ -49,8 +52,14 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
 
     @property
     def encoder_name(self) -> str:
-        """The encoder as a card may name it: without a local path."""
-        return Path(self.model).resolve().name if Path(self.model).is_dir() else self.model
+        """The encoder as a card may name it: a folder by the title of its own card, or its name."""
+        folder = Path(self.model)
+        if not folder.is_dir():
+            return self.model
+        card = folder / "README.md"
+        text = card.read_text("utf-8", errors="replace") if card.is_file() else ""
+        title = re.search(r"^# +(\S.*?)\s*$", text, re.MULTILINE)
+        return title[1][:80] if title else folder.resolve().name
 
     def check_output(self, kind: str) -> None:
         """Check, before the training, that the predictor may be saved in the output folder."""

@@ -19,6 +19,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.text.collection.encoded import distinct
 from pqpp_models.text.collection.neighbours import Floats
 from pqpp_models.text.words import words_of
+from pqpp_models.training.number_format import number_format
 
 
 def with_relevant_counts(
@@ -109,17 +110,24 @@ def cached_layer_means(
     texts: Sequence[str],
     layers: Sequence[int],
     folder: str | None = None,
+    mixed_precision: str = "no",
 ) -> dict[int, Floats]:
     """Return `layer_means` of some texts, from a file in a folder if an earlier run left it."""
+
+    def encoded() -> dict[int, Floats]:
+        with number_format(mixed_precision):
+            return layer_means(model, tokenizer, texts, layers, progress=True)
+
     if folder is None:
-        return layer_means(model, tokenizer, texts, layers, progress=True)
-    name = Path(model.config.name_or_path).name
-    digest = sha256_of_parts(["\n".join([name, *map(str, layers), *texts])])
+        return encoded()
+    told = [Path(model.config.name_or_path).name, *map(str, layers)]
+    told += [] if mixed_precision == "no" else [mixed_precision]
+    digest = sha256_of_parts(["\n".join([*told, *texts])])
     path = Path(folder) / f"encoded-{digest[:16]}.npz"
     if not path.exists():
         require_room(path, len(texts) * len(layers) * model.config.hidden_size * 4)
-        encoded = layer_means(model, tokenizer, texts, layers, progress=True)
+        found = encoded()
         with write_beside(path) as beside, beside.open("wb") as file:
-            np.savez(file, **{str(layer): array for layer, array in encoded.items()})
+            np.savez(file, **{str(layer): array for layer, array in found.items()})
     with np.load(path, allow_pickle=False) as stored:
         return {layer: stored[str(layer)] for layer in layers}

@@ -16,6 +16,7 @@ from pqpp_models.encoder.encoding import as_batch
 from pqpp_models.encoder.tokens import encode
 from pqpp_models.text.training.collection_model import batches_of_like_length, warm_up_and_decay
 from pqpp_models.training.divergence import Divergence
+from pqpp_models.training.number_format import check_number_format, number_format
 
 POOL = 20
 Choice = Callable[[np.random.Generator], NDArray[np.int64]]
@@ -28,6 +29,7 @@ class TuneSettings:
     Attributes:
         head_learning_rate: of the new layers; the encoder's is ``learning_rate``.
         max_length: tokens after which a prompt is cut.
+        mixed_precision: of `pqpp_models.training.number_format.FORMATS`.
     """
 
     epochs: int = 4
@@ -36,6 +38,11 @@ class TuneSettings:
     head_learning_rate: float = 1e-3
     weight_decay: float = 0.01
     max_length: int = 96
+    mixed_precision: str = "no"
+
+    def __post_init__(self) -> None:
+        """Check the number format."""
+        check_number_format(self.mixed_precision)
 
 
 def fine_tune(
@@ -64,7 +71,7 @@ def fine_tune(
         {"params": model.backbone.parameters(), "lr": settings.learning_rate},
         {"params": model.head.parameters(), "lr": settings.head_learning_rate},
     ]
-    optimizer = torch.optim.AdamW(groups, weight_decay=settings.weight_decay)
+    optimizer = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=True)
     numbers = encode(tokenizer, prompts, settings.max_length)
     lengths = np.array([len(row) for row in numbers])
     random = np.random.default_rng(seed)
@@ -80,7 +87,8 @@ def fine_tune(
         batches = batches_of_like_length(lengths[some], settings.batch_size, POOL, random)
         for batch in (some[one] for one in batches):
             inputs = as_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
-            loss = model(**inputs, labels=torch.from_numpy(labels[batch])).loss
+            with number_format(settings.mixed_precision):
+                loss = model(**inputs, labels=torch.from_numpy(labels[batch])).loss
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -13,6 +13,7 @@ from support.alignment_folders import write_studies
 from support.tiny_models import load_script, save_text_encoder
 
 from pqpp_models import TARGETS, Predictor
+from pqpp_models.alignment import training
 from pqpp_models.alignment.sources import SOURCES
 from pqpp_models.errors import PredictorError
 
@@ -79,7 +80,8 @@ def test_a_recipe_becomes_a_predictor(files, name, recipe):
 @pytest.mark.parametrize("name", ["static", "text_ensemble"])
 def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, monkeypatch):
     script = load_script(f"train_{name}")
-    monkeypatch.setattr(script, "load_encoder", None)  # whatever takes long
+    place = script if name == "text_ensemble" else training
+    monkeypatch.setattr(place, "load_encoder", None)  # whatever takes long
     (files / "empty").mkdir()
     with pytest.raises(PredictorError, match="empty/agiqa is no folder"):
         script.main(
@@ -113,9 +115,39 @@ def test_rows_of_validation_that_a_study_has_are_told(files):
     assert "fitted to 1 of these rows" in card and "nothing was fitted" not in card
 
 
+def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.Training, "evaluate", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        load_script("train_static").main(flags(files, STATIC))
+    assert not (files / "made").exists()
+
+
+def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
+    found = {}
+    for name, word in (("first", "no"), ("second", "bf16"), ("third", "bf16")):
+        recipe = STATIC
+        for group in (TUNED, "piece_size"):
+            recipe = recipe.replace(group, f"mixed_precision: '{word}', {group}")
+        words = ["--output", name, "--mixed_precision", word]
+        load_script("train_static").main([*flags(files, recipe), *words])
+        found[name] = (files / name / "model.safetensors").read_bytes()
+    assert found["second"] == found["third"] != found["first"]
+    predicted = [Predictor.from_pretrained(one).predict(["a cat"]) for one in ("first", "third")]
+    np.testing.assert_allclose(*predicted, atol=0.05)
+
+
+def test_an_encoder_in_a_folder_is_called_as_its_card_is(files):
+    (files / "encoder" / "README.md").write_text("---\nlicense: mit\n---\n\n# Tiny-L2 \n\n# Use\n")
+    load_script("train_text_ensemble").main(flags(files, ENSEMBLE))
+    assert Predictor.from_pretrained("made").details["training"]["encoder"] == "Tiny-L2"
+
+
 def test_a_table_for_the_card_is_read_at_the_beginning(files, monkeypatch):
     script = load_script("train_static")
-    monkeypatch.setattr(script, "load_encoder", None)  # whatever takes long
+    monkeypatch.setattr(training, "load_encoder", None)  # whatever takes long
     for content in ("no JSON", "[]", "{}", '{"studies": 1}'):
         (files / "table.json").write_text(content)
         with pytest.raises(PredictorError, match="holds no table of studies; name a file"):
@@ -123,7 +155,13 @@ def test_a_table_for_the_card_is_read_at_the_beginning(files, monkeypatch):
 
 
 def test_each_study_is_left_out_in_turn(files, capsys):
-    load_script("train_static").main([*flags(files, STATIC), "--leave_one_out", "table.json"])
+    words = ["--leave_one_out", "table.json", "--builds_dir", "builds"]
+    load_script("train_static").main([*flags(files, STATIC), *words])
+    for name in SOURCES:
+        build = Predictor.from_pretrained(str(files / "builds" / f"without_{name}"))
+        assert name not in build.details["alignment_sources"]
+        assert list(build.details["evaluation"]["studies"]) == [name]
+        assert not build.record.rows.among([f"{name} a cat"]).any()
     told = json.loads((files / "table.json").read_text("utf-8"))
     assert list(told["studies"]) == list(SOURCES) and not (files / "made").exists()
     last = capsys.readouterr().out.splitlines()[-1].split()
