@@ -38,7 +38,10 @@ SHARED = {"alignment", "bench", "training", "encoder", "explain", "images", "rec
 TOP = 16
 """The most files at the top of a package; commands and benchmarks, found by name, don't count."""
 
-PROTOCOLS = {"add_parser", "run", "main", "register", "patch", "features", "files", "read"}
+PROTOCOLS = {
+    *("add_parser", "run", "main", "register", "patch", "features", "files", "read"),
+    *("add_options", "open_assessors"),
+}
 
 MECHANISMS = {
     "write a file beside and rename": (r"\bmkstemp\(|os\.replace\(|beside\.replace\(", ()),

@@ -69,10 +69,10 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Judge the folder and write the page."""
     from pqpp_cli.output import emit
+    from pqpp_feedback.assess.pictures import read_folder
     from pqpp_feedback.rahf import FeedbackModel
     from pqpp_feedback.rahf.gallery import (
         judge_folder,
-        read_folder,
         render_gallery,
         save_overlays,
     )
@@ -103,8 +103,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _check_options(options: argparse.Namespace) -> None:
     """Refuse before anything is read what would fail after the work, or leave half a result."""
+    from pqpp_feedback.assess.pictures import ENDINGS
     from pqpp_feedback.rahf.feedback import check_batch_size, check_threshold
-    from pqpp_feedback.rahf.gallery import ENDINGS, check_sort_by
+    from pqpp_feedback.rahf.gallery import check_sort_by
     from pqpp_files.check_output import check_output
 
     check_sort_by(options.sort_by)

@@ -28,6 +28,7 @@ _COMMANDS = (
     "models",
     "build",
     "select",
+    "assess",
     "feedback",
     "autoload",
 )

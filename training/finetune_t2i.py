@@ -14,7 +14,7 @@ from pqpp_models.training.script import run_script, script_imports
 with script_imports("finetune_t2i"):
     import peft  # noqa: F401 -- what it is used in imports it late
 
-    from pqpp_feedback.rahf.gallery import read_folder
+    from pqpp_feedback.assess.pictures import read_folder
     from pqpp_feedback.rahf.uses.fine_tune import (
         FILES,
         DenoisingModel,

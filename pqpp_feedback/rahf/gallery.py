@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel, check_batch_size
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_files.read_table import read_table
 from pqpp_files.render_page import render_page
 from pqpp_files.write_beside import write_beside
 from pqpp_models.errors import PredictorError
@@ -23,81 +22,7 @@ from pqpp_models.images.pairs import open_image
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
-METADATA = ("metadata.jsonl", "metadata.csv")
 _TINT, _STRENGTH = (255, 40, 0), 0.65
-
-
-@dataclass(frozen=True)
-class Picture:
-    """An image file, and what it was generated from."""
-
-    path: Path
-    prompt: str
-
-
-def read_folder(folder: str | Path) -> list[Picture]:
-    """Find the images of a folder with their prompts; each image is opened once to check it.
-
-    Prompts come from `metadata.jsonl` or `metadata.csv` (`file_name` and `prompt` or `text`, the
-    form of the imagefolder builder), or from a text file of the image's name beside it.
-
-    Raises:
-        PredictorError: There is no such folder, no image, an image whose prompt is missing or
-            blank, a file that cannot be read, or one that is listed and not there.
-        FileError: The table of prompts cannot be read.
-    """
-    root = Path(folder).expanduser()
-    if not root.is_dir():
-        raise PredictorError(f"there is no folder {root}; check the path")
-    images = sorted(path for path in root.iterdir() if path.suffix.lower() in ENDINGS)
-    if not images:
-        raise PredictorError(f"{root} holds no image ({', '.join(ENDINGS)})")
-    listed = _listed_prompts(root)
-    pictures = [Picture(path, _prompt_of(path, listed)) for path in images]
-    for path in images:
-        open_image(path)  # a damaged one is told before hours of work, not after
-    return pictures
-
-
-def _listed_prompts(root: Path) -> dict[str, Any]:
-    path = next((root / name for name in METADATA if (root / name).is_file()), None)
-    if path is None:
-        return {}
-    table = read_table(path, remedy="each row needs `file_name` and `prompt`")
-    names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # ./a.png is a.png
-    absent = next((name for name in names if not (root / name).is_file()), None)
-    if absent is not None:
-        raise PredictorError(
-            f"the metadata in {root} list {absent}, which is not there; add the file or take the "
-            "row out"
-        )
-    columns = [table[name] for name in ("prompt", "text") if name in table]
-    found = {}
-    for row, name in enumerate(names):
-        given = [column[row] for column in columns if column[row] is not None]
-        found[name] = next((one for one in given if one != ""), given[0] if given else None)
-    return found
-
-
-def _prompt_of(path: Path, listed: Mapping[str, Any]) -> str:
-    beside = path.with_suffix(".txt")
-    found = listed[path.name] if path.name in listed else _text_of(beside)
-    if isinstance(found, str) and found.strip():
-        return found
-    came = "no prompt" if found is None else f"the prompt {found!r:.40}, which says nothing"
-    raise PredictorError(
-        f"{path} has {came}; put one in metadata.jsonl (`file_name`, `prompt`) or {beside.name}"
-    )
-
-
-def _text_of(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8-sig").strip() if path.is_file() else None
-    except (UnicodeDecodeError, OSError) as error:
-        raise PredictorError(
-            f"{path} cannot be read as a prompt ({type(error).__name__}); save it as UTF-8 text"
-        ) from None
 
 
 def judge_folder(

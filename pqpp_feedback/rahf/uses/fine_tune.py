@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 from transformers.utils import ModelOutput
 
-from pqpp_feedback.rahf.gallery import Picture
+from pqpp_feedback.assess.pictures import Picture
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import whole_folder

@@ -4,9 +4,9 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from pqpp_feedback.rahf.gallery import read_folder  # noqa: E402
+from pqpp_feedback.assess.errors import AssessError  # noqa: E402
+from pqpp_feedback.assess.pictures import read_folder  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
-from pqpp_models import PredictorError  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_command_says_in_one_line_that_a_prompt_is_no_text(tmp_path, capsys)
     assert main(["feedback", str(tmp_path), "--model", str(tmp_path)]) == 2
     said = capsys.readouterr()
     (line,) = said.err.splitlines()
-    assert "a.txt cannot be read as a prompt" in line and "save it as UTF-8 text" in line
+    assert "a prompt in a.txt that cannot be read" in line and "saved as UTF-8 text" in line
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_byte_order_marks_and_dots_before_a_name_say_nothing(tmp_path, name, con
 def test_a_listed_file_that_is_not_there_is_told(tmp_path):
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     (tmp_path / "metadata.csv").write_text("file_name,prompt\na.png,a cat\nb.png,a dog\n")
-    with pytest.raises(PredictorError, match=r"list b\.png, which is not there"):
+    with pytest.raises(AssessError, match=r"list b\.png, which is not there"):
         read_folder(tmp_path)
 
 

@@ -13,10 +13,11 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 
 from pqpp_feedback import registration  # noqa: E402
+from pqpp_feedback.assess.errors import AssessError  # noqa: E402
+from pqpp_feedback.assess.pictures import read_folder  # noqa: E402
 from pqpp_feedback.rahf.gallery import (  # noqa: E402
     judge_folder,
     overlay,
-    read_folder,
     render_gallery,
 )
 from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
@@ -171,12 +172,12 @@ def test_a_gallery_shows_images_and_marks_words(feedback, folder):
 
 
 def test_a_folder_without_prompts_is_refused(tmp_path):
-    with pytest.raises(PredictorError, match="there is no folder"):
+    with pytest.raises(AssessError, match="there is no folder"):
         read_folder(tmp_path / "none")
-    with pytest.raises(PredictorError, match="holds no image"):
+    with pytest.raises(AssessError, match="holds no image"):
         read_folder(tmp_path)
     picture(0).save(tmp_path / "a.png")
-    with pytest.raises(PredictorError, match=r"has no prompt; put one in metadata\.jsonl"):
+    with pytest.raises(AssessError, match=r"has no prompt; put one in metadata\.jsonl"):
         read_folder(tmp_path)
 
 
@@ -348,7 +349,7 @@ def test_fine_tuning_tells_the_network_what_the_pipeline_tells_it(tmp_path):
     pytest.importorskip("peft", reason="fine-tuning needs peft")
     from support.tiny_rahf import diffusion_xl
 
-    from pqpp_feedback.rahf.gallery import Picture
+    from pqpp_feedback.assess.pictures import Picture
     from pqpp_feedback.rahf.uses.fine_tune import DenoisingModel, Images
 
     picture(0, (40, 24)).save(tmp_path / "a.png")

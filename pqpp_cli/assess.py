@@ -1,0 +1,194 @@
+"""`pqpp assess`: generated images judged by automated assessors, as a table of verdicts."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pqpp_cli.errors import CommandError
+from pqpp_cli.output import OutputFile
+from pqpp_cli.prompt_datasets import add_dataset, refuse_parts
+
+# Each is a module of `pqpp_cli.assessors` with HELP, EPILOG, `add_options(parser)` and
+# `open_assessors(options)`, which loads no model where `options.evidence` names kept evidence.
+ASSESSORS = ("rahf",)
+DTYPES = ("float32", "bfloat16", "float16")
+_NAMED = 3
+
+_EPILOG = """
+Images lie as DIR/{prompt_id}/{model}_{i}.png, with the prompts from --file or --dataset; or
+DIR/metadata.jsonl or metadata.csv lists them (file_name, prompt, prompt_id, model, ...); or a text
+file beside each image holds its prompt. A file of prompts without a column prompt_id counts its
+rows from 0. The table has a row for each image: image, prompt_id, prompt, task, generator,
+assessor, routine, verdict, score, reason, evidence (JSON), asked (JSON), model, revision.
+
+A run that was killed goes on where it was when it is started again. Several GPUs:
+  accelerate launch -m pqpp_cli.main assess ...
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command and its assessors to the parser."""
+    parser = subparsers.add_parser(
+        "assess",
+        help="judge generated images by automated assessors",
+        description="Look at generated images by models, keep what was seen, and score it by "
+        "arithmetic that can be done again without models.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(dest="assessor", required=True, metavar="ASSESSOR")
+    for name in ASSESSORS:
+        module = importlib.import_module(f"pqpp_cli.assessors.{name}")
+        one = actions.add_parser(
+            name,
+            help=module.HELP,
+            description=module.HELP[0].upper() + module.HELP[1:] + ".",
+            epilog=module.EPILOG + _EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        _add_common(one)
+        module.add_options(one)
+        one.set_defaults(run=run, assessor=name)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--image-dir", metavar="DIR", help="the images, see below")
+    parser.add_argument(
+        "--file", metavar="FILE", help="a table of prompts: prompt, prompt_id and further columns"
+    )
+    parser.add_argument(
+        "--column",
+        default="prompt",
+        help="the file's or dataset's column of prompts (default: %(default)s)",
+    )
+    add_dataset(parser, images=False)
+    parser.add_argument(
+        "--evidence",
+        metavar="FILE",
+        help="score what an earlier run saw and kept in this table, without images and models",
+    )
+    parser.add_argument(
+        "--output",
+        type=OutputFile,
+        metavar="FILE",
+        default="verdicts.parquet",
+        help="the table (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        metavar="N",
+        default=16,
+        help="images at once (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: a GPU if there is one)"
+    )
+    parser.add_argument(
+        "--dtype",
+        choices=DTYPES,
+        default="float32",
+        help="of the models' numbers (default: %(default)s)",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Assess the images, or kept evidence, and write the table."""
+    from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
+
+    _check(options)
+    module = importlib.import_module(f"pqpp_cli.assessors.{options.assessor}")
+    if options.evidence:
+        assessors = module.open_assessors(options)
+        rows = (row for one in assessors for row in recompute(read_verdicts(options.evidence), one))
+        note(f"{write_verdicts(options.output, rows)} rows scored again: {options.output}")
+        return
+    run_images(options, module.open_assessors)
+
+
+def run_images(options: argparse.Namespace, open_assessors: Any) -> None:
+    """Find the images, load the models, assess and say how it went.
+
+    Args:
+        options: Those of `_add_common`.
+        open_assessors: Called with the options once there is something to look at.
+    """
+    from pqpp_feedback.assess.pictures import find_pictures
+    from pqpp_feedback.assess.run import assess
+
+    pictures, unseen = find_pictures(options.image_dir, prompts_of(options))
+    if unseen:
+        note(f"{len(unseen)} prompts have no image: {_some(unseen)}")
+    lacking = [one for one in pictures if one.problem]
+    if lacking:
+        named = _some([one.image_id for one in lacking])
+        note(f"{len(lacking)} images cannot be assessed, their rows say why: {named}")
+    if len(lacking) == len(pictures):
+        one = lacking[0]
+        raise CommandError(
+            f"--image-dir {options.image_dir}: no image has a usable prompt ({one.image_id} "
+            f"{one.problem}); give --file or --dataset, or put them in metadata.jsonl"
+        )
+    shown = sys.stderr.isatty()
+    ran = assess(pictures, open_assessors(options), options.output, options.batch_size, shown)
+    for line in ran.lines():
+        note(line)
+    if ran.rows:
+        note(f"{ran.rows} rows: {options.output}")
+
+
+def prompts_of(options: argparse.Namespace) -> Iterator[dict] | None:
+    """Give the rows of prompts that `--file` or `--dataset` names; None where neither does."""
+    refuse_parts(options)
+    if options.dataset:
+        from pqpp_cli.prompt_datasets import dataset_rows, parts_of
+
+        rows = dataset_rows(options)
+        return _numbered(parts for parts, _ in parts_of(rows))
+    if options.file:
+        from pqpp_files.read_table import read_table
+
+        table = read_table(options.file, plain=options.column)
+        table.texts(options.column)
+        columns = {**table.columns, "prompt": table[options.column]}
+        return _numbered([columns])
+    return None
+
+
+def _numbered(parts: Any) -> Iterator[dict]:
+    number = 0
+    for part in parts:
+        for row in zip(*part.values(), strict=True):
+            yield {"prompt_id": number, **dict(zip(part, row, strict=True))}
+            number += 1
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse before anything is loaded what would fail after the work."""
+    from pqpp_feedback.assess.errors import AssessError
+
+    if options.file and options.dataset:
+        raise CommandError("--file and --dataset both name prompts; give one")
+    if (options.image_dir is None) == (options.evidence is None):
+        raise CommandError("--image-dir or --evidence: give one, the images or what was seen")
+    if options.evidence and (options.file or options.dataset):
+        raise CommandError("--evidence: it holds the prompts; leave --file and --dataset out")
+    if Path(options.output).suffix.lower() != ".parquet":
+        raise CommandError(f"--output {options.output}: name a file in .parquet")
+    if options.batch_size < 1:
+        raise AssessError(f"`batch_size` is {options.batch_size}; it must be 1 or more")
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def note(line: str) -> None:
+    """Say a line on standard error."""
+    from pqpp_files.visible import visible
+
+    print(f"pqpp: note: {visible(line)}", file=sys.stderr)

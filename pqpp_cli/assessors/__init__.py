@@ -1,0 +1,1 @@
+"""The options of each assessor of `pqpp assess`."""

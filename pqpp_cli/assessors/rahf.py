@@ -1,0 +1,49 @@
+"""`pqpp assess rahf`: scores, heatmaps and misaligned words by a RAHF model."""
+
+import argparse
+
+HELP = "scores, heatmaps and misaligned words by a RAHF model"
+EPILOG = """examples:
+  pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
+  pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
+  pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what only this assessor has."""
+    parser.add_argument(
+        "--model", metavar="NAME_OR_PATH", help="folder or OWNER/REPOSITORY of a RAHF model"
+    )
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        metavar="P",
+        default=0.5,
+        help="a word of at least this probability counts as misaligned (default: %(default)s)",
+    )
+
+
+def open_assessors(options: argparse.Namespace) -> list:
+    """Load the model."""
+    from pqpp_cli.errors import CommandError
+    from pqpp_feedback.assess.models import fetch, usual_device
+    from pqpp_feedback.rahf.assessor import RahfAssessor
+    from pqpp_feedback.rahf.feedback import check_threshold
+    from pqpp_files.extras import needing
+
+    check_threshold(options.threshold)
+    if options.evidence:
+        return [RahfAssessor(None, threshold=options.threshold)]
+    if options.model is None:
+        raise CommandError("--model: none is shipped; train one by training/train_rahf.py")
+    with needing("pqpp assess rahf", "models"):
+        import torch
+        import transformers  # noqa: F401
+    from pqpp_feedback.rahf import FeedbackModel
+
+    folder, told = fetch(options.model, "RAHF model")
+    device = options.device or usual_device()
+    model = FeedbackModel.from_pretrained(folder, device, options.threshold)
+    model.model.to(getattr(torch, options.dtype))
+    return [RahfAssessor(model, told, options.threshold)]

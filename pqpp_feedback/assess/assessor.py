@@ -1,0 +1,165 @@
+"""What an assessor is: it perceives by models, and scores what was perceived by arithmetic."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import hashlib
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.pictures import Picture
+
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an assessor says of an image.
+
+    Attributes:
+        verdict: Whether the image shows what was asked for; None where that cannot be told, or
+            where the assessor gives scores alone.
+        score: The higher the better, in the assessor's own range; None where there is none.
+        reason: Why, in words.
+    """
+
+    verdict: bool | None
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that an assessor looks with.
+
+    Attributes:
+        name: A folder's name, or `OWNER/REPOSITORY`.
+        revision: The commit, or the hash of a folder's files; empty where it cannot be told.
+    """
+
+    name: str
+    revision: str = ""
+
+
+class Assessor(abc.ABC):
+    """Perceives apart from scoring, so that scores can be computed again without models.
+
+    Attributes:
+        name: Of the assessor, as `gimbrr`.
+        routine: Of the rules, as `gimbrr-published`: the annotator's name in tables of votes.
+        columns: What `perceive` and `score` read in `Picture.about`; kept in the result.
+        models: Role to model.
+        seconds: Role to how long it has looked, filled by `timed`.
+    """
+
+    name: str = ""
+    routine: str = ""
+    columns: Sequence[str] = ()
+
+    def __init__(self, models: Mapping[str, Model] | None = None) -> None:
+        self.models: dict[str, Model] = dict(models or {})
+        self.seconds: dict[str, float] = {}
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What else the evidence or the scores depend on, as values that JSON holds."""
+        return {}
+
+    @abc.abstractmethod
+    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Look at some images, and return what is seen of each, as values that JSON holds.
+
+        What is seen of an image must not depend on which others are looked at with it.
+
+        Args:
+            images: RGB images of PIL.
+            pictures: What each was generated from.
+
+        Raises:
+            ImageError: An image cannot be assessed. Each is then tried by itself.
+        """
+
+    @abc.abstractmethod
+    def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return what the evidence says, by arithmetic alone; no model is asked.
+
+        Args:
+            evidence: As `perceive` returned it, after JSON: numbers have six digits after the
+                point.
+            picture: What the image was generated from; the image itself may not be there.
+        """
+
+    @contextlib.contextmanager
+    def timed(self, role: str) -> Iterator[None]:
+        """Add the duration of a block to `seconds`.
+
+        Args:
+            role: Of the model that looks.
+        """
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[role] = self.seconds.get(role, 0.0) + time.perf_counter() - start
+
+
+def evidence_text(evidence: Any) -> str:
+    """Return evidence as JSON in one spelling: sorted keys, six digits after the point.
+
+    Raises:
+        AssessError: It holds what JSON does not.
+
+    Example:
+        >>> evidence_text({"b": np.float32(0.1), "a": (True, None)})
+        '{"a":[true,null],"b":0.1}'
+    """
+    try:
+        return json.dumps(
+            _plain(evidence),
+            ensure_ascii=False,
+            sort_keys=True,
+            separators=(",", ":"),
+            allow_nan=False,
+        )
+    except (TypeError, ValueError) as error:
+        raise AssessError(f"evidence is no JSON ({error}); give plain values") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float):
+        # What is no number stands for nothing seen; -0.0 is 0.0.
+        return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def random_for(*parts: Any) -> np.random.Generator:
+    """Return a generator of random numbers that depends on its arguments alone.
+
+    An image's random choices are then the same in every run, batch and order.
+
+    Args:
+        *parts: The image's id, and what the choice is about.
+
+    Example:
+        >>> int(random_for("7/sdxl_0.png", "rivals").integers(1000))
+        335
+        >>> int(random_for("7/sdxl_0.png", "rivals").integers(1000))
+        335
+    """
+    text = "\0".join(map(str, parts))
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "big"))

@@ -1,0 +1,212 @@
+"""Generated images and their prompts: found in a folder, opened whatever their kind."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pqpp_feedback.assess.errors import AssessError, ImageError
+from pqpp_files.read_table import Table, read_table
+from pqpp_models.errors import PredictorError
+from pqpp_models.images.pairs import open_image
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+METADATA = ("metadata.jsonl", "metadata.csv")
+SHORTEST, LONGEST = 8, 4096
+"""Pixels of an image's side: with less it is not assessed, and above it is made smaller."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image file, and what it was generated from.
+
+    Attributes:
+        path: The file.
+        prompt: The text; empty where there is none.
+        image_id: The file's path below the folder of images, with `/`.
+        prompt_id: Of the prompt; empty where it has none.
+        generator: The model that made the image; empty where it is not told.
+        about: Further columns of the prompt, such as its task.
+        problem: Why it cannot be assessed, in words; empty where it can.
+    """
+
+    path: Path
+    prompt: str
+    image_id: str = ""
+    prompt_id: str = ""
+    generator: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+
+def find_pictures(
+    image_dir: str | Path, prompts: Iterable[Mapping[str, Any]] | None = None
+) -> tuple[list[Picture], list[str]]:
+    """Find the images of a folder with their prompts, in the order of their paths.
+
+    Images lie as `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
+    lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
+    `prompt_id`, `model` and further columns (the form of the imagefolder builder); or a text file
+    of an image's name beside it holds its prompt. What the folder says of a prompt wins over
+    `prompts`.
+
+    Args:
+        image_dir: The folder.
+        prompts: Rows with `prompt`, `prompt_id` and further columns.
+
+    Returns:
+        The pictures, and the ids of prompts that no image has.
+
+    Raises:
+        AssessError: There is no such folder, no image in it, a listed image is not there, or a
+            prompt's id stands twice.
+        FileError: The table of the folder cannot be read.
+    """
+    root = Path(image_dir).expanduser()
+    if not root.is_dir():
+        raise AssessError(f"there is no folder {root}; check the path")
+    listed = _listed(root)
+    if not listed and (root / "images").is_dir():
+        root = root / "images"
+        listed = _listed(root)
+    paths = sorted(
+        (path.relative_to(root).as_posix(), path)
+        for path in root.rglob("*")
+        if path.suffix.lower() in ENDINGS and not path.name.startswith(".")
+    )
+    if not paths:
+        raise AssessError(f"{root} holds no image ({', '.join(ENDINGS)})")
+    known = _by_id(prompts or ())
+    found = [_picture(path, image_id, listed.get(image_id), known) for image_id, path in paths]
+    seen = {one.prompt_id for one in found}
+    return found, [prompt_id for prompt_id in known if prompt_id not in seen]
+
+
+def read_folder(folder: str | Path) -> list[Picture]:
+    """Find the images of a folder as `find_pictures` does; each must have a prompt and be readable.
+
+    Raises:
+        AssessError: As of `find_pictures`, or an image has no prompt.
+        PredictorError: An image cannot be read.
+        FileError: The table of prompts cannot be read.
+    """
+    found, _ = find_pictures(folder)
+    for one in found:
+        if one.problem:
+            beside = one.path.with_suffix(".txt").name
+            raise AssessError(
+                f"{one.path} {one.problem}; put one in metadata.jsonl (`file_name`, `prompt`) or "
+                f"{beside}, saved as UTF-8 text"
+            )
+    for one in found:
+        open_image(one.path)  # a damaged one is told before hours of work, not after
+    return found
+
+
+def open_picture(path: str | Path) -> Any:
+    """Return an image as RGB, of an animation the first frame, a very large one made smaller.
+
+    Raises:
+        ImageError: It cannot be read, or has a side of less than `SHORTEST` pixels.
+    """
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            opened = Image.open(path)
+            opened.draft("RGB", (LONGEST, LONGEST))  # a JPEG is decoded smaller at once
+            factor = max(opened.size) // LONGEST
+            if factor > 1 and opened.mode in ("L", "RGB"):  # before copies of it are made
+                steps = [max(1, min(factor, side // SHORTEST)) for side in opened.size]
+                opened = opened.reduce(tuple(steps))
+            image = open_image(opened)
+    except PredictorError as error:
+        reason = str(error).partition("(")[2].partition(")")[0]
+        raise ImageError(f"it could not be read ({reason})") from None
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ImageError(f"it could not be read ({type(error).__name__})") from None
+    width, height = image.size
+    if min(image.size) < SHORTEST:
+        raise ImageError(
+            f"it has {width} x {height} pixels, {SHORTEST} x {SHORTEST} are the fewest"
+        )
+    if max(image.size) > LONGEST:
+        scale = LONGEST / max(image.size)
+        size = tuple(max(SHORTEST, round(side * scale)) for side in image.size)
+        image = image.resize(size, Image.Resampling.BOX)
+    return image
+
+
+def _by_id(prompts: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    found: dict[str, Mapping[str, Any]] = {}
+    for row in prompts:
+        prompt_id = str(row["prompt_id"])
+        if found.setdefault(prompt_id, row) is not row:
+            raise AssessError(f"the prompt_id {prompt_id!r:.60} stands twice; give each its own")
+    return found
+
+
+def _listed(root: Path) -> dict[str, dict[str, Any]]:
+    path = next((root / name for name in METADATA if (root / name).is_file()), None)
+    if path is None:
+        return {}
+    table = read_table(path, remedy="each row needs `file_name` and `prompt`")
+    names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # ./a.png is a.png
+    absent = next((name for name in names if not (root / name).is_file()), None)
+    if absent is not None:
+        raise AssessError(
+            f"the metadata in {root} list {absent}, which is not there; add the file or take the "
+            "row out"
+        )
+    return dict(zip(names, _rows(table), strict=True))
+
+
+def _rows(table: Table) -> Iterable[dict[str, Any]]:
+    for row in zip(*table.columns.values(), strict=True):
+        yield dict(zip(table.columns, row, strict=True))
+
+
+def _picture(
+    path: Path,
+    image_id: str,
+    row: Mapping[str, Any] | None,
+    known: Mapping[str, Mapping[str, Any]],
+) -> Picture:
+    row = row or {}
+    folder, _, name = image_id.rpartition("/")
+    prompt_id = _text(row.get("prompt_id")) or folder.rpartition("/")[2]
+    generator = _text(row.get("model")) or (name.rpartition("_")[0] if folder else "")
+    asked = known.get(prompt_id, {})
+    prompt, problem = _prompt_of(path, row, asked)
+    if problem == "has no prompt" and known and prompt_id:
+        problem = f"has no prompt: there is none with the id {prompt_id}"
+    own = ("file_name", "prompt", "text", "prompt_id", "model")
+    about = {**asked, **{name: cell for name, cell in row.items() if cell is not None}}
+    about = {name: cell for name, cell in about.items() if name not in own}
+    return Picture(path, prompt, image_id, prompt_id, generator, about, problem)
+
+
+def _prompt_of(path: Path, row: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a prompt, and what is wrong with it."""
+    given = [row[name] for name in ("prompt", "text") if row.get(name) is not None]
+    found = next((one for one in given if one != ""), given[0] if given else None)
+    if found is None and not row:
+        beside = path.with_suffix(".txt")
+        try:
+            found = beside.read_text(encoding="utf-8-sig").strip() if beside.is_file() else None
+        except (UnicodeDecodeError, OSError) as error:
+            return "", f"has a prompt in {beside.name} that cannot be read ({type(error).__name__})"
+    found = asked.get("prompt") if found is None else found
+    if found is None:
+        return "", "has no prompt"
+    if isinstance(found, str) and found.strip():
+        return found, ""
+    return "", f"has the prompt {found!r:.40}, which says nothing"
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell)

@@ -1,0 +1,146 @@
+"""Tables of verdicts: one row an image and an assessor, in Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
+from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_files.errors import FileError
+from pqpp_files.open_input import Input
+from pqpp_files.write_beside import write_beside
+
+COLUMNS = (
+    *("image", "prompt_id", "prompt", "task", "generator"),
+    *("assessor", "routine", "verdict", "score", "reason"),
+    *("evidence", "asked", "model", "revision"),
+)
+"""`evidence` and `asked` (what the assessor read of the prompt's columns) are JSON; `model` and
+`revision` are JSON objects by role."""
+_AT_ONCE = 4096
+
+
+def verdict_row(
+    picture: Picture, assessor: Assessor, evidence: str | None, verdict: Verdict
+) -> dict[str, Any]:
+    """Return a row of the table.
+
+    Args:
+        picture: The image.
+        assessor: Who assessed it.
+        evidence: As JSON; None where there is none.
+        verdict: What it says.
+    """
+    about = picture.about
+    asked = {name: about[name] for name in assessor.columns if about.get(name) is not None}
+    return {
+        "image": picture.image_id or picture.path.name,
+        "prompt_id": picture.prompt_id,
+        "prompt": picture.prompt,
+        "task": str(about.get("task") or about.get("category") or ""),
+        "generator": picture.generator,
+        "assessor": assessor.name,
+        "routine": assessor.routine,
+        "verdict": None if verdict.verdict is None else bool(verdict.verdict),
+        "score": None if verdict.score is None else float(verdict.score),
+        "reason": verdict.reason,
+        "evidence": evidence,
+        "asked": evidence_text(asked),
+        "model": evidence_text({role: one.name for role, one in assessor.models.items()}),
+        "revision": evidence_text({role: one.revision for role, one in assessor.models.items()}),
+    }
+
+
+def picture_of(row: Mapping[str, Any]) -> Picture:
+    """Return what a row says of its image; the file need not be there."""
+    return Picture(
+        path=Path(row["image"]),
+        prompt=row["prompt"] or "",
+        image_id=row["image"],
+        prompt_id=row["prompt_id"] or "",
+        generator=row["generator"] or "",
+        about={"task": row["task"], **json.loads(row["asked"] or "{}")},
+    )
+
+
+def write_verdicts(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows as Parquet, beside and renamed, and return how many; their bytes alone tell."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    kinds = {"verdict": pa.bool_(), "score": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    count, some = 0, []
+    with write_beside(path) as beside, pa.parquet.ParquetWriter(beside, schema) as writer:
+
+        def flush() -> None:
+            writer.write_table(pa.Table.from_pylist(some, schema=schema))
+            some.clear()
+
+        for row in rows:
+            some.append(row)
+            count += 1
+            if len(some) == _AT_ONCE:
+                flush()
+        if some or not count:
+            flush()
+    return count
+
+
+def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Give the rows of a table that `pqpp assess` wrote, some thousand in memory at a time.
+
+    Raises:
+        FileError: There is no such file, or it is no Parquet.
+        AssessError: It is no such table.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    Input(path)
+    try:
+        file = pa.parquet.ParquetFile(path)
+    except (pa.ArrowException, OSError):
+        raise FileError(f"{path}: no Parquet; give the table that pqpp assess wrote") from None
+    missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
+    if missing:
+        raise AssessError(
+            f"{path}: no column {missing[0]!r}; give the table that pqpp assess wrote"
+        )
+    for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
+        yield from batch.to_pylist()
+
+
+def recompute(rows: Iterable[Mapping[str, Any]], assessor: Assessor) -> Iterator[dict[str, Any]]:
+    """Score kept evidence again, by arithmetic alone.
+
+    Rows of other assessors are left out. Rows without evidence stay as they are.
+
+    Args:
+        rows: As `read_verdicts` gives them.
+        assessor: Its models are not asked, and need not be loaded; the rows keep theirs.
+    """
+    for row in rows:
+        if row["assessor"] != assessor.name:
+            continue
+        if row["evidence"] is None:
+            yield {**row, "routine": assessor.routine}
+            continue
+        try:
+            evidence = json.loads(row["evidence"])
+        except ValueError:
+            raise AssessError(
+                f"the evidence of {row['image']} is no JSON; assess the image again"
+            ) from None
+        verdict = assessor.score(evidence, picture_of(row))
+        yield {
+            **row,
+            "routine": assessor.routine,
+            "verdict": verdict.verdict,
+            "score": verdict.score,
+            "reason": verdict.reason,
+        }

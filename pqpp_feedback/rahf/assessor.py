@@ -1,0 +1,103 @@
+"""RAHF as an assessor: heatmaps, words and scores seen by the model, told in words."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_feedback.assess.assessor import Assessor, Model, Verdict
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.rahf.feedback import FeedbackModel, check_threshold
+from pqpp_feedback.rahf.outputs import SCORES
+
+_SIDE = 64
+
+
+class RahfAssessor(Assessor):
+    """Scores an image by RAHF's `overall`; it gives no verdict.
+
+    Args:
+        model: The loaded model; None to score kept evidence.
+        told: Its name and revision.
+        threshold: From which probability on a word counts as misaligned.
+    """
+
+    name = routine = "rahf"
+
+    def __init__(
+        self, model: FeedbackModel | None, told: Model | None = None, threshold: float = 0.5
+    ) -> None:
+        super().__init__({} if told is None else {"rahf": told})
+        check_threshold(threshold)
+        self._model, self._threshold = model, threshold
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """See `Assessor`."""
+        return {"threshold": self._threshold}
+
+    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Return scores, heatmaps as grey PNG, and the probability of each word."""
+        at_once = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
+        with self.timed("rahf"):
+            found = self._model.judge(list(images), [one.prompt for one in pictures], at_once)
+        return [
+            {
+                "scores": one.scores,
+                "heatmaps": {name: png_text(heat) for name, heat in one.heatmaps.items()},
+                "words": [
+                    {"text": word.text, "start": word.start, "end": word.end, "probability": p}
+                    for word, p in zip(one.words, one.probabilities, strict=True)
+                ],
+            }
+            for one in found
+        ]
+
+    def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return `overall`, and name the lowest score and the misaligned words."""
+        scores = evidence["scores"]
+        lowest = min((name for name in SCORES if name != "overall"), key=scores.__getitem__)
+        words = [word["text"] for word in misaligned(evidence, self._threshold)]
+        said = f"lowest is {lowest}, {scores[lowest]:.2f}; "
+        said += f"misaligned: {', '.join(words)}" if words else "no word is misaligned"
+        return Verdict(None, scores["overall"], said)
+
+
+def misaligned(evidence: Mapping[str, Any], threshold: float) -> list[Mapping[str, Any]]:
+    """Return the words that are misaligned, with `text`, `start` and `end` in the prompt.
+
+    Args:
+        evidence: Of a `RahfAssessor`.
+        threshold: From which probability on.
+
+    Example:
+        >>> words = [{"text": "red", "start": 2, "end": 5, "probability": 0.7}]
+        >>> [word["text"] for word in misaligned({"words": words}, 0.5)]
+        ['red']
+    """
+    known = (word for word in evidence["words"] if word["probability"] is not None)
+    return [word for word in known if word["probability"] >= threshold]
+
+
+def png_text(heatmap: NDArray[np.floating]) -> str:
+    """Return a heatmap in 0 .. 1 as a grey PNG of at most 64 x 64 pixels, in base64.
+
+    Example:
+        >>> base64.b64decode(png_text(np.eye(4)))[1:4]
+        b'PNG'
+    """
+    from PIL import Image
+
+    grey = Image.fromarray((255 * np.clip(heatmap, 0, 1)).round().astype(np.uint8))
+    step = math.ceil(max(grey.size) / _SIDE)
+    if step > 1:
+        grey = grey.reduce(step)
+    buffer = io.BytesIO()
+    grey.save(buffer, "png", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,206 @@
+"""One run: the same bytes whatever the order, batches, processes and kills; bad images are rows."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from support.made_assessor import Redness, write_images  # noqa: E402
+
+from pqpp_feedback.assess.assessor import evidence_text  # noqa: E402
+from pqpp_feedback.assess.errors import AssessError  # noqa: E402
+from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
+from pqpp_feedback.assess.run import PART, assess, processes_of  # noqa: E402
+from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, recompute  # noqa: E402
+
+TESTS = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    prompts = write_images(tmp_path / "images", 50)
+    found, unseen = find_pictures(tmp_path, prompts)
+    assert unseen == [] and len(found) == 100
+    return found
+
+
+def test_rows_say_what_was_seen_and_why(pictures, tmp_path):
+    ran = assess(pictures, [Redness()], tmp_path / "v.parquet")
+    rows = list(read_verdicts(tmp_path / "v.parquet"))
+    assert ran.rows == ran.images == len(rows) == 100
+    assert ran.perceived.keys() == {"eye"} and ran.lines()[1].startswith("eye: ")
+    row = next(row for row in rows if row["image"] == "7/sdxl_0.png")
+    assert tuple(row) == COLUMNS
+    known = {name: row[name] for name in ("prompt_id", "prompt", "task", "generator", "verdict")}
+    assert known == {
+        **{"prompt_id": "7", "prompt": "a red 7", "task": "colour"},
+        **{"generator": "sdxl", "verdict": False},
+    }
+    assert row["score"] == 0.011765  # 3 of 255, as it was kept
+    assert json.loads(row["evidence"])["size"] == [12, 10]
+    assert json.loads(row["model"]) == {"eye": "someone/eye"}
+    assert json.loads(row["revision"]) == {"eye": "abc"}
+    assert json.loads(row["asked"]) == {"task": "colour"}
+
+
+def test_order_batches_and_processes_change_no_byte(pictures, tmp_path):
+    assess(pictures, [Redness()], tmp_path / "v.parquet")
+    expected = (tmp_path / "v.parquet").read_bytes()
+    shuffled = random.Random(0).sample(pictures, len(pictures))
+    for batch_size in (1, 7, 100):
+        assess(shuffled, [Redness()], tmp_path / "w.parquet", batch_size)
+        assert (tmp_path / "w.parquet").read_bytes() == expected
+    for rank in (2, 1, 0):  # the last one finds the others' parts, and joins them
+        one = Redness()
+        assess(shuffled, [one], tmp_path / "x.parquet", processes=(rank, 3))
+        assert sum(map(len, one.batches)) < len(pictures)
+    assert (tmp_path / "x.parquet").read_bytes() == expected
+    assert not list(tmp_path.glob(".*"))
+    assert processes_of({"RANK": "2", "WORLD_SIZE": "3"}) == (2, 3)
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from support.made_assessor import Redness, write_images
+from pqpp_feedback.assess.pictures import find_pictures
+from pqpp_feedback.assess.run import assess
+folder = Path(sys.argv[2])
+prompts = [{"prompt_id": n, "prompt": f"a red {n}", "task": "colour"} for n in range(50)]
+found, _ = find_pictures(folder, prompts)
+assess(found, [Redness(int(sys.argv[3]))], folder / "k.parquet", 8)
+"""
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(pictures, tmp_path):
+    assess(pictures, [Redness()], tmp_path / "v.parquet")
+    for after in (PART + 1, 20):
+        words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), str(after)]
+        assert subprocess.run(words, check=False).returncode == -9
+        assert not (tmp_path / "k.parquet").exists()
+    last = Redness()
+    assess(pictures, [last], tmp_path / "k.parquet", 100)
+    assert sum(map(len, last.batches)) == len(pictures) - PART  # one part was whole
+    assert (tmp_path / "k.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_other_settings_take_over_no_parts(pictures, tmp_path):
+    assess(pictures, [Redness()], tmp_path / "v.parquet", processes=(1, 2))
+    other = Redness(at_least=0.9)
+    assess(pictures, [other], tmp_path / "v.parquet")
+    assert sum(map(len, other.batches)) == len(pictures)
+    assert list(tmp_path.glob(".v.parquet.parts/*/*.json"))  # the first run can still go on
+
+
+def test_scores_are_computed_again_from_what_was_kept(pictures, tmp_path):
+    assess(pictures, [Redness()], tmp_path / "v.parquet")
+    rows = list(read_verdicts(tmp_path / "v.parquet"))
+    assert list(recompute(rows, Redness())) == rows
+    strict = list(recompute(rows, Redness(at_least=0.9)))
+    assert [row["score"] for row in strict] == [row["score"] for row in rows]
+    assert sum(row["verdict"] for row in strict) < sum(row["verdict"] for row in rows)
+
+
+def hostile(folder):
+    """Write images that are hard to read, each with its own prompt."""
+    Image.new("RGB", (1, 1)).save(folder / "tiny.png")
+    Image.new("RGB", (40, 30), "red").save(folder / "whole.png")
+    Image.new("CMYK", (40, 30), (0, 255, 255, 0)).save(folder / "cmyk.jpg")
+    frames = [Image.new("RGB", (40, 30), colour) for colour in ("red", "blue")]
+    frames[0].save(folder / "moving.gif", save_all=True, append_images=frames[1:])
+    Image.fromarray(np.full((30, 40), 65535, np.uint16)).save(folder / "deep.png")
+    Image.new("L", (10_000, 10_000), 255).save(folder / "huge.png")
+    Image.new("L", (14_000, 14_000), 255).save(folder / "bomb.png")
+    Image.new("RGB", (20_000, 9), "red").save(folder / "long.png")
+    (folder / "text.png").write_text("no image")
+    (folder / "cut.png").write_bytes((folder / "whole.png").read_bytes()[:60])
+    (folder / "empty.jpg").touch()
+    Image.new("RGB", (40, 30), "red").save(folder / "refused.png")
+    for path in sorted(folder.glob("*.*")):
+        path.with_suffix(".txt").write_text(f"a {path.stem}")
+    Image.new("RGB", (40, 30), "red").save(folder / "orphan.png")
+    (folder / "latin.txt").write_bytes("caf\xe9".encode("latin-1"))
+    Image.new("RGB", (40, 30), "red").save(folder / "latin.png")
+
+
+SAID = {
+    "tiny": "it has 1 x 1 pixels, 8 x 8 are the fewest",
+    "text": "it could not be read (UnidentifiedImageError)",
+    "cut": "it could not be read",
+    "empty": "it could not be read",
+    "bomb": "it could not be read (DecompressionBombError)",
+    "refused": "it is refused",
+    "orphan": "the image has no prompt",
+    "latin": "has a prompt in latin.txt that cannot be read (UnicodeDecodeError)",
+}
+
+
+def test_a_bad_image_is_a_row_with_a_reason(tmp_path):
+    hostile(tmp_path)
+    pictures, _ = find_pictures(tmp_path)
+    one = Redness()
+    one.columns = ()
+    one.score = lambda evidence, picture: Redness.score(
+        one, evidence, type(picture)(picture.path, "", about={"task": "-"})
+    )
+    assess(pictures, [one], tmp_path / "v.parquet", 4)
+    rows = {Path(row["image"]).stem: row for row in read_verdicts(tmp_path / "v.parquet")}
+    assert len(rows) == 14
+    for name, row in rows.items():
+        assert (row["verdict"] is None) == (row["evidence"] is None) == (name in SAID), name
+        assert SAID.get(name, "red is") in row["reason"]
+    evidence = {name: json.loads(row["evidence"] or "{}") for name, row in rows.items()}
+    assert evidence["moving"]["red"] > 0.9 and evidence["cmyk"]["red"] > 0.9
+    assert evidence["deep"]["red"] == 1 and evidence["huge"]["size"] == [4096, 4096]
+    assert evidence["long"]["size"] == [4096, 8]
+
+
+def test_prompts_without_images_are_told_and_images_without_prompts(tmp_path):
+    prompts = write_images(tmp_path / "images", 3)
+    pictures, unseen = find_pictures(tmp_path, [*prompts[1:], {"prompt_id": 9, "prompt": "a"}])
+    assert unseen == ["9"]
+    lacking = {one.image_id: one.problem for one in pictures if one.problem}
+    assert lacking == dict.fromkeys(
+        ("0/glide_0.png", "0/sdxl_0.png"), "has no prompt: there is none with the id 0"
+    )
+
+
+def test_a_table_in_the_folder_lists_images_with_all_that_is_known(tmp_path):
+    Image.new("RGB", (9, 9)).save(tmp_path / "x.png")
+    row = {"file_name": "x.png", "prompt": "a cat", "prompt_id": 5, "model": "m", "task": "t"}
+    (tmp_path / "metadata.jsonl").write_text(json.dumps(row))
+    (one,), _ = find_pictures(tmp_path)
+    assert (one.prompt, one.prompt_id, one.generator) == ("a cat", "5", "m")
+    assert one.about == {"task": "t"}
+
+
+def test_what_cannot_be_assessed_at_all_is_refused(pictures, tmp_path):
+    with pytest.raises(AssessError, match="no image or no assessor"):
+        assess([], [Redness()], tmp_path / "v.parquet")
+    with pytest.raises(AssessError, match="stands twice"):
+        assess(pictures[:1] * 2, [Redness()], tmp_path / "v.parquet")
+    with pytest.raises(AssessError, match="prompt_id '1' stands twice"):
+        find_pictures(tmp_path, [{"prompt_id": 1, "prompt": "a"}, {"prompt_id": "1"}])
+    with pytest.raises(AssessError, match="`batch_size` is 0"):
+        assess(pictures, [Redness()], tmp_path / "v.parquet", 0)
+    with pytest.raises(AssessError, match="evidence is no JSON"):
+        evidence_text({"a": object()})
+
+
+def test_kept_evidence_that_is_none_is_refused(tmp_path):
+    import pyarrow as pa
+
+    pa.parquet.write_table(pa.table({"image": ["a"]}), tmp_path / "x.parquet")
+    with pytest.raises(AssessError, match="no column 'prompt_id'"):
+        list(read_verdicts(tmp_path / "x.parquet"))
+    (tmp_path / "y.parquet").write_text("no")
+    with pytest.raises(ValueError, match=r"y\.parquet: no Parquet"):
+        list(read_verdicts(tmp_path / "y.parquet"))

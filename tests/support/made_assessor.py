@@ -1,0 +1,55 @@
+"""An assessor of colours, for tests of what all assessors have in common."""
+
+import os
+import signal
+
+import numpy as np
+from PIL import Image
+
+from pqpp_feedback.assess.assessor import Assessor, Model, Verdict, random_for
+from pqpp_feedback.assess.errors import ImageError
+
+
+class Redness(Assessor):
+    """Says whether an image is red; kills the process after some images where it is told to."""
+
+    name, routine, columns = "redness", "redness-mean", ("task",)
+
+    def __init__(self, kill_after=None, at_least=0.5):
+        super().__init__({"eye": Model("someone/eye", "abc")})
+        self.kill_after, self.at_least, self.batches = kill_after, at_least, []
+
+    @property
+    def settings(self):
+        return {"at_least": self.at_least}
+
+    def perceive(self, images, pictures):
+        self.batches.append([one.image_id for one in pictures])
+        if self.kill_after is not None and sum(map(len, self.batches)) > self.kill_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if any("refused" in one.image_id for one in pictures):
+            raise ImageError("it is refused")
+        with self.timed("eye"):
+            return [
+                {
+                    "red": np.asarray(image)[..., 0].mean() / 255,
+                    "draw": random_for(one.image_id, "draw").random(),
+                    "size": image.size,
+                }
+                for image, one in zip(images, pictures, strict=True)
+            ]
+
+    def score(self, evidence, picture):
+        red = evidence["red"]
+        return Verdict(red >= self.at_least, red, f"red is {red:.3f}, task {picture.about['task']}")
+
+
+def write_images(folder, count=100, models=("sdxl", "glide")):
+    """Write small images of two models as `{prompt_id}/{model}_0.png`, and return prompts."""
+    for number in range(count):
+        for place, model in enumerate(models):
+            path = folder / str(number) / f"{model}_0.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            red = (37 * number + 91 * place) % 256
+            Image.new("RGB", (12, 10), (red, 20, 30)).save(path)
+    return [{"prompt_id": n, "prompt": f"a red {n}", "task": "colour"} for n in range(count)]
