@@ -29,7 +29,7 @@ def bootstrap_intervals(table, confidence, resamples, seed):
     if n < 2:
         return np.full((columns, 2), math.nan)
     table = np.sort(table, axis=0)
-    means = np.concatenate([draws @ table / n for draws in _draws(n, resamples, seed)])
+    means = np.concatenate([draws @ table / n for draws in draws_of_queries(n, resamples, seed)])
     found = np.empty((columns, 2))
     ends = ndtri(np.array([1 - confidence, 1 + confidence]) / 2)
     for column, values in enumerate(table.T):
@@ -51,7 +51,7 @@ def bootstrap_intervals(table, confidence, resamples, seed):
     return found
 
 
-def _draws(n, resamples, seed):
+def draws_of_queries(n, resamples, seed):
     """How often each of n queries is drawn in each resample, some resamples at a time."""
     generator = np.random.default_rng(seed)
     step = max(1, _AT_ONCE // n)

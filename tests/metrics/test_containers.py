@@ -34,6 +34,9 @@ OTHERS = {
     "mean_intervals": ([{"rr": RATES[0]}], {"resamples": 50}),
     "points_heatmap": ([[[[0.0, 1.0]], [[2.0, 3.0], [0.0, 0.0]]]], {"height": 4, "width": 5}),
     "qpp_values": ([[[1, 4], [2, 3], [3, 5]], [[1, 1], [2, 2], [4, 3]]], {}),
+    "routing_curve": (list(RATES[:1]) * 2 + [[1.0, 1.0, 0.5, 1.0]], {}),
+    "routing_gain": (list(RATES[:1]) * 2 + [[1.0, 1.0, 0.5, 1.0]], {"resamples": 50}),
+    "compare_routings": (RATES + RATES, {"resamples": 50}),
     "saliency_report": (MAPS, {}),
 }
 WITHOUT_ARRAYS = {"prompt_tokens", "student_t_p_value"}
