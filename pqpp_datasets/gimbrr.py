@@ -38,6 +38,7 @@ _DIRECTORY = "data/Prompt_dir_230228.csv"
 # Where the published repository keeps them, and the shorter layout of a copy.
 _ANNOTATION_FOLDERS = ("annotations/AAAI_EDGeS_23", "annotations")
 _ANNOTATIONS, _EXTRAS = "annotations_df_230311.csv", "Prompt_dir_230228_extraVars.csv"
+_AUTOMATED = "automated_annotations.csv"
 
 _TEXT, _ANY_TEXT = Column("string"), Column("string", optional=True)
 _BOOLEAN = Column("string", values=("True", "False"))
@@ -76,6 +77,13 @@ _ANNOTATION = {
     "task_backup": ("Task_backup", _TEXT, pa.string()),
 }
 
+_VERDICT = {
+    **{name: _ANNOTATION[name] for name in ("file_name", "model")},
+    "verdict": ("Score", _BOOLEAN, pa.bool_()),
+    "dashboard_version": _ANNOTATION["dashboard_version"],
+}
+_NUMBER_OF_VERDICT = {"prompt_id": ("Prompt_no", _ID, pa.int64())}
+
 
 def _schema_of(fields: Mapping[str, tuple]) -> pa.Schema:
     return pa.schema({name: kind for name, (_, _, kind) in fields.items()})
@@ -85,6 +93,7 @@ _PROMPT_SCHEMA = _schema_of({**_DIRECTORY_COLUMNS, **_VARIABLES})
 _ANNOTATION_SCHEMA = _schema_of({**_ANNOTATION, **_PROMPT}).insert(
     3, pa.field("duplicated", pa.bool_())
 )
+_VERDICT_SCHEMA = _schema_of({**_VERDICT, **_PROMPT})
 
 
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -95,6 +104,11 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 def annotation_files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the files of the annotations: they themselves, and the directory of the prompts."""
     return (_below_annotations(folder, _ANNOTATIONS), _DIRECTORY)
+
+
+def verdict_files(folder: Path | None, split: str) -> tuple[str, ...]:
+    """Name the files of the automated verdicts: they themselves, and the directory."""
+    return (_below_annotations(folder, _AUTOMATED), _DIRECTORY)
 
 
 def _below_annotations(folder: Path | None, name: str) -> str:
@@ -121,19 +135,36 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 
 def read_annotations(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the annotated images of one model, in the order of the published file."""
-    path, directory = (folder / name for name in annotation_files(folder, split))
-    prompts = _read_directory(directory)
-    found = _rows_of(path, {"prompt_id": _PROMPT["prompt_id"], **_ANNOTATION})
-    rows = [row for row in found if row["model"] == MODELS[split]]
+    paths = annotation_files(folder, split)
+    rows = _joined(folder, paths, split, {"prompt_id": _PROMPT["prompt_id"], **_ANNOTATION})
     times = Counter(row["prompt_id"] for row in rows)
+    for row in rows:
+        row["duplicated"] = times[row["prompt_id"]] > 1
+    return pa.Table.from_pylist(rows, schema=_ANNOTATION_SCHEMA)
+
+
+def read_verdicts(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+    """Read the verdicts of the authors' routines on one model, in the order of their file."""
+    fields = {**_NUMBER_OF_VERDICT, **_VERDICT}
+    rows = _joined(folder, verdict_files(folder, split), split, fields)
+    return pa.Table.from_pylist(rows, schema=_VERDICT_SCHEMA)
+
+
+def _joined(
+    folder: Path, paths: tuple[str, ...], split: str, fields: Mapping[str, tuple]
+) -> list[dict]:
+    """Return the rows of a model with what the directory says of their prompts."""
+    path, directory = (folder / name for name in paths)
+    prompts = _read_directory(directory)
+    rows = [row for row in _rows_of(path, fields) if row["model"] == MODELS[split]]
     for row in rows:
         number = row["prompt_id"]
         if number not in prompts:
             raise DataFileError(f"{path}: the prompt {number} is not in {directory}; {REMEDY}")
-        row |= {"model": split, "duplicated": times[number] > 1, **prompts[number]}
+        row |= {"model": split, **prompts[number]}
     if not rows:
-        raise DataFileError(f"{path}: no image of {MODELS[split]} is annotated; {REMEDY}")
-    return pa.Table.from_pylist(rows, schema=_ANNOTATION_SCHEMA)
+        raise DataFileError(f"{path}: no image of {MODELS[split]} is in it; {REMEDY}")
+    return rows
 
 
 def _read_directory(path: Path) -> dict[int, dict]:
@@ -155,6 +186,7 @@ def _read_directory(path: Path) -> dict[int, dict]:
 def _rows_of(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
     """Give the rows of a file under our names, each cell as its type says."""
     table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
+    number = fields["prompt_id"][0]
     for cells in table.to_pylist():
         row = {}
         for name, (theirs, _, kind) in fields.items():
@@ -162,7 +194,7 @@ def _rows_of(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
                 row[name] = _as_type(cells[theirs], kind)
             except ValueError as error:
                 raise DataFileError(
-                    f"{path}, {theirs} of the prompt {cells['ID']}: {cells[theirs]!r:.60} came, "
+                    f"{path}, {theirs} of the prompt {cells[number]}: {cells[theirs]!r:.60} came, "
                     f"{error} allowed; {REMEDY}"
                 ) from None
         yield row
@@ -219,5 +251,15 @@ BENCHMARKS = (
         rows=dict.fromkeys(MODELS, 2102),
         files=annotation_files,
         **_COMMON,
+    ),
+    Benchmark(
+        name="gimbrr-automated",
+        description="One row is a generated image and the verdict of the authors' routines on it.",
+        splits=tuple(MODELS),
+        features=features_of(_VERDICT_SCHEMA),
+        read=read_verdicts,
+        rows=dict.fromkeys(MODELS, 965),
+        files=verdict_files,
+        **{**_COMMON, "annotators": ("machine-generated",)},
     ),
 )

@@ -29,7 +29,7 @@ def test_list_and_show(capsys, monkeypatch):
         and "conceptual 50, descriptive 30" in listed
         and "222,619" in listed
     )
-    for name in ("pqpp", "conqa", "richhf", "gimbrr-annotations", "vistar", "sample", *WRITERS):
+    for name in ("pqpp", "conqa", "richhf", "gimbrr-automated", "vistar", "sample", *WRITERS):
         assert main(["datasets", "show", name]) == 0
         shown = capsys.readouterr().out
         assert shown.startswith(name) and " split " in shown and "column" in shown

@@ -24,6 +24,7 @@ FOLDERS = {
     "conqa-candidates": ("conqa", write_conqa),
     "gimbrr": ("gimbrr", write_gimbrr),
     "gimbrr-annotations": ("gimbrr", write_gimbrr),
+    "gimbrr-automated": ("gimbrr", write_gimbrr),
     "richhf": ("richhf", write_richhf),
     "vistar": ("vistar", write_vistar),
     **{name: (name, write) for name, write in WRITERS.items()},

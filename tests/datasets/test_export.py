@@ -27,7 +27,7 @@ EXPORTS = {
     "sample": (["sample"], lambda folder: None),
     "pqpp": (["pqpp-v1.0"], write_v1_0),
     "conqa": (["conqa", "conqa-candidates"], write_conqa),
-    "gimbrr": (["gimbrr", "gimbrr-annotations"], write_gimbrr),
+    "gimbrr": (["gimbrr", "gimbrr-annotations", "gimbrr-automated"], write_gimbrr),
     "richhf": (["richhf"], write_richhf),
     "vistar": (["vistar"], write_vistar),
     **{name: ([name], write) for name, write in WRITERS.items()},

@@ -57,6 +57,29 @@ def test_annotations_are_joined_and_quirks_kept(tmp_path):
     assert (second["prompt_no"], second["task_backup"]) == (2, "Multiple objects (old)")
 
 
+def test_automated_verdicts_are_joined_with_their_prompts(tmp_path):
+    rows = load(write_gimbrr(tmp_path, place="annotations"), "gimbrr-automated")
+    assert {name: part["verdict"][:] for name, part in rows.items()} == {
+        "dalle2": [True],
+        "midjourney": [True],
+        "sd2.1": [False],
+        "sd1.5": [True],
+    }
+    assert rows["dalle2"][0] == {
+        "file_name": "p1.png",
+        "model": "dalle2",
+        "verdict": True,
+        "dashboard_version": "v3",
+        "prompt_id": 1,
+        "prompt": "5 apples",
+        "task": "Counting",
+        "representations": ["apple"],
+        "task_specific_label": "5",
+        "auto_assessment": True,
+        "linked_prompts": [3],
+    }
+
+
 def test_streaming_and_num_proc(tmp_path):
     folder = write_gimbrr(tmp_path)
     rows = load(folder, "gimbrr-annotations", num_proc=2, split="sd1.5")
@@ -67,6 +90,8 @@ DAMAGES = {
     "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column Algorithm is 'XX'"),
     "no answer": ("gimbrr-annotations", "False,v2,MJ", "maybe,v2,MJ", "line 6: column annotation"),
     "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", "the prompt 77 is not in"),
+    "verdict": ("gimbrr-automated", "True,v3,MJ", "yes,v3,MJ", "line 4: column Score is 'yes'"),
+    "verdict of no prompt": ("gimbrr-automated", ",3,Single", ",8,Single", "the prompt 8 is not"),
     "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 is linked to 9"),
     "link that is no number": ("gimbrr", '"3,4"', '"3,x"', "Linked_prompts of the prompt 2"),
     "id twice": ("gimbrr", "2,3,apple", "2,1,apple", "the prompt 1 stands twice"),
@@ -134,6 +159,25 @@ def test_real_annotations(real_data):
         assert sum(rows["duplicated"]) == (32 if name == "sd1.5" else 0)
     differ = [r["prompt"] != r["annotated_prompt"] for rows in splits.values() for r in rows]
     assert sum(differ) == 392
+
+
+PINNED_VERDICTS = {
+    "dalle2": [(2047, True), (107, False), (1300, True)],
+    "midjourney": [(2047, True), (1814, True), (1300, False)],
+    "sd2.1": [(2047, False), (1814, True), (1300, False)],
+    "sd1.5": [(2047, False), (169, False), (1300, False)],
+}
+
+
+@pytest.mark.realdata
+def test_real_verdicts(real_data):
+    splits = load(real_data / "gimbrr", "gimbrr-automated")
+    for name, rows in splits.items():
+        assert len(rows) == len(set(rows["prompt_id"])) == 965
+        found = [(rows[at]["prompt_id"], rows[at]["verdict"]) for at in (0, 9, -1)]
+        assert found == PINNED_VERDICTS[name]
+        assert rows["file_name"][0] == "p2047_1_v0.0.5_pd230208.png"
+        assert len(set(rows["task"])) == 6
 
 
 @pytest.mark.realdata

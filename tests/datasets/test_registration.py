@@ -42,7 +42,7 @@ def test_names_of_configurations_and_splits(tmp_path):
     )
     configs, splits = said(code, tmp_path)
     others = ["agiqa", "conqa", "conqa-candidates", "genai", "gimbrr", "gimbrr-annotations"]
-    others += ["richhf", "sample", "t2v", "tia2", "vistar"]
+    others += ["gimbrr-automated", "richhf", "sample", "t2v", "tia2", "vistar"]
     assert configs == str(["pqpp", "pqpp-v1.0", "pqpp-relevance", *others])
     assert splits == "['train', 'validation', 'test']"
 

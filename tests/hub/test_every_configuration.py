@@ -21,6 +21,7 @@ MADE = {
     "richhf": lambda folder: write_richhf(folder, 1200),
     "gimbrr": write_gimbrr,
     "gimbrr-annotations": write_gimbrr,
+    "gimbrr-automated": write_gimbrr,
     "vistar": write_vistar,
     "sample": lambda folder: None,
     **WRITERS,
@@ -33,6 +34,7 @@ REAL = {
     "conqa-candidates": "conqa",
     "gimbrr": "gimbrr",
     "gimbrr-annotations": "gimbrr",
+    "gimbrr-automated": "gimbrr",
     **{name: name for name in WRITERS},
 }
 DIGEST = """

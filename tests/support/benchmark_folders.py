@@ -47,6 +47,12 @@ GIMBRR_ANNOTATIONS = [
     ("p1.png", False, "v2", "MJ", 1, "5 apples"),
     ("p1.png", False, "v2", "SD2.1", 1, "5 apples"),
 ]
+GIMBRR_VERDICTS = [
+    ("p1.png", 1, "Counting", True, "v3", "Dalle"),
+    ("p3.png", 3, "Single object", True, "v3", "SD1.5"),
+    ("p1.png", 1, "Counting", True, "v3", "MJ"),
+    ("p1.png", 1, "Counting", False, "v3", "SD2.1"),
+]
 
 
 def write_gimbrr(folder: Path, place="annotations/AAAI_EDGeS_23") -> Path:
@@ -60,6 +66,8 @@ def write_gimbrr(folder: Path, place="annotations/AAAI_EDGeS_23") -> Path:
     header += ["Prompt_no", "Task_backup"]
     rows = [(*row, row[4], f"{GIMBRR_PROMPTS[row[4] - 1][5]} (old)") for row in GIMBRR_ANNOTATIONS]
     write_csv(folder / place / "annotations_df_230311.csv", header, rows)
+    header = ["File_name", "Prompt_no", "Task", "Score", "Dashboard_version", "Algorithm"]
+    write_csv(folder / place / "automated_annotations.csv", header, GIMBRR_VERDICTS)
     return folder
 
 
