@@ -34,7 +34,7 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 
 _FLAGGED_SAID = 20
 _READING = ("scale", "labels", "model", "aggregate", "blank", "repeats", "prompts", "images")
-_READING += ("same_text", "exclude")
+_READING += ("same_text", "exclude", "model_pattern", "encoding")
 # Of `BuildOptions`, which is not imported until the command runs: default, metavar and help.
 _RULES = {
     "reference_model": ("reference", "NAME", "the model of the reference images in the judgments"),
@@ -147,13 +147,29 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ROLE=COLUMN",
-        help="what your files call a column, like prompt=caption; as often as is needed",
+        help="what your files call a column, like prompt=caption, or those of one kind, like "
+        "runs.prompt=query; as often as is needed",
     )
     votes.add_argument(
         "--annotators", metavar="COL,COL,...", help="columns with the votes of an annotator each"
     )
     votes.add_argument(
+        "--models", metavar="COL,COL,...", help="columns with the votes on a model's image each"
+    )
+    votes.add_argument(
         "--model", metavar="NAME", help="of all images, where no column says which made them"
+    )
+    votes.add_argument(
+        "--model-pattern",
+        metavar="REGEX",
+        help="finds the model in an image's name, like '^([^_]+)_': its first group",
+    )
+    votes.add_argument(
+        "--encoding",
+        metavar="NAME",
+        default="utf-8",
+        help="of your files, like latin-1 or cp1252 (default: %(default)s, and utf-16 where its "
+        "mark stands first)",
     )
     votes.add_argument(
         "--prompts",
@@ -216,6 +232,7 @@ def run(options: argparse.Namespace) -> None:
     rules["progress"] = sys.stderr.isatty()
     rules["columns"] = columns_given(options.column)
     rules["annotators"] = names_of(options.annotators) or ()
+    rules["models"] = names_of(options.models) or ()
     rules["missing"] = names_of(options.missing) or ()
     keeping = Keeping(
         options.keep_images,

@@ -77,13 +77,17 @@ def run(options: argparse.Namespace) -> None:
         raise CommandError("give either --embeddings, a .npy file, or --encoder, a model")
     require_faiss()  # both before minutes of embedding
     captions = _captions(options)
-    require_selectable(len(captions), options.count, options.seed, options.iterations)
+    written = [row for row, text in enumerate(captions) if text.strip()]
+    if blank := len(captions) - len(written):
+        print(f"pqpp: note: {blank} blank captions left out", file=sys.stderr)
+    require_selectable(len(written), options.count, options.seed, options.iterations)
     if options.embeddings:
-        embeddings = read_embeddings(options.embeddings, len(captions))
+        embeddings = read_embeddings(options.embeddings, len(captions))[written]
     else:
-        embeddings = embed_captions(captions, options.encoder, progress=sys.stderr.isatty())
+        texts = [captions[row] for row in written]
+        embeddings = embed_captions(texts, options.encoder, progress=sys.stderr.isatty())
     rows = select_captions(embeddings, options.count, options.seed, options.iterations)
-    chosen = [(int(row), captions[row]) for row in rows]
+    chosen = [(written[row], captions[written[row]]) for row in rows]
     if options.format == "json":
         lines = [
             json.dumps({"row": row, "prompt": text}, ensure_ascii=False) for row, text in chosen

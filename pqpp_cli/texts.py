@@ -28,7 +28,7 @@ def read_texts(path: str, column: str = "prompt") -> list[str]:
 
 
 def standard_input() -> TableParts:
-    """Return the lines of standard input that are not blank, as the column `prompt`.
+    """Return the lines of standard input as the column `prompt`, without blank ones at the end.
 
     Raises:
         FileError: There is none, or it is not UTF-8.

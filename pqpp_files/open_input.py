@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
+import itertools
 import re
 import shutil
 import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +22,8 @@ from pqpp_files.errors import FileError
 from pqpp_files.full_disk import naming
 
 _PACKED = b"\x1f\x8b"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_BINARY = (".parquet",)
 _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
@@ -32,11 +37,13 @@ class Input:
     """Bytes that can be read as often as is needed.
 
     What can be read only once, a pipe or standard input, is copied to a temporary file, which goes
-    away with this object. What gzip packed is unpacked.
+    away with this object. What gzip packed is unpacked. Text in another encoding than UTF-8 is
+    given as UTF-8: UTF-16 that begins with its mark, and what `encoding` says.
 
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
         check: Whether to `check` at once.
+        encoding: Of the text, as Python calls it, where the caller has an option of that name.
 
     Attributes:
         name: What messages call it.
@@ -52,7 +59,7 @@ class Input:
         ('.trec', b'q Q0 d 1 2 t')
     """
 
-    def __init__(self, path: str | Path, check: bool = True) -> None:
+    def __init__(self, path: str | Path, check: bool = True, encoding: str | None = None) -> None:
         self.is_standard = _STANDARD.fullmatch(str(path)) is not None
         self.name = "standard input" if self.is_standard else str(path)
         # The suffix of "-.csv" is that of a file called so.
@@ -60,6 +67,8 @@ class Input:
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._is_packed = last.endswith(".gz")
         self._path = Path(path)
+        self._encoding = encoding
+        self._is_utf_8 = self.suffix in _BINARY
         self._once: BinaryIO | None = None
         if self.is_standard:
             self._once = getattr(sys.stdin, "buffer", None)  # no text: it knows no encoding
@@ -80,13 +89,50 @@ class Input:
         if self._once is None and not self.is_standard and not self._path.is_file():
             self._once = self._path.open("rb")
         if self._once is not None:
-            self._path, self._once = self._copied(self._once), None
+            self._path, self._once = self._copied(_chunks(self._once)), None
+        if not self._is_utf_8:
+            self._make_utf_8()
+        return self._unpacked()
+
+    def _unpacked(self) -> io.BufferedIOBase:
         if not self._is_packed:
             file = self._path.open("rb")
             if file.peek(2)[:2] != _PACKED:
                 return file
             file.close()
         return gzip.open(self._path, "rb")
+
+    def _make_utf_8(self) -> None:
+        """Take a copy in UTF-8 in place of a file in another encoding."""
+        with self._unpacked() as file:
+            begins = file.read(2)
+        encoding = "utf-16" if begins in _UTF_16 else self._encoding or "utf-8"
+        if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
+            with self._unpacked() as file:
+                copy = self._copied(self._as_utf_8(file, encoding))
+            self._path, self._is_packed = copy, False
+        self._is_utf_8 = True
+
+    def _as_utf_8(self, file: io.BufferedIOBase, encoding: str) -> Iterator[bytes]:
+        """Give the text of a file in UTF-8, part by part."""
+        decoder, lines = codecs.getincrementaldecoder(encoding)(), 1
+        for chunk in itertools.chain(_chunks(file), [b""]):
+            try:
+                text = decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as error:
+                lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
+                raise FileError(
+                    f"{self.name}, line {lines}: not {encoding} ({error.reason}); {self.remedy}"
+                ) from None
+            lines += text.count("\n")
+            yield text.encode("utf-8", "surrogatepass")
+
+    @property
+    def remedy(self) -> str:
+        """What to do about text that cannot be read."""
+        if self._encoding is None:
+            return "convert the file"
+        return "name its encoding by --encoding, like latin-1 or utf-16"
 
     def read(self) -> bytes:
         """Return all bytes.
@@ -105,10 +151,14 @@ class Input:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FileError(f"{self.name}: a damaged gzip file ({error}); copy it again") from None
 
-    def _copied(self, stream: BinaryIO) -> Path:
+    def _copied(self, chunks: Iterable[bytes]) -> Path:
         folder = tempfile.mkdtemp(prefix="pqpp-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         copy = Path(folder, "input")
         with naming(tempfile.gettempdir()), copy.open("wb") as file:
-            shutil.copyfileobj(stream, file)
+            file.writelines(chunks)
         return copy
+
+
+def _chunks(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
+    return iter(partial(file.read, 1 << 20), b"")

@@ -299,6 +299,7 @@ def read_codes(
     kinds: Sequence[str] | None = None,
     nested: str | None = None,
     tell: Callable[[int], Any] = lambda rows: None,
+    encoding: str | None = None,
 ) -> tuple[dict[str, Codes], list[str]]:
     """Read columns as `Codes`, in little memory; numbers of JSON stay the text that they are.
 
@@ -310,6 +311,7 @@ def read_codes(
             `pqpp_files.table_formats.nested.spread` does, with its three columns. An object of
             objects in `.json` is records then, with the column `key`.
         tell: Is called with how many rows were read, again and again.
+        encoding: As for `Input`.
 
     Returns:
         Column to codes, for those that are there, and the names of all columns of the file.
@@ -317,7 +319,7 @@ def read_codes(
     Raises:
         FileError: As of `read_table`, or a cell is a list or an object.
     """
-    source = source_of(path, columns, None, kinds)
+    source = source_of(Input(path, False, encoding), columns, None, kinds)
     if isinstance(source, Json):
         source.keyed = nested is not None
     blocks = told(source.blocks(as_written=True), tell)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pqpp_datasets.prompt_text import normalise as normalise
 from pqpp_models.errors import PredictorError
 
 COLUMN, ID = "prompt", "prompt_id"
-
-_MOST_CHARACTERS = 2000
-_ENDING = " \t.,;:!?…"
 
 
 def read_prompts(rows: Any) -> list[str]:
@@ -112,21 +109,6 @@ def read_ids(rows: Any) -> list[str | None]:
         values = list(values[:] if hasattr(rows, "column_names") else values)
         values = values if ID in columns else [None] * len(values)
     return [None if value is None else str(value) for value in values]
-
-
-def normalise(prompt: str) -> str:
-    r"""Return a prompt in one spelling, so that how it is typed changes nothing.
-
-    Compatibility forms of Unicode become one (NFKC), capitals small letters; blanks and line breaks
-    become one blank each; blanks and marks at the end (``.,;:!?``) and blanks at the beginning go.
-    Only the first 2,000 characters count.
-
-    >>> normalise("  A RED  cat. "), normalise("Cafe\u0301!")
-    ('a red cat', 'café')
-    """
-    text = unicodedata.normalize("NFKC", prompt).casefold()
-    text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    return " ".join(text.split())[:_MOST_CHARACTERS].rstrip(_ENDING)
 
 
 def is_blank(row: Any) -> bool:

@@ -132,6 +132,7 @@ def read_columns(
     blank: Sequence[str] = (),
     nested: str | None = None,
     progress: bool = False,
+    encoding: str = "utf-8",
 ) -> Columns:
     r"""Read columns of a file, each as text.
 
@@ -144,6 +145,7 @@ def read_columns(
         nested: The column whose lists and objects become rows, as `read_codes` has it; what they
             add are the columns `PLACE` and `KEY`.
         progress: Whether a bar on standard error counts the rows.
+        encoding: Of the file.
 
     Returns:
         Every needed column and each optional one that is there.
@@ -170,7 +172,7 @@ def read_columns(
         columns = tuple(wanted.values())
         with tqdm(desc=f"reading {path.name}", unit=" rows", disable=not progress) as bar:
             codes, names = read_codes(
-                path, columns, _SUFFIXES, nested and wanted[nested], bar.update
+                path, columns, _SUFFIXES, nested and wanted[nested], bar.update, encoding
             )
     except FileError as error:
         raise DataFileError(str(error)) from None

@@ -1,7 +1,10 @@
 """How votes become a benchmark."""
 
+import codecs
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pqpp_datasets.errors import OptionError
 from pqpp_datasets.own_benchmark import admission
@@ -14,6 +17,8 @@ ROLES = (
     *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
     *("model_a", "model_b", "choice"),
 )
+# The files that a name of a column may be meant for, as in `--column runs.prompt=query`.
+KINDS = ("judgments", "preferences", "runs", "relevance", "prompts", "images")
 _CHOICES = {
     "aggregate": (None, *AGGREGATES),
     "blank": ("refuse", "drop"),
@@ -48,9 +53,14 @@ class BuildOptions:
         blank: What an empty label does: "refuse" or "drop", which leaves it out and counts it.
         repeats: What a second vote of one person on one image does: "refuse", or which counts:
             "first", "last" or the "mean" of them.
-        columns: What a column is to us, of `ROLES`, to what the files call it.
+        columns: What a column is to us, of `ROLES`, to what the files call it; `runs.prompt` is
+            that in files of runs alone, and so for each of `KINDS`.
         annotators: Columns that hold the votes of an annotator each, in a file of one row an image.
+        models: Columns that hold the votes on a model's image each, in a file of one row a prompt.
         model: The model of all images, where the file has no such column.
+        model_pattern: A regular expression that finds the model in an image's name: its first
+            group, or all that it matches.
+        encoding: Of the files, as Python calls it; UTF-16 that begins with its mark is known.
         prompts: A file of the prompts' texts, with the columns `prompt_id`, `prompt` and, if
             wanted, `source`, `category`, which is joined to the others by the id, and holds.
         images: A file of the images, with `image` and any of `prompt`, `prompt_id`, `model`,
@@ -80,7 +90,10 @@ class BuildOptions:
     repeats: str = "refuse"
     columns: Mapping[str, str] = field(default_factory=dict)
     annotators: Sequence[str] = ()
+    models: Sequence[str] = ()
     model: str | None = None
+    model_pattern: str | None = None
+    encoding: str = "utf-8"
     prompts: str | None = None
     images: str | None = None
     same_text: str = "refuse"
@@ -102,8 +115,71 @@ class BuildOptions:
                 raise OptionError(
                     f"{name}={getattr(self, name)!r}: {', '.join(filter(None, allowed))} is allowed"
                 )
-        unknown = [role for role in self.columns if role not in ROLES]
-        if unknown:
-            raise OptionError(f"columns: {unknown[0]!r:.60} is none of {', '.join(ROLES)}")
-        if self.scale and self.labels:
-            raise OptionError("scale and labels say the same; give one of them")
+        for role in self.columns:
+            kind, _, name = role.rpartition(".")
+            if name not in ROLES or kind not in ("", *KINDS):
+                raise OptionError(
+                    f"columns: {role!r:.60} is none of {', '.join(ROLES)}, nor one of these after "
+                    f"{', '.join(f'{one}.' for one in KINDS)}"
+                )
+        _refuse_two(scale=self.scale, labels=self.labels)
+        _refuse_two(annotators=self.annotators, models=self.models)
+        _refuse_two(model=self.model, model_pattern=self.model_pattern, models=self.models)
+        if self.model_pattern is not None:
+            _compiled(self.model_pattern)
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise OptionError(
+                f"encoding={self.encoding!r:.60}: no such one is known; write it like utf-8, "
+                "latin-1, cp1252, utf-16 or shift_jis"
+            ) from None
+
+    def called(self, kind: str) -> dict[str, str]:
+        """Return what files of a kind call a column, by what it is to us.
+
+        Args:
+            kind: Of `KINDS`.
+
+        Example:
+            >>> options = BuildOptions(columns={"prompt": "text", "runs.prompt": "query"})
+            >>> options.called("runs"), options.called("relevance")
+            ({'prompt': 'query'}, {'prompt': 'text'})
+        """
+        common = {role: name for role, name in self.columns.items() if "." not in role}
+        own = {r.partition(".")[2]: n for r, n in self.columns.items() if r.startswith(f"{kind}.")}
+        return common | own
+
+    def reading(self, kind: str) -> dict[str, Any]:
+        """Return how files of a kind are read, as `read_columns` takes it."""
+        return {
+            "named": self.called(kind),
+            "progress": self.progress,
+            "encoding": self.encoding,
+        }
+
+    def model_of(self, image: str) -> str | None:
+        """Return the model that an image's name tells by `model_pattern`, None if it does not.
+
+        Example:
+            >>> BuildOptions(model_pattern="^([^_]+)_").model_of("sd1.5_normal_001.jpg")
+            'sd1.5'
+        """
+        found = _compiled(self.model_pattern).search(image)
+        return found[min(1, found.re.groups)] if found else None
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise OptionError(
+            f"model_pattern={pattern!r:.60}: no regular expression ({error}); write it like "
+            "'^([^_]+)_'"
+        ) from None
+
+
+def _refuse_two(**given: object) -> None:
+    came = [name for name, value in given.items() if value]
+    if len(came) > 1:
+        raise OptionError(f"{' and '.join(came)} say the same; give one of them")

@@ -7,6 +7,7 @@ import numpy as np
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.own_benchmark.judgment_files import Coded, Columns, pairs_of
 from pqpp_datasets.own_benchmark.splits import stratified_split
+from pqpp_datasets.prompt_text import normalise
 
 COLUMNS = ("source", "prompt_id", "category")
 _NONE = {"source": "own", "prompt_id": ""}
@@ -119,17 +120,19 @@ class Prompts:
         """Return the split of each prompt, as `stratified_split` deals them out by source.
 
         A prompt goes by the user's own id, else by source and text: an id that is made here counts
-        the rows of a file, whose order must not move a prompt. Prompts of one text are dealt out as
-        one, by the first of their sources and ids, so that no text is in two splits.
+        the rows of a file, whose order must not move a prompt. Prompts of one text, however it is
+        typed, are dealt out as one, by the first of their sources and ids: "A dog." and "a dog"
+        never stand in two splits.
         """
         own = self._known["prompt_id"]
         first: dict[str, tuple[str, str]] = {}
+        spelled = [normalise(text) for _, text in self.keys]
         for number, (source, text) in enumerate(self.keys):
             place = (source, own.get(number) or f"{source}\0{text}")
-            first[text] = min(first.get(text, place), place)
+            first[spelled[number]] = min(first.get(spelled[number], place), place)
         sources, ids = zip(*first.values(), strict=True)
         found = dict(zip(first, stratified_split(ids, sources, fractions, seed), strict=True))
-        return [found[text] for _, text in self.keys]
+        return [found[text] for text in spelled]
 
     def identities(self) -> dict[str, list]:
         """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.

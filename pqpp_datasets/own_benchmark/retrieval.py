@@ -89,9 +89,8 @@ def _read(
     for model, path in files:
         if is_tabular(path):
             own = [role for role in needed if role != "model" or model is None]
-            columns = read_columns(
-                path, (text, *own), others, options.columns, progress=options.progress
-            )
+            kind = "runs" if "score" in needed else "relevance"
+            columns = read_columns(path, (text, *own), others, **options.reading(kind))
         else:
             columns = _read_trec(path, "score" in needed, options)
         if "model" in needed and (model is not None or "model" not in columns):

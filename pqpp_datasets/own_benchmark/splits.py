@@ -63,6 +63,7 @@ def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
         'source'
     """
     rule = "in each stratum prompts in the order of the SHA-256 of seed and prompt, cut at shares"
+    rule += "; prompts that differ in capitals, blanks and marks at the end alone stay together"
     return {"rule": rule, "stratum": "source", "shares": dict(fractions), "seed": seed}
 
 

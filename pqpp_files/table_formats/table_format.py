@@ -68,7 +68,7 @@ class Format(ABC):
         except UnicodeDecodeError as error:
             raise FileError(
                 f"{self.path}, line {self._line_that_is_no_text()}: not UTF-8 ({error.reason}); "
-                "convert the file"
+                f"{self.source.remedy}"
             ) from None
 
     def _line_that_is_no_text(self) -> int:

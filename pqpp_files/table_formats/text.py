@@ -10,7 +10,7 @@ from pqpp_files.table_formats.table_format import Block, Format, batches
 
 
 class Text(Format):
-    """A value a line; blank lines are left out."""
+    """A value a line; a blank line is an empty one, but for the blank lines at the end."""
 
     row_is = "line"
 
@@ -19,20 +19,19 @@ class Text(Format):
         self._take([self.plain])
         rows = 0
         with self._explained():
-            for lines in batches(self._numbered()):
+            for lines in batches(self._lines()):
                 rows += len(lines)
-                yield len(lines), {self.plain: [line for _, line in lines]}
+                yield len(lines), {self.plain: lines}
         if not rows:
             came = "the file is empty" if not self.source.is_standard else "no text came"
             raise FileError(f"{self.path}: {came}; write one on each line")
 
-    def _numbered(self) -> Iterator[tuple[int, str]]:
+    def _lines(self) -> Iterator[str]:
+        blank = 0
         with self._text("\n") as lines:
-            for number, line in enumerate(lines, 1):
+            for line in lines:
                 if line.strip():
-                    yield number, line.removesuffix("\n").rstrip("\r")
-
-    def place_of(self, row: int) -> str:
-        """See `Format.place_of`."""
-        number, _ = next(itertools.islice(self._numbered(), row, None))
-        return f"{self.path}, line {number}"
+                    yield from itertools.repeat("", blank)
+                    yield line.removesuffix("\n").rstrip("\r")
+                    blank = -1
+                blank += 1

@@ -275,7 +275,7 @@ def test_show_of_a_folder(tmp_path, capsys):
 PAGE = Path(__file__).parents[2] / "docs" / "own_benchmark_data.md"
 COMMANDS = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("pqpp build ")]
 ROWS = {"gimbrr": 2102, "tia2": 300, "tia2_counting": 150, "genai": 527, "genai_lists": 527}
-ROWS |= {"agiqa": 300}
+ROWS |= {"agiqa": 300, "agiqa_table": 300}
 
 
 @pytest.mark.parametrize("line", COMMANDS, ids=list(ROWS))
@@ -298,4 +298,4 @@ def test_the_page_on_votes_names_every_option_and_role():
 
     text = PAGE.read_text("utf-8")
     assert [role for role in ROLES if f"`{role}`" not in text] == []
-    assert len(COMMANDS) == 6
+    assert len(COMMANDS) == 7

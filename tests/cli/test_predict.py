@@ -74,7 +74,7 @@ def test_targets_is_the_same_option(tmp_path):
 
 
 def write_text(path):
-    path.write_text("".join(f"{p}\n\n" for p in PROMPTS if "\n" not in p), "utf-8")
+    path.write_text("".join(f"{p}\n" for p in PROMPTS if "\n" not in p), "utf-8")
 
 
 def write_csv(path):
@@ -121,7 +121,8 @@ def test_standard_input_and_dash(tmp_path):
     dashed = run_pqpp("predict", "--file", "-", "--format", "csv", cwd=tmp_path, stdin=text).stdout
     rows = list(csv.reader(io.StringIO(piped)))
     assert rows[0] == ["prompt", *TARGETS, *KNOWN]
-    assert [row[0] for row in rows[1:]] == ["a cat", "a dog"]
+    assert [row[0] for row in rows[1:]] == ["a cat", "", "a dog"]
+    assert [bool(row[1]) for row in rows[1:]] == [True, False, True]
     assert [float(cell) for cell in rows[1][1:11]] == pytest.approx(predicted(["a cat"])[0])
     assert piped == dashed
 

@@ -1,5 +1,6 @@
 """Tables of users: every format, every fault in one line."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -152,8 +153,29 @@ def test_text_is_a_value_a_line(tmp_path):
     path = tmp_path / "prompts"
     path.write_bytes("\ufeffa cat\r\n\n  \na\u2028\rb\n".encode())
     table = read_table(path, ["prompt"], plain="prompt")
-    assert table["prompt"] == ["a cat", "a\u2028\rb"]
-    assert table.place_of(1).endswith("line 4")
+    assert table["prompt"] == ["a cat", "", "", "a\u2028\rb"]
+    assert table.place_of(3).endswith("line 4")
+    path.write_text("\n\na cat\n\n \n")
+    assert read_table(path, plain="prompt")["prompt"] == ["", "", "a cat"]
+
+
+def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
+    text = "id,prompt\n1,ein Café\n"
+    for name, encoding in (("a.csv", "utf-16"), ("b.csv.gz", "utf-16-be"), ("c.csv", "cp1252")):
+        content = text.encode(encoding)
+        if encoding == "utf-16-be":
+            content = gzip.compress(codecs.BOM_UTF16_BE + content)
+        (tmp_path / name).write_bytes(content)
+        given = None if encoding.startswith("utf-16") else encoding
+        codes, names = read_codes(tmp_path / name, ["prompt"], encoding=given)
+        assert codes["prompt"].values == ["ein Café"] and names == ["id", "prompt"]
+    with pytest.raises(FileError, match=r"c\.csv, line 2: not UTF-8 .*; convert the file"):
+        read_codes(tmp_path / "c.csv", ["prompt"])
+    with pytest.raises(FileError, match=r"line 2: not UTF-8 .*by --encoding, like latin-1"):
+        read_codes(tmp_path / "c.csv", ["prompt"], encoding="utf-8")
+    (tmp_path / "c.csv").write_bytes(b"prompt\na\n\x81\n")
+    with pytest.raises(FileError, match=r"c\.csv, line 3: not cp1252 .*by --encoding"):
+        read_codes(tmp_path / "c.csv", ["prompt"], encoding="cp1252")
 
 
 def test_values_that_are_no_objects_are_a_column(tmp_path):

@@ -150,7 +150,7 @@ def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
     given = TableParts("-", "prompt", "prompt")
     for _ in range(2):
         assert list(piped.parts(True)) == [{"id": ["007", "08"], "prompt": ["a cat", "a dog"]}]
-        assert list(given.parts(True)) == [{"prompt": ["a cat", "a dog"]}]
+        assert list(given.parts(True)) == [{"prompt": ["a cat", "", "a dog"]}]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\xff")))
     with pytest.raises(FileError, match="standard input, line 2: not UTF-8"):
         TableParts("-", "prompt", "prompt")

@@ -22,9 +22,8 @@ def read_prompt_texts(options: BuildOptions) -> Columns | None:
     """Read the file of the prompts' texts, if there is one: a row a prompt."""
     if options.prompts is None:
         return None
-    table = read_columns(
-        Path(options.prompts), ("prompt_id", "prompt"), _PROMPT[1:], options.columns
-    )
+    needed = ("prompt_id", "prompt")
+    table = read_columns(Path(options.prompts), needed, _PROMPT[1:], **options.reading("prompts"))
     return _one_a_row(table, "prompt_id")
 
 
@@ -32,7 +31,7 @@ def read_images(options: BuildOptions) -> Columns | None:
     """Read the file of the images, if there is one: a row an image."""
     if options.images is None:
         return None
-    table = read_columns(Path(options.images), ("image",), _IMAGE, options.columns)
+    table = read_columns(Path(options.images), ("image",), _IMAGE, **options.reading("images"))
     return _one_a_row(table, "image")
 
 

@@ -86,8 +86,8 @@ def read_preferences(files: Sequence[tuple[str | None, Path]], options: BuildOpt
     text = "prompt_id" if options.prompts else "prompt"
     optional = [role for role in ("prompt", "annotator", *COLUMNS) if role != text]
     needed = (text, "model_a", "model_b", "choice")
-    how = (options.columns, ["choice"], None, options.progress)
-    parts = [read_columns(path, needed, optional, *how) for _, path in files]
+    how = {"blank": ["choice"], **options.reading("preferences")}
+    parts = [read_columns(path, needed, optional, **how) for _, path in files]
     columns = concatenated(parts)
     if "prompt_id" in columns:
         columns.notes = join_known(columns, read_prompt_texts(options), "prompt_id")
@@ -123,7 +123,8 @@ def score_preferences(columns: Columns, prompts: Prompts, options: BuildOptions)
     if "annotator" in columns:
         texts = Coded(prompt, [text for _, text in prompts.keys])
         what = (texts, Coded(low, models), Coded(high, models), columns["annotator"])
-        rows, value = once(columns.places, "this choice", what, rows, value, options.repeats)
+        rows, value, said = once(columns.places, "this choice", what, rows, value, options.repeats)
+        notes += said
     prompt, low, high, won = prompt[rows], low[rows], high[rows], (value[rows] + 1) / 2
     size = len(models)
     wins = np.bincount(low * size + high, won, size * size)

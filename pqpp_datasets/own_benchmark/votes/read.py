@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -87,25 +88,49 @@ def _read_file(path: Path, options: BuildOptions) -> Columns:
     needed = ["image"] if options.images else ["prompt_id" if options.prompts else "prompt"]
     extra = ("prompt", "image", "model", "control", "seconds", "deviation", *COLUMNS)
     optional = [role for role in extra if role not in needed]
-    if options.annotators:
+    if options.annotators or options.models:
         columns = _read_wide(path, needed, optional, options)
     else:
-        named = dict(options.columns)
-        if "score" in named:
-            named["label"] = named.pop("score")
+        how = options.reading("judgments")
+        if "score" in how["named"]:
+            how["named"]["label"] = how["named"].pop("score")
         columns = read_columns(
             path,
             [*needed, "label"],
             ["annotator", *optional],
-            named,
-            ["label"],
-            "label",
-            options.progress,
+            blank=["label"],
+            nested="label",
+            **how,
         )
         _name_places(columns, options)
     if options.model is not None:
         columns["model"] = Coded(np.zeros(columns.rows, np.int32), [options.model])
+    if options.model_pattern is not None:
+        columns["model"] = _models_by_name(columns, options)
     return columns
+
+
+def _models_by_name(columns: Columns, options: BuildOptions) -> Coded:
+    """Return the model that the name of each row's image tells."""
+    if "image" not in columns:
+        raise OptionError(
+            f"--model-pattern: {columns.places.name} has no column of images, whose names it is "
+            "about; name it by --column image=COLUMN"
+        )
+    image = columns["image"]
+    names: dict[str, int] = {}
+    places = np.empty(len(image.names), np.int32)
+    for position, text in enumerate(image.names):
+        model = options.model_of(text)
+        if not model and (image.codes == position).any():
+            columns.refuse(
+                "image",
+                position,
+                f"which --model-pattern {options.model_pattern} "
+                "finds no model in; widen it, or correct the name",
+            )
+        places[position] = names.setdefault(model or "", len(names))
+    return Coded(places[image.codes], list(names))
 
 
 def _name_places(columns: Columns, options: BuildOptions) -> None:
@@ -133,23 +158,25 @@ def _name_places(columns: Columns, options: BuildOptions) -> None:
 def _read_wide(
     path: Path, needed: Sequence[str], optional: Sequence[str], options: BuildOptions
 ) -> Columns:
-    """Read a file with a column an annotator; each becomes rows of its own, image by image."""
-    if {"annotator", "label"} & options.columns.keys():
+    """Read a file with a column an annotator, or a model; each becomes rows of its own."""
+    role = "annotator" if options.annotators else "model"
+    names = list(options.annotators or options.models)
+    how = options.reading("judgments")
+    if {role, "label", "score"} & how["named"].keys():
         raise OptionError(
-            "--annotators names the columns that hold the votes; leave --column annotator=... and "
-            "label=... out"
+            f"--{role}s names the columns that hold the votes; leave --column {role}=..., "
+            "label=... and score=... out"
         )
-    names = list(options.annotators)
     if len(set(names)) < len(names):
-        raise OptionError(f"--annotators {','.join(names)}: a column stands twice")
-    wide = read_columns(
-        path, [*needed, *names], optional, options.columns, names, None, options.progress
-    )
+        raise OptionError(f"--{role}s {','.join(names)}: a column stands twice")
+    also = ["annotator"] if role == "model" else []
+    optional = [one for one in (*also, *optional) if one != role]
+    wide = read_columns(path, [*needed, *names], optional, blank=names, **how)
     parts = [wide.pop(name) for name in names]
     each = np.repeat(np.arange(wide.rows), len(names))
     long = Columns({role: column.at(each) for role, column in wide.items()})
     long["label"] = _side_by_side(parts)
-    long["annotator"] = Coded(np.tile(np.arange(len(names), dtype=np.int32), wide.rows), names)
+    long[role] = Coded(np.tile(np.arange(len(names), dtype=np.int32), wide.rows), names)
     long.named, long.wide = wide.named, names
     long.places = Places([(path, each)])
     return long
@@ -181,7 +208,7 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
             or nothing is left; names the row, the column, the value and the option that helps.
     """
     number = prompts.number(columns)
-    is_ready = "score" in options.columns
+    is_ready = "score" in options.called("judgments")
     scale, said = _scale_of(columns, options)
     value, notes = label_values(columns, "label", scale, options.blank)
     kept = np.flatnonzero(~np.isnan(value))
@@ -192,7 +219,10 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
     known = "annotator" in columns
     if known:
         who = (*items, columns["annotator"])
-        kept, value = once(columns.places, "this judgment", who, kept, value, options.repeats)
+        kept, value, said_of = once(
+            columns.places, "this judgment", who, kept, value, options.repeats
+        )
+        notes += said_of
     item, first = pairs_of(*(column.at(kept) for column in items))
     votes = Votes(
         prompt=number[kept],
@@ -230,7 +260,7 @@ def _scale_of(columns: Columns, options: BuildOptions) -> tuple[Scale, str]:
     elif options.scale:
         scale = named_scale(options.scale)
         said = f"labels: on the scale {scale.name}"
-    elif "score" in options.columns:
+    elif "score" in options.called("judgments"):
         raise OptionError(
             "--column score=...: ready scores came, whose range no file tells; give --scale "
             "LOW..HIGH, like 0..5"
@@ -239,12 +269,19 @@ def _scale_of(columns: Columns, options: BuildOptions) -> tuple[Scale, str]:
         used = np.unique(columns["label"].codes)
         labels = [columns["label"].names[code] for code in used]
         labels = [one for one in labels if key_of(one) not in {"", *marks}]
-        scale = guessed_scale(columns.places.name, labels)
+        scale = guessed_scale(columns.places.name, labels, partial(_row_of, columns))
         shown = ", ".join(sorted({one.strip() for one in labels})[:8])
         said = f"labels: read as {scale.name}, which alone has {shown}; --scale says otherwise"
-    if "score" in options.columns:  # means of labels are numbers between them
+    if "score" in options.called("judgments"):  # means of labels are numbers between them
         scale = replace(scale, numbers="any", words={})
     return replace(scale, missing=scale.missing | marks), said
+
+
+def _row_of(columns: Columns, label: str) -> str:
+    """Say where the first of some label stands."""
+    column = columns["label"]
+    row = int(np.argmax(column.codes == column.names.index(label)))
+    return f"{columns.places.of(row)}: {columns.said('label', row)} is {label!r:.60}"
 
 
 def label_values(
@@ -292,8 +329,10 @@ def once(
     rows: np.ndarray,
     value: np.ndarray,
     repeats: str,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return the rows that are left when each person votes once on an image, and all values.
+
+    The third is what is to be said of them, a line or none.
 
     Args:
         places: Of the rows of a file.
@@ -307,18 +346,21 @@ def once(
     if repeats == "refuse":
         remedy = "keep one of them, or choose by --repeats first, last or mean"
         refuse_repeats(places.at(rows), what, *who, remedy=remedy)
-        return rows, value
+        return rows, value, []
     codes, first = pairs_of(*who)
-    if len(first) == len(rows):
-        return rows, value
+    again = len(rows) - len(first)
+    if not again:
+        return rows, value, []
+    counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
+    said = [f"{again} repeated votes of one person on one image: {counts}"]
     if repeats == "last":
         chosen = np.zeros(len(first), np.int64)
         chosen[codes] = np.arange(len(rows))  # of equal places the last assignment stays
-        return rows[np.sort(chosen)], value
+        return rows[np.sort(chosen)], value, said
     if repeats == "mean":
         value = value.copy()
         value[rows] = (np.bincount(codes, value[rows]) / np.bincount(codes))[codes]
-    return rows[np.sort(first)], value
+    return rows[np.sort(first)], value, said
 
 
 def _places_in(item: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -208,7 +208,9 @@ def _numbers_of(path: str | Path, labels: object) -> dict[str, float]:
     raise DataFileError(f"{path}: labels is {str(labels)!r:.60}; give each label a number")
 
 
-def guessed_scale(path: str | Path, labels: Iterable[str]) -> Scale:
+def guessed_scale(
+    path: str | Path, labels: Iterable[str], row_of: Callable[[str], str] | None = None
+) -> Scale:
     """Guess the scale from the labels of a file, where only one is possible.
 
     A scale is possible that has all the labels. `likert5` and `0-10`, which have many, are so only
@@ -217,10 +219,12 @@ def guessed_scale(path: str | Path, labels: Iterable[str]) -> Scale:
 
     Args:
         path: Of the file, for the error.
-        labels: The distinct labels.
+        labels: The distinct labels, in order of first appearance.
+        row_of: Says where a label stands first, for the error.
 
     Raises:
-        DataFileError: None or several are possible.
+        DataFileError: None or several are possible. Where one label alone is to blame, its row is
+            named.
 
     Example:
         >>> guessed_scale("votes.csv", ["True", "False"]).name
@@ -229,6 +233,7 @@ def guessed_scale(path: str | Path, labels: Iterable[str]) -> Scale:
         Traceback (most recent call last):
         pqpp_datasets.errors.DataFileError: votes.csv: the labels 1, 2 fit pqpp and likert5; ...
     """
+    labels = list(labels)
     keys = {key_of(label) for label in labels}
     fitting = [s for s in SCALES.values() if all(not math.isnan(s.value_of(k)) for k in keys)]
     fitting = [s for s in fitting if s.name != "0-10" or {"0", "10"} <= keys]
@@ -244,10 +249,19 @@ def guessed_scale(path: str | Path, labels: Iterable[str]) -> Scale:
         raise DataFileError(
             f"{path}: the labels {shown} fit {' and '.join(names)}; say which by --scale"
         )
+    where = f"{path}: the labels"
+    if row_of is not None:
+        where = f"{row_of(_odd_one(labels))}; the labels"
     raise DataFileError(
-        f"{path}: the labels {shown} fit none of {', '.join(SCALES)}; give --scale LOW..HIGH, "
+        f"{where} {shown} fit none of {', '.join(SCALES)}; give --scale LOW..HIGH, "
         "--labels FILE (label to value), or --missing MARK for what stands for no vote"
     )
+
+
+def _odd_one(labels: Sequence[str]) -> str:
+    """Return the first label that the scale with most of the labels does not have."""
+    without = [[one for one in labels if math.isnan(s.value_of(one))] for s in SCALES.values()]
+    return min(filter(None, without), key=len)[0]
 
 
 def _in_order(label: str) -> tuple:

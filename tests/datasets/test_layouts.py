@@ -1,0 +1,118 @@
+"""Files of votes as they lie: columns of models, names that tell the model, encodings, repeats."""
+
+import numpy as np
+import pytest
+from support.votes import build, scores, write
+
+from pqpp_cli.main import main
+from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.load import load_benchmark
+from pqpp_datasets.own_benchmark import BuildOptions
+
+HEADER = "prompt,image,model,annotator,label"
+
+
+def test_a_column_a_model(tmp_path):
+    lines = ("A,ann,5,1", "A,bob,4,2", "B,ann,3,")
+    path = write(tmp_path / "v.csv", *lines, header="prompt,annotator,sdxl,Flux 2")
+    built = build(path, models=["sdxl", "Flux 2"], scale="likert5", blank="drop")
+    assert scores(built, "sdxl_rating") == {"A": 4.5, "B": 3.0}
+    assert scores(built, "flux-2_rating") == {"A": 1.5, "B": None}
+    assert [t.model for t in built.targets] == ["sdxl", "Flux 2", None]
+    assert "1 blank votes left out" in built.notes
+    with pytest.raises(DataFileError, match=r"v\.csv, row 3: Flux 2 is empty; .*--blank drop"):
+        build(path, models=["sdxl", "Flux 2"], scale="likert5")
+    with pytest.raises(OptionError, match=r"--models names the columns .* leave --column model="):
+        build(path, models=["sdxl"], columns={"model": "m"})
+    for other in ({"annotators": ["a"]}, {"model": "m"}, {"model_pattern": "m"}):
+        with pytest.raises(OptionError, match="say the same; give one of them"):
+            BuildOptions(models=["sdxl"], **other)
+
+
+def test_the_model_in_the_name_of_an_image(tmp_path):
+    lines = [
+        f"A,out/{m}_{n}.png,a,{v}" for m, n, v in (("sd 1.5", 0, 2), ("sd 1.5", 1, 4), ("x", 0, 5))
+    ]
+    path = write(tmp_path / "v.csv", *lines, header="prompt,image,annotator,label")
+    built = build(path, model_pattern="([^/_]+)_[0-9]", scale="likert5")
+    assert scores(built, "sd-1.5_rating") == {"A": 3.0} and scores(built, "x_rating") == {"A": 5.0}
+    with pytest.raises(DataFileError, match=r"row 3: image is 'out/x_0\.png', which --model-pat"):
+        build(path, model_pattern="sd", scale="likert5")
+    for pattern, error in (("(", "no regular expression"), ("x", "no column of images")):
+        bare = write(tmp_path / "b.csv", "A,a,5", header="prompt,annotator,label")
+        with pytest.raises(OptionError, match=error):
+            build(bare, model_pattern=pattern, scale="likert5")
+
+
+def test_agiqa_as_it_is_published(real_data):
+    published = build(
+        real_data / "agiqa" / "data.csv",
+        model_pattern="^([^_]+)_",
+        columns={"image": "name", "score": "mos_align", "deviation": "std_align"},
+        scale="0..5",
+    )
+    rows = load_benchmark("agiqa", data_dir=str(real_data), split="train")
+    for model in ("sd1.5", "midjourney", "AttnGAN"):
+        theirs: dict[str, list[float]] = {}
+        for row in rows:
+            if row["model"] == model:
+                theirs.setdefault(row["prompt"], []).append(row["mos_align"])
+        means = {prompt: np.mean(own) for prompt, own in theirs.items()}
+        ours = scores(published, f"{model.lower()}_rating")
+        ours = {prompt: one for prompt, one in ours.items() if one is not None}
+        assert ours == pytest.approx(means, abs=1e-9) and len(ours) > 290
+
+
+def test_a_name_of_a_column_may_be_of_one_kind_of_file(tmp_path):
+    votes = write(
+        tmp_path / "v.csv", "A,i,m,a,5", "B,j,m,a,4", header="text,image,model,who,rating"
+    )
+    runs = write(tmp_path / "r.csv", "A,clip,x,0.9", "B,clip,y,0.8", header="query,model,image,sim")
+    marks = write(tmp_path / "q.csv", "A,x,1", "B,z,1", header="text,image,label")
+    columns = {"prompt": "text", "judgments.annotator": "who", "judgments.label": "rating"}
+    columns |= {"runs.prompt": "query", "runs.score": "sim"}
+    built = build(votes, runs, marks, columns=columns, scale="likert5")
+    assert scores(built, "m_rating") == {"A": 5.0, "B": 4.0}
+    assert scores(built, "clip_rr") == {"A": 1.0, "B": 0.0}
+    with pytest.raises(OptionError, match=r"columns: 'votes\.prompt' is none of .* judgments\., "):
+        BuildOptions(columns={"votes.prompt": "x"})
+
+
+def test_files_in_another_encoding(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = f"{HEADER}\nein Café,i,m,a,5\n"
+    (tmp_path / "v.csv").write_bytes(text.encode("utf-16"))
+    assert scores(build(tmp_path / "v.csv", scale="likert5"), "m_rating") == {"ein Café": 5.0}
+    (tmp_path / "v.csv").write_bytes(text.encode("cp1252"))
+    words = ["build", "v.csv", "--scale", "likert5", "--output", "b"]
+    assert main(words) == 2
+    assert "v.csv, line 2: not UTF-8" in (said := capsys.readouterr().err) and "--encoding" in said
+    assert main([*words, "--encoding", "cp1252"]) == 0
+    assert load_benchmark("b", split="train")["prompt"][:] == ["ein Café"]
+    assert main([*words, "--encoding", "klingon"]) == 2
+    assert "no such one is known; write it like utf-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("rule", "value"), [("first", 1.0), ("last", 5.0), ("mean", 3.0)])
+def test_repeated_votes_are_counted(tmp_path, rule, value):
+    path = write(tmp_path / "v.csv", "A,i,m,a,1", "A,i,m,a,3", "A,i,m,a,5", "B,i,m,b,2")
+    built = build(path, scale="likert5", repeats=rule)
+    counts = {"mean": "their mean counts"}.get(rule, f"the {rule} counts")
+    assert f"2 repeated votes of one person on one image: {counts}" in built.notes
+    assert scores(built, "m_rating")["A"] == value
+
+
+def test_one_prompt_however_it_is_typed_is_in_one_split(tmp_path):
+    spellings = ("A dog number {}.", "a dog  number {}", "A DOG number {}!")
+    lines = [f"{s.format(n)},{n}{k},m,a,5" for n in range(40) for k, s in enumerate(spellings)]
+    built = build(write(tmp_path / "v.csv", *lines), scale="likert5")
+    where: dict[int, set[str]] = {}
+    for split, table in built.splits.items():
+        for prompt in table["prompt"].to_pylist():
+            where.setdefault(int("".join(filter(str.isdigit, prompt))), set()).add(split)
+    assert len(where) == 40 and all(len(splits) == 1 for splits in where.values())
+    assert {n: t.num_rows for n, t in built.splits.items()} == {
+        "train": 72,
+        "validation": 24,
+        "test": 24,
+    }
