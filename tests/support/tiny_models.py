@@ -94,7 +94,8 @@ def _character_tokenizer(pad_id=0):
     )
 
 
-ENCODERS = ("bert", "distilbert", "roberta", "mpnet", "t5_encoder", "t5", "clip_text", "clip")
+ENCODERS = ("bert", "distilbert", "roberta", "mpnet", "deberta_v2", "modernbert", "electra")
+ENCODERS += ("albert", "t5_encoder", "t5", "clip_text", "clip")
 
 
 def save_encoder(folder: Path, kind: str) -> Path:
@@ -116,10 +117,17 @@ def save_encoder(folder: Path, kind: str) -> Path:
     t5 |= {"num_heads": 2, "pad_token_id": pad}
     distil = {"vocab_size": words, "dim": 12, "n_layers": 2, "n_heads": 2, "hidden_dim": 20}
     ends = {"eos_token_id": tokenizer.sep_token_id, "bos_token_id": tokenizer.cls_token_id}
+    all_ends = ends | {"cls_token_id": ends["bos_token_id"], "sep_token_id": ends["eos_token_id"]}
     model = {
         "distilbert": lambda: hf.DistilBertModel(hf.DistilBertConfig(**distil)),
         "roberta": lambda: hf.RobertaModel(hf.RobertaConfig(hidden_size=14, **layers)),
         "mpnet": lambda: hf.MPNetModel(hf.MPNetConfig(hidden_size=18, **layers)),
+        "deberta_v2": lambda: hf.DebertaV2Model(hf.DebertaV2Config(hidden_size=26, **layers)),
+        "modernbert": lambda: hf.ModernBertModel(
+            hf.ModernBertConfig(hidden_size=28, **layers, **all_ends)
+        ),
+        "electra": lambda: hf.ElectraModel(hf.ElectraConfig(hidden_size=30, **layers)),
+        "albert": lambda: hf.AlbertModel(hf.AlbertConfig(hidden_size=32, **layers)),
         "t5_encoder": lambda: hf.T5EncoderModel(hf.T5Config(**t5)),
         "t5": lambda: hf.T5Model(hf.T5Config(**t5)),
         "clip_text": lambda: hf.CLIPTextModel(hf.CLIPTextConfig(hidden_size=22, **layers, **ends)),
