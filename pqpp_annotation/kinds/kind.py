@@ -56,6 +56,8 @@ class Vote:
             its model and the id by which answers name it.
         is_control: Whether the person is a member of the control group.
         created: Milliseconds since 1970, UTC.
+        width: Of the image, in pixels; 0 where the answer is about the item.
+        height: The same.
     """
 
     prompt_id: str
@@ -70,6 +72,8 @@ class Vote:
     purpose: str
     detail: Mapping[str, Any]
     images: tuple[tuple[str, str, int], ...] = ()
+    width: int = 0
+    height: int = 0
 
 
 class Kind(ABC):

@@ -1,24 +1,34 @@
 """What the kinds share whose answer is one label for each image."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from pqpp_annotation.errors import AnswerError, StudyError
 from pqpp_annotation.kinds.kind import Kind, Shown, Vote
+from pqpp_annotation.kinds.partial import Partial, read_answers
 
 
 class LabelKind(Kind):
-    """A kind whose answer is `{"label": a whole number}` for each image."""
+    """A kind whose answer is `{"label": a whole number}` for each image.
 
-    schema = MappingProxyType(
-        {
-            "type": "object",
-            "properties": {"label": {"type": "integer"}},
-            "required": ["label"],
-            "additionalProperties": False,
-        }
-    )
+    Attributes:
+        partial_columns: What the columns of a file of earlier answers may be called.
+    """
+
+    partial_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "prompt_id": ("prompt_id",),
+        "image": ("image",),
+        "model": ("model",),
+        "answer": ("label",),
+    }
+
+    schema: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {"label": {"type": ["integer", "null"]}},
+        "required": ["label"],
+        "additionalProperties": False,
+    }
 
     def schema_of(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the schema with the labels of the scale."""
@@ -50,8 +60,20 @@ class LabelKind(Kind):
         label = named_scale(self.scale_of(settings)).value_of(cell)
         if label not in self.labels(settings):
             allowed = ", ".join(map(str, self.labels(settings)))
-            raise StudyError(f"expected is {cell!r:.60}; {allowed} is allowed")
+            raise StudyError(f"the answer is {cell!r:.60}; {allowed} is allowed")
         return {"label": int(label)}
+
+    def read_partial(self, path: str | Path, settings: Mapping[str, Any]) -> list[Partial]:
+        """Read answers that were given elsewhere, to be continued here.
+
+        Args:
+            path: A table like the export; blank answers are left out.
+            settings: Those of the study.
+
+        Raises:
+            StudyError: A column is missing or a cell is no answer.
+        """
+        return read_answers(path, self.partial_columns, lambda cell: self.expected(cell, settings))
 
     def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
         """Return `judgments`, what `pqpp build` reads."""

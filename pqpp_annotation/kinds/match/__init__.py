@@ -1,0 +1,1 @@
+"""Whether images match their prompts, yes or no, as GIMBRR asks."""

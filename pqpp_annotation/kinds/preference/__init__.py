@@ -1,0 +1,1 @@
+"""Which of two images of a prompt is better, or neither."""

@@ -1,0 +1,114 @@
+"""Preference: which of two models' images of a prompt is better, or neither."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, ClassVar
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds.kind import Kind, Shown, Vote
+from pqpp_annotation.kinds.settings import filled
+
+_NUMBERS = {"a": 1.0, "tie": 0.0, "b": -1.0}
+
+
+class Preference(Kind):
+    """One answer for two images: `a` is the one with the lower id, wherever it stood."""
+
+    name = "preference"
+    about_image = False
+    level = "nominal"
+    schema: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "choice": {"enum": ["a", "b", "tie"]},
+            # Which of them stood on the left, or above.
+            "left": {"enum": ["a", "b"]},
+        },
+        "required": ["choice"],
+        "additionalProperties": False,
+    }
+
+    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Take `question` and `tie` (whether neither may be better)."""
+        return filled(
+            self.name,
+            settings,
+            {"question": "Which image shows the prompt better?", "tie": True},
+        )
+
+    def schema_of(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the schema, without a tie where the study offers none."""
+        choices = [one for one in _NUMBERS if one != "tie" or settings.get("tie", True)]
+        return {
+            **self.schema,
+            "properties": {**self.schema["properties"], "choice": {"enum": choices}},
+        }
+
+    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+        """Make an item of each two images of different models.
+
+        Raises:
+            StudyError: All images of a prompt are of one model.
+        """
+        pairs = [
+            [one, other]
+            for one, other in combinations(rows, 2)
+            if one.get("model", "") != other.get("model", "")
+        ]
+        if not pairs:
+            raise StudyError(
+                f"prompt {rows[0].get('prompt_id', '')!r:.60} has no images of two models, which a "
+                "preference is between; add one, or leave the prompt out"
+            )
+        return pairs
+
+    def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:
+        """Take whatever the schema does."""
+
+    def label(self, value: Mapping[str, Any]) -> float | None:
+        """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""
+        return _NUMBERS[value["choice"]]
+
+    def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the choice that a cell stands for: a (the prompt's first row), b or tie."""
+        choice = cell.strip().lower()
+        allowed = self.schema_of(settings)["properties"]["choice"]["enum"]
+        if choice not in allowed:
+            raise StudyError(f"the answer is {cell!r:.60}; {', '.join(allowed)} is allowed")
+        return {"choice": choice}
+
+    def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
+        """Return `preferences`, what `pqpp build --preferences` reads."""
+        return {"preferences": preferences(votes)}
+
+
+def preferences(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Turn votes into the rows that `pqpp build --preferences` reads; training is left out.
+
+    Example:
+        >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"choice": "b", "left": "b"}, 2.0, 0,
+        ...             "work", {}, (("7/1.png", "sdxl", 12), ("7/2.png", "glide", 11)))
+        >>> [row] = preferences([vote])
+        >>> row["model_a"], row["model_b"], row["choice"], row["left"]
+        ('glide', 'sdxl', 'b', 'b')
+    """
+    for vote in votes:
+        if vote.purpose == "training":
+            continue
+        (image_a, model_a, _), (image_b, model_b, _) = sorted(vote.images, key=lambda one: one[2])
+        yield {
+            "prompt_id": vote.prompt_id,
+            "prompt": vote.prompt,
+            "model_a": model_a,
+            "model_b": model_b,
+            "choice": vote.value["choice"],
+            "annotator": vote.annotator,
+            "image_a": image_a,
+            "image_b": image_b,
+            "left": vote.value.get("left", ""),
+            "control": "true" if vote.is_control else "false",
+            "seconds": round(vote.seconds, 3),
+        }
+
+
+KIND = Preference()

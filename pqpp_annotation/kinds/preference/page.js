@@ -1,0 +1,64 @@
+// Which of two images is better; "a" is the one with the lower id, on whichever side it stands.
+import {choiceButton, isOnControl, parts, showPrompt, zoomable} from "../parts.js";
+
+export function start(task, api) {
+  const part = parts(api.root);
+  const [left, right] = task.images;
+  const letter = image => (image.id === Math.min(left.id, right.id) ? "a" : "b");
+  const choices = [
+    {value: letter(left), name: "A is better", keys: ["1", "ArrowLeft"]},
+    {value: letter(right), name: "B is better", keys: ["2", "ArrowRight"]},
+    {value: "tie", name: "Neither is better", keys: ["3", "ArrowDown"]},
+  ].filter(({value}) => value !== "tie" || task.settings.tie);
+  let choice = task.answers.item?.choice;
+
+  showPrompt(part.prompt, task.prompt);
+  part.question.textContent = task.settings.question;
+  for (const [image, {url, width, height}] of [[part.leftImage, left], [part.rightImage, right]]) {
+    Object.assign(image, {src: url, width, height});
+  }
+  const zoom = zoomable([part.left, part.right], part.zoom, api);
+  const buttons = choices.map((one, place) => choiceButton(one, place, api, () => choose(one.value)));
+  part.choices.append(...buttons);
+
+  function draw() {
+    choices.forEach(({value}, place) => buttons[place].setAttribute("aria-pressed", String(value === choice)));
+    part.next.setAttribute("aria-disabled", String(!choice));
+  }
+
+  function choose(value) {
+    const before = choice;
+    choice = value;
+    part.error.textContent = "";
+    api.save(null, {choice, left: letter(left)}).catch(error => {
+      choice = before;
+      part.error.textContent = error.message;
+      draw();
+    });
+    draw();
+    part.next.focus({preventScroll: true});
+    api.say(`${choices.find(one => one.value === value).name}. Enter goes on.`);
+  }
+
+  function goOn() {
+    if (choice) api.done();
+    else api.say("Nothing is chosen yet");
+  }
+
+  part.next.addEventListener("click", goOn, {signal: api.signal});
+  api.shortcuts([
+    ...choices.map(({keys, name, value}) => ({keys, label: name, run: () => choose(value)})),
+    {key: "z", label: "Zoom", run: () => zoom.toggle()},
+    {key: "Enter", label: "Go on", run: () => isOnControl() || goOn()},
+  ]);
+  draw();
+
+  return {
+    /** Show the right answer of a training item. */
+    mark(expected) {
+      const right = choices.find(one => one.value === expected.item?.choice);
+      part.note.textContent = right && right.value !== choice ? `The right answer is “${right.name}”.` : "All right.";
+      part.note.hidden = false;
+    },
+  };
+}

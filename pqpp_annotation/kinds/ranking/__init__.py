@@ -1,0 +1,1 @@
+"""Which candidate images of a query are relevant, as ConQA and PQPP ask."""

@@ -1,0 +1,179 @@
+"""Rich: points on what is wrong, words that are not shown, four scores; RichHF's feedback.
+
+Source: RichHF (Liang et al., CVPR 2024), sections 3.1 and 3.2 and its supplement: people mark
+points on implausible and on misaligned regions, each a disk of 1/20 of the image's height, then
+the prompt's misaligned words, then plausibility, alignment, aesthetics and overall quality from 1
+to 5; an inappropriate image is flagged and the rest left out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.kinds.kind import Kind, Shown, Vote
+from pqpp_annotation.kinds.settings import filled
+
+SCORES = ("plausibility", "alignment", "aesthetics", "overall")
+REGIONS = ("implausible", "misaligned")
+_MOST_POINTS = 500
+_FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
+_POINTS = {
+    "type": "array",
+    "maxItems": _MOST_POINTS,
+    "items": {"type": "array", "items": _FRACTION, "minItems": 2, "maxItems": 2},
+}
+
+
+class Rich(Kind):
+    """One answer for each image: points, words, scores, flag.
+
+    A point is [x, y] as fractions of the image's width and height; a word is its number among
+    RichHF's tokens of the prompt.
+    """
+
+    name = "rich"
+    schema: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {
+            **{name: _POINTS for name in REGIONS},
+            "words": {
+                "type": "array",
+                "uniqueItems": True,
+                "items": {"type": "integer", "minimum": 0},
+            },
+            "scores": {
+                "type": "object",
+                "properties": {n: {"type": "integer", "enum": [1, 2, 3, 4, 5]} for n in SCORES},
+                "additionalProperties": False,
+            },
+            "inappropriate": {"type": "boolean"},
+        },
+        "required": [*REGIONS, "words", "scores", "inappropriate"],
+        "additionalProperties": False,
+    }
+
+    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Take `inappropriate`, whether an image may be flagged."""
+        return filled(self.name, settings, {"inappropriate": True})
+
+    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+        """Show each image by itself."""
+        return [[row] for row in rows]
+
+    def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:
+        """Refuse missing scores, words that the prompt has not, and a flag that is not offered."""
+        from pqpp_metrics.functional import prompt_tokens
+
+        tokens = len(prompt_tokens(shown.prompt))
+        if value["words"] and max(value["words"]) >= tokens:
+            raise AnswerError(
+                f"words has {max(value['words'])}; the prompt has {tokens} words, counted from 0"
+            )
+        if value["inappropriate"]:
+            if not settings.get("inappropriate", True):
+                raise AnswerError("inappropriate is true; this study has no such flag")
+        elif missing := [name for name in SCORES if name not in value["scores"]]:
+            raise AnswerError(f"scores has no {', '.join(missing)}; give each of them, from 1 to 5")
+
+    def label(self, value: Mapping[str, Any]) -> float | None:
+        """Return the overall score, None for an inappropriate image."""
+        return None if value["inappropriate"] else float(value["scores"]["overall"])
+
+    def export(self, votes: Iterable[Vote], settings: Mapping) -> dict[str, Iterable[dict]]:
+        """Return `feedback`, a row a vote, and `consolidated`, a row an image."""
+        rows = list(feedback(votes))
+        return {"feedback": rows, "consolidated": consolidated(rows)}
+
+
+def feedback(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Turn votes into the form that `richhf_consolidation` takes; training is left out.
+
+    Points are [row, column] in pixels whose centres have whole coordinates, `keyword_labels` are 0
+    for a misaligned word and 1 for the others, scores are None where none was given.
+
+    Example:
+        >>> value = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1],
+        ...          "scores": dict.fromkeys(SCORES, 4), "inappropriate": False}
+        >>> vote = Vote("7", "A red cat.", "7/1.png", "sdxl", "anna", False, value, 9.0, 0,
+        ...             "work", {}, width=100, height=50)
+        >>> [row] = feedback([vote])
+        >>> row["implausible_points"], row["keyword_labels"], row["scores"]
+        ([[24.5, 49.5]], [1, 0, 1], [4, 4, 4, 4])
+    """
+    from pqpp_metrics.functional import prompt_tokens
+
+    for vote in votes:
+        if vote.purpose == "training":
+            continue
+        tokens, marked = prompt_tokens(vote.prompt), set(vote.value["words"])
+        yield {
+            "prompt_id": vote.prompt_id,
+            "prompt": vote.prompt,
+            "image": vote.image,
+            "model": vote.model,
+            "annotator": vote.annotator,
+            "height": vote.height,
+            "width": vote.width,
+            **{f"{name}_points": _pixels(vote.value[name], vote) for name in REGIONS},
+            "keyword_labels": [int(number not in marked) for number in range(len(tokens))],
+            "scores": [vote.value["scores"].get(name) for name in SCORES],
+            "inappropriate": vote.value["inappropriate"],
+            "control": vote.is_control,
+            "seconds": round(vote.seconds, 3),
+        }
+
+
+def _pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
+    """Return fractions of an image as [row, column], within it.
+
+    They are rounded so that a click in the middle of a pixel is that pixel exactly: a disk takes in
+    what is just as far away as its radius.
+    """
+
+    def place(fraction: float, size: int) -> float:
+        return min(max(round(fraction * size - 0.5, 6), 0.0), size - 1.0)
+
+    return [[place(y, vote.height), place(x, vote.width)] for x, y in points]
+
+
+def consolidated(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Put the feedback on each image together, by RichHF's rules.
+
+    An image that anybody flagged as inappropriate is left out, as in RichHF-18K. The heatmaps are
+    those of `richhf_consolidation` on the points, which stand beside, for each annotator a list.
+
+    Args:
+        rows: As `feedback` gives them.
+    """
+    from pqpp_metrics.functional import richhf_consolidation
+
+    images: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        images.setdefault((row["prompt_id"], row["image"], row["model"]), []).append(row)
+    for (prompt_id, image, model), own in images.items():
+        if any(row["inappropriate"] for row in own):
+            continue
+        points = {f"{name}_points": [row[f"{name}_points"] for row in own] for name in REGIONS}
+        labels = [row["keyword_labels"] for row in own]
+        found = richhf_consolidation(
+            [row["scores"] for row in own],
+            labels if labels[0] else [[1] for _ in own],  # a prompt may be of signs alone
+            [[] for _ in own],  # heatmaps are made of the points when they are wanted,
+            height=1,  # so this one may be small
+            width=1,
+        )
+        yield {
+            "prompt_id": prompt_id,
+            "prompt": own[0]["prompt"],
+            "image": image,
+            "model": model,
+            "annotators": len(own),
+            "height": own[0]["height"],
+            "width": own[0]["width"],
+            **dict(zip(SCORES, found["scores"].tolist(), strict=True)),
+            "keyword_labels": found["keyword_labels"].tolist() if labels[0] else [],
+            **points,
+        }
+
+
+KIND = Rich()

@@ -1,0 +1,127 @@
+"""GIMBRR's yes or no: linked prompts, its columns, and its CSV continued."""
+
+import csv
+
+import pytest
+from support.kinds import answer_error, shown, vote, write_csv
+from support.votes import build, scores
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import kind_of
+
+KIND = kind_of("match")
+SETTINGS = KIND.check_study({})
+ANNOTATIONS = "gimbrr/annotations/annotations_df_230311.csv"
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_answers():
+    assert answer_error(KIND, {"label": 1}, shown(1), {}) is None
+    assert answer_error(KIND, {"label": 0}, shown(1), {}) is None
+    assert answer_error(KIND, {"label": 2}, shown(1), {})
+    assert KIND.expected("Yes", SETTINGS) == KIND.expected("True", SETTINGS) == {"label": 1}
+    assert KIND.expected("no", SETTINGS) == {"label": 0}
+
+
+def table():
+    rows = [
+        ("3", "a book and a cat", "b.png", "Dalle", "1, 2,99"),
+        ("1", "a book", "1.png", "Dalle", ""),
+        ("1", "a book", "1m.png", "MJ", ""),
+        ("2", "a cat", "2m.png", "MJ", ""),
+    ]
+    names = ("prompt_id", "prompt", "image", "model", "linked_prompts")
+    rows = [dict(zip(names, row, strict=True)) for row in rows]
+    return {one: [row for row in rows if row["prompt_id"] == one] for one in ("1", "2", "3")}
+
+
+def test_linked_prompts_of_the_same_model():
+    """The cat has no image of this model, prompt 99 is not in the study."""
+    rows = table()
+    hashes = {"b.png": "b" * 64, "1.png": "1" * 64, "1m.png": "e" * 64, "2m.png": "2" * 64}
+    detail = KIND.detail(rows["3"], rows, hashes)
+    linked = [{"prompt": "a book", "images": ["1" * 64]}, {"prompt": "a cat", "images": []}]
+    assert KIND.shown_detail(detail) == {"linked": linked}
+    assert KIND.shown_detail(KIND.detail(rows["1"], rows, hashes)) == {"linked": []}
+    assert KIND.shown_detail({}) == {"linked": []}
+
+
+@pytest.mark.realdata
+def test_published_file_is_continued(real_data, tmp_path):
+    """Half of the published answers stand in the file, the others are given here."""
+    header, *lines = (real_data / ANNOTATIONS).read_text("utf-8").splitlines()
+    partial = tmp_path / "partial.csv"
+    blank = [line.replace(",True,v0", ",,v0").replace(",False,v0", ",,v0") for line in lines[40:60]]
+    partial.write_text("\n".join([header, *lines[:40], *blank]) + "\n", "utf-8")
+    found = KIND.read_partial(partial, SETTINGS)
+    published = read(real_data / ANNOTATIONS)
+    assert [(one.prompt_id, one.image, one.model) for one in found] == [
+        (row["Prompt_no"], row["File_name"], row["Algorithm"]) for row in published[:40]
+    ]
+    assert [one.value["label"] for one in found] == [
+        int(row["annotation"] == "True") for row in published[:40]
+    ]
+    assert found[0].fits("1701", "Dalle/p1701_1_v0.0.5_pd230208.png", "Dalle")
+    assert not found[0].fits("1701", "MJ/p1701_1_v0.0.5_pd230208.png", "MJ")
+    assert not found[0].fits("1701", "xp1701_1_v0.0.5_pd230208.png", "Dalle")
+
+
+@pytest.mark.realdata
+def test_export_has_the_published_rows(real_data, tmp_path):
+    """A study on all published images, whose answers are the published ones."""
+    published = read(real_data / ANNOTATIONS)
+    prompts = {}
+    for row in published:
+        own = {"prompt_id": row["Prompt_no"], "prompt": row["Prompt"], "model": row["Algorithm"]}
+        prompts.setdefault(row["Prompt_no"], []).append({**row, **own, "image": row["File_name"]})
+    votes = []
+    for row in published:
+        detail = KIND.detail(prompts[row["Prompt_no"]], prompts, {})
+        value = {"label": int(row["annotation"] == "True")}
+        of_image = {"prompt": row["Prompt"], "model": row["Algorithm"], "detail": detail}
+        votes.append(vote(row["File_name"], "ann", value, row["Prompt_no"], **of_image))
+    files = KIND.export(votes, SETTINGS)
+    again = read(write_csv(tmp_path / "gimbrr.csv", files["gimbrr"]))
+    assert [{name: row[name] for name in published[0]} for row in again] == published
+    assert list(again[0]) == [*published[0], "Score", "annotator"]
+
+
+def test_own_tool_calls_the_answer_score(tmp_path):
+    path = tmp_path / "partial.csv"
+    path.write_text("File_name,Prompt_no,Score,Task\np7_1.png,7,False,Counting\n", "utf-8")
+    [found] = KIND.read_partial(path, SETTINGS)
+    assert (found.prompt_id, found.image, found.model) == ("7", "p7_1.png", "")
+    assert found.value == {"label": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("File_name,Prompt_no\na.png,1\n", "no column Score or annotation or label"),
+        ("File_name,Prompt_no,Score\na.png,1,maybe\n", r"line 2: the answer is 'maybe'; 0, 1"),
+    ],
+)
+def test_damaged_file(tmp_path, text, message):
+    path = tmp_path / "partial.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(StudyError, match=message):
+        KIND.read_partial(path, SETTINGS)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(StudyError, match=r"nothing\.csv"):
+        KIND.read_partial(tmp_path / "nothing.csv", SETTINGS)
+
+
+def test_export_is_read_by_build(tmp_path):
+    """Two of three say yes: the rate of the prompt is 2/3."""
+    said = (("ann", 1), ("bob", 1), ("cy", 0))
+    votes = [vote("1.png", name, {"label": label}) for name, label in said]
+    votes.append(vote("1.png", "dan", {"label": 0}, purpose="training"))
+    path = write_csv(tmp_path / "judgments.csv", KIND.export(votes, SETTINGS)["judgments"])
+    built = build(path, scale=KIND.scale_of(SETTINGS))
+    assert scores(built, "sdxl_rate") == {"A cat.": pytest.approx(2 / 3)}

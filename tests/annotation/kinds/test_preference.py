@@ -1,0 +1,59 @@
+"""Which of two images is better: pairs, ties, and the export that `pqpp build` reads."""
+
+import pytest
+from support.kinds import answer_error, shown, vote, write_csv
+from support.votes import build, scores
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import kind_of
+
+KIND = kind_of("preference")
+SETTINGS = KIND.check_study({})
+
+
+def test_answers():
+    for choice in ("a", "b", "tie"):
+        assert answer_error(KIND, {"choice": choice}, shown(1, 2), {}) is None
+        assert answer_error(KIND, {"choice": choice, "left": "b"}, shown(1, 2), {}) is None
+    assert answer_error(KIND, {"choice": "left"}, shown(1, 2), {})
+    assert answer_error(KIND, {"choice": "a", "left": "tie"}, shown(1, 2), {})
+    assert answer_error(KIND, {"choice": "tie"}, shown(1, 2), {"tie": False})
+    assert [KIND.label({"choice": one}) for one in ("a", "tie", "b")] == [1, 0, -1]
+
+
+def test_expected():
+    assert KIND.expected("B", SETTINGS) == {"choice": "b"}
+    assert KIND.agrees({"choice": "b", "left": "a"}, {"choice": "b"})
+    with pytest.raises(StudyError, match="'tie'; a, b is allowed"):
+        KIND.expected("tie", {"tie": False})
+
+
+def test_pairs_are_of_different_models():
+    models = {"1": "sdxl", "2": "sdxl", "3": "glide", "4": "flux"}
+    rows = [{"prompt_id": "7", "image": name, "model": model} for name, model in models.items()]
+    pairs = [tuple(row["image"] for row in pair) for pair in KIND.group(rows, SETTINGS)]
+    assert pairs == [("1", "3"), ("1", "4"), ("2", "3"), ("2", "4"), ("3", "4")]
+    with pytest.raises(StudyError, match="prompt '7' has no images of two models"):
+        KIND.group(rows[:2], SETTINGS)
+
+
+def test_export_is_read_by_build(tmp_path):
+    """Of four comparisons sdxl wins two and ties one: its share is 2.5 / 4."""
+    images = (("7/1.png", "sdxl", 11), ("7/2.png", "glide", 12))
+    swapped = images[::-1]  # a is the lower id, whatever the order
+    said = [
+        ("ann", "a", images),
+        ("bob", "a", swapped),
+        ("cy", "tie", images),
+        ("dan", "b", images),
+    ]
+    votes = [
+        vote("", name, {"choice": choice, "left": "b"}, model="", images=both)
+        for name, choice, both in said
+    ]
+    votes.append(vote("", "eve", {"choice": "a"}, model="", images=images, purpose="training"))
+    path = write_csv(tmp_path / "preferences.csv", KIND.export(votes, SETTINGS)["preferences"])
+    line = path.read_text("utf-8").splitlines()[2]
+    assert line == "1,A cat.,sdxl,glide,a,bob,7/1.png,7/2.png,b,false,3.0"
+    built = build(preferences=path)
+    assert scores(built, "sdxl_rate") == {"A cat.": pytest.approx(2.5 / 4)}

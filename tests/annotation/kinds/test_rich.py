@@ -1,0 +1,152 @@
+"""RichHF's feedback: points, words and scores; the export consolidated as the paper does it."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from support.kinds import answer_error, shown, vote
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import kind_of
+from pqpp_metrics.functional import richhf_consolidation
+
+KIND = kind_of("rich")
+SETTINGS = KIND.check_study({})
+PROMPT = 'A red cat: "on, a mat"?'  # six tokens by the published rule
+
+
+def value(**others):
+    scores = {"plausibility": 3, "alignment": 4, "aesthetics": 5, "overall": 2}
+    given = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1], "scores": scores}
+    return copy.deepcopy({**given, "inappropriate": False, **others})
+
+
+def error(**others):
+    return answer_error(KIND, value(**others), shown(1, prompt=PROMPT), {})
+
+
+def test_answers():
+    assert error() is None
+    assert error(implausible=[], words=[]) is None
+    assert error(implausible=[[0, 1], [1, 0]], words=[5, 0]) is None
+    assert error(scores={}, inappropriate=True) is None
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"implausible": [[1.01, 0.5]]}, "maximum"),
+        ({"misaligned": [[-0.1, 0.5]]}, "minimum"),
+        ({"implausible": [[0.5]]}, "too short|non-empty|fewer"),
+        ({"implausible": [[0.5, "a"]]}, "number"),
+        ({"implausible": [[0.5, 0.5]] * 501}, "too long"),
+        ({"words": [6]}, "words has 6; the prompt has 6 words, counted from 0"),
+        ({"words": [1, 1]}, "unique"),
+        ({"words": [-1]}, "minimum"),
+        ({"scores": {"overall": 3}}, "scores has no plausibility, alignment, aesthetics"),
+        ({"scores": {"overall": 6}}, "6"),
+        ({"scores": {"beauty": 3}}, "beauty"),
+    ],
+)
+def test_refused(others, message):
+    import re
+
+    found = error(**others)
+    assert found
+    assert re.search(message, found)
+
+
+def test_flag_is_an_option():
+    item = shown(1, prompt=PROMPT)
+    flagged = value(scores={}, inappropriate=True)
+    assert "no such flag" in answer_error(KIND, flagged, item, {"inappropriate": False})
+
+
+def test_nothing_is_right_or_wrong():
+    with pytest.raises(StudyError, match="not right or wrong"):
+        KIND.expected("3", SETTINGS)
+
+
+def test_people_are_compared_by_the_overall_score():
+    assert KIND.label(value()) == 2
+    assert KIND.label(value(scores={}, inappropriate=True)) is None
+
+
+def test_an_image_an_item():
+    rows = [{"image": "1.png"}, {"image": "2.png"}]
+    assert KIND.group(rows, SETTINGS) == [[rows[0]], [rows[1]]]
+
+
+def of_three(seed=0, height=60, width=90):
+    """Three people's feedback on an image, with points at chosen pixels."""
+    random = np.random.default_rng(seed)
+    votes, pixels = [], []
+    for name in ("ann", "bob", "cy"):
+        rows = random.integers(0, height, 4)
+        columns = random.integers(0, width, 4)
+        pixels.append(np.stack([rows, columns], axis=1)[: random.integers(0, 5)].tolist())
+        # A click in the middle of a pixel, as a browser gives it.
+        points = [[(column + 0.5) / width, (row + 0.5) / height] for row, column in pixels[-1]]
+        names = ("plausibility", "alignment", "aesthetics", "overall")
+        scores = {one: int(random.integers(1, 6)) for one in names}
+        words = sorted(random.choice(6, random.integers(0, 4), replace=False).tolist())
+        given = value(implausible=points, misaligned=points[:1], words=words, scores=scores)
+        size = {"height": height, "width": width}
+        votes.append(vote("1.png", name, given, prompt=PROMPT, **size))
+    return votes, pixels
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_consolidated_as_the_paper(seed):
+    """The export, consolidated, is `richhf_consolidation` of what was clicked."""
+    votes, pixels = of_three(seed)
+    labels = [[int(n not in one.value["words"]) for n in range(6)] for one in votes]
+    scores = [list(one.value["scores"].values()) for one in votes]
+    wanted = richhf_consolidation(scores, labels, pixels, 60, 90)
+    files = KIND.export(votes, SETTINGS)
+    rows = [json.loads(json.dumps(row)) for row in files["feedback"]]
+    found = richhf_consolidation(
+        [row["scores"] for row in rows],
+        [row["keyword_labels"] for row in rows],
+        [row["implausible_points"] for row in rows],
+        rows[0]["height"],
+        rows[0]["width"],
+    )
+    for name, expected in wanted.items():
+        np.testing.assert_array_equal(found[name], expected)
+    [row] = files["consolidated"]
+    names = ("plausibility", "alignment", "aesthetics", "overall")
+    np.testing.assert_array_equal([row[name] for name in names], wanted["scores"])
+    assert row["keyword_labels"] == wanted["keyword_labels"].tolist()
+    again = richhf_consolidation(scores, labels, row["implausible_points"], 60, 90)
+    np.testing.assert_array_equal(again["heatmap"], wanted["heatmap"])
+    assert (row["annotators"], row["height"], row["width"]) == (3, 60, 90)
+
+
+def test_edges_are_inside():
+    """A click on the outermost edge is on the outermost pixel, which the metrics allow."""
+    given = value(implausible=[[0, 0], [1, 1]])
+    [row] = KIND.export(
+        [vote("1.png", "ann", given, prompt=PROMPT, height=40, width=70)], SETTINGS
+    )["feedback"]
+    assert row["implausible_points"] == [[0.0, 0.0], [39.0, 69.0]]
+
+
+def test_inappropriate_images_are_left_out():
+    flagged = value(scores={}, inappropriate=True)
+    size = {"prompt": PROMPT, "height": 40, "width": 70}
+    votes = [vote("1.png", "ann", value(), **size), vote("1.png", "bob", flagged, **size)]
+    votes.append(vote("2.png", "ann", value(), **size))
+    votes.append(vote("3.png", "ann", value(), purpose="training", **size))
+    files = KIND.export(votes, SETTINGS)
+    assert [row["inappropriate"] for row in files["feedback"]] == [False, True, False]
+    assert files["feedback"][1]["scores"] == [None] * 4
+    assert [row["image"] for row in files["consolidated"]] == ["2.png"]
+
+
+def test_a_prompt_without_words():
+    size = {"prompt": "?!", "height": 40, "width": 70}
+    files = KIND.export([vote("1.png", "ann", value(words=[]), **size)], SETTINGS)
+    [row] = files["consolidated"]
+    assert row["keyword_labels"] == []
