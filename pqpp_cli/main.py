@@ -27,6 +27,7 @@ _COMMANDS = (
     "metrics",
     "models",
     "build",
+    "route",
     "select",
     "assess",
     "feedback",

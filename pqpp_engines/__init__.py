@@ -1,0 +1,1 @@
+"""Images for prompts: which model a prompt goes to, and what its answers cost."""

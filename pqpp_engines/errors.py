@@ -1,0 +1,11 @@
+"""What can be wrong with what an engine is given; each message is one line."""
+
+from pqpp_files.errors import PqppError
+
+
+class EngineError(PqppError):
+    """The root of the errors of this package."""
+
+
+class RouteError(EngineError):
+    """Routes, a rule or a router's folder cannot be used, or every route has failed."""

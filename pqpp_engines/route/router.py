@@ -1,0 +1,341 @@
+"""A router: made from routes, a rule and a user's own prompts, kept in a small folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from pqpp_engines.errors import RouteError
+from pqpp_engines.route.routes import Route, Rule, check_routes, choose, price_for
+from pqpp_files.errors import in_a_line
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.write_beside import whole_folder
+from pqpp_hub import is_repository_id
+from pqpp_hub.card import render_card
+from pqpp_hub.pull import pull_files
+from pqpp_models import DEFAULT_PREDICTOR, Predictor
+from pqpp_models.foreign import read_foreign_json
+from pqpp_models.prompts import read_prompts
+
+FILE, CARD = "router.json", "README.md"
+LEAST = 30
+"""Fewer calibration prompts tell too little of what the next ones cost."""
+
+_NOTED = 200
+"""From so many prompts on, a share that is off is worth a word."""
+
+_OFF = 0.02
+
+
+class Decision(NamedTuple):
+    """Where a prompt goes.
+
+    Attributes:
+        route: The name of the route.
+        worth: Route to the lower bound of its quality in units of utility.
+        cost: Of the chosen route.
+        far: Whether nothing is known of the prompt, which sends it to the dearest route.
+        reason: Why, in a few words.
+    """
+
+    route: str
+    worth: dict[str, float]
+    cost: float
+    far: bool
+    reason: str
+
+
+@dataclass
+class Answer:
+    """What came back for a prompt.
+
+    Attributes:
+        result: What the route's function returned.
+        route: The route that answered.
+        failed: Routes that were asked before and failed, with the reason.
+    """
+
+    result: Any
+    route: str
+    failed: dict[str, str]
+
+
+class Router:
+    """Chooses a model for each prompt; see `Router.fit`.
+
+    Attributes:
+        routes: What is chosen among.
+        rule: By what.
+        price: What a unit of cost is held to be worth, found on the calibration prompts.
+        shares: Route to the share of calibration prompts that it got.
+        prompts: How many calibration prompts there were.
+        predictor: Predicts the quality of each route.
+        predictor_name: By which it was loaded.
+        revision: Of the predictor on the Hub.
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        rule: Rule,
+        predictor: str = DEFAULT_PREDICTOR,
+        price: float = 0.0,
+        shares: Mapping[str, float] | None = None,
+        prompts: int = 0,
+        revision: str | None = None,
+    ) -> None:
+        self.routes, self.rule, self.price = tuple(routes), rule, price
+        self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
+        check_routes(self.routes, rule)
+        self.predictor_name = predictor
+        self.predictor = Predictor.from_pretrained(predictor, revision=revision)
+        self.predictor.columns_for([route.target for route in self.routes])
+        if not self.predictor.knows_uncertainty and rule.confidence > 0.5:
+            raise RouteError(
+                f"{predictor} does not know how sure it is, so there is no lower bound; "
+                "give a confidence of .5, or another predictor"
+            )
+
+    @classmethod
+    def fit(
+        cls,
+        routes: Sequence[Route],
+        rule: Rule,
+        calibration: Any,
+        predictor: str = DEFAULT_PREDICTOR,
+        revision: str | None = None,
+    ) -> Self:
+        """Find the price at which a user's own prompts keep to the rule.
+
+        Args:
+            routes: Two or more; a share is of two.
+            rule: The budget, share or floor.
+            calibration: Prompts such as the router will see, at least 30, without answers.
+            predictor: What predicts the routes' targets: a name, a folder, OWNER/NAME, or itself.
+            revision: Of a predictor on the Hub.
+
+        Raises:
+            RouteError: As `check_routes`; there are too few prompts, or they cannot keep to the
+                rule.
+            PredictorError: A target is not predicted.
+
+        Example:
+            >>> routes = [Route("glide", "glide_hbpp", cost=1), Route("sdxl", "sdxl_hbpp", cost=4)]
+            >>> prompts = [f"a photo of {n} dogs and a cat" for n in range(40)]
+            >>> router = Router.fit(routes, Rule(budget=2.5), prompts)
+            >>> 0 < router.shares["sdxl"] <= 0.5
+            True
+            >>> router.decide(["a dog"])[0].route in ("glide", "sdxl")
+            True
+        """
+        router = cls(routes, rule, predictor, revision=revision)
+        texts = read_prompts(calibration)
+        texts = [text for text in texts if text.strip()]
+        if len(texts) < LEAST:
+            raise RouteError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
+        worth, far = router._worth(texts)
+        router.price = price_for(worth, router._costs, far, rule)
+        chosen = choose(worth, router._costs, far, rule, router.price)
+        counts = np.bincount(chosen, minlength=len(router.routes))
+        router.shares = {
+            route.name: round(float(n) / len(texts), 6)
+            for route, n in zip(router.routes, counts, strict=True)
+        }
+        router.prompts = len(texts)
+        return router
+
+    def decide(self, prompts: Any) -> list[Decision]:
+        """Choose a route for each prompt; a blank one goes to the dearest, as `far` ones do.
+
+        Where 200 or more come and the share of a route is more than 2 points from that of the
+        calibration prompts, by more than chance, a warning says so: these prompts are others.
+        """
+        texts = read_prompts(prompts)
+        if not texts:
+            return []
+        worth, far = self._worth(texts)
+        chosen = choose(worth, self._costs, far, self.rule, self.price)
+        self._warn_of_other_prompts(chosen)
+        names = [route.name for route in self.routes]
+        return [
+            Decision(
+                names[at],
+                dict(zip(names, map(float, row), strict=True)),
+                self.routes[at].cost,
+                bool(is_far),
+                self._reason(at, row, bool(is_far)),
+            )
+            for at, row, is_far in zip(chosen, worth, far, strict=True)
+        ]
+
+    def route(
+        self,
+        prompts: Any,
+        functions: Mapping[str, Callable[[str], Any]],
+        log: str | os.PathLike[str] | None = None,
+        log_prompts: bool = False,
+    ) -> list[Answer]:
+        """Ask the chosen route's function for each prompt, and the next best where one fails.
+
+        Args:
+            prompts: As for `Predictor.predict`.
+            functions: Route to a function from a prompt to an answer.
+            log: A file to which a line of JSON is added for each prompt: the decision, who
+                answered, and what failed.
+            log_prompts: Whether the log holds the prompts; their SHA-256 alone if not.
+
+        Raises:
+            RouteError: A route has no function, or all have failed for a prompt.
+
+        Example:
+            >>> routes = [Route("a", "glide_hbpp", 1), Route("b", "sdxl_hbpp", 4)]
+            >>> router = Router(routes, Rule(floor=0.5))
+            >>> answers = router.route(["a dog"], {"a": str.upper, "b": str.title})
+            >>> answers[0].result in ("A DOG", "A Dog")
+            True
+        """
+        missing = [route.name for route in self.routes if route.name not in functions]
+        if missing:
+            raise RouteError(f"route {missing[0]} has no function; give one for each route")
+        texts = read_prompts(prompts)
+        answers = []
+        for text, decision in zip(texts, self.decide(texts), strict=True):
+            answer = self._ask(text, decision, functions)
+            answers.append(answer)
+            if log is not None:
+                _log(Path(log), text if log_prompts else None, text, decision, answer)
+        return answers
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
+        """Write `router.json` and a card; the predictor is named, not copied."""
+        facts = {
+            "routes": [asdict(route) for route in self.routes],
+            "rule": asdict(self.rule),
+            "price": self.price,
+            "shares": self.shares,
+            "prompts": self.prompts,
+            "predictor": self.predictor_name,
+            "revision": self.revision,
+        }
+        place = Path(folder).expanduser()
+        with whole_folder(place, (FILE, CARD)) as beside:
+            text = json.dumps({"model_type": "pqpp_router", **facts}, indent=1) + "\n"
+            (beside / FILE).write_text(text, "utf-8")
+            (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
+        return place
+
+    @classmethod
+    def from_pretrained(
+        cls, name_or_path: str | os.PathLike[str], revision: str | None = None
+    ) -> Self:
+        """Load a router from a folder or a repository of the Hub.
+
+        Raises:
+            RouteError: It holds no router, or one that is damaged.
+        """
+        folder = Path(name_or_path).expanduser()
+        if not folder.is_dir():
+            if not is_repository_id(str(name_or_path)):
+                raise RouteError(f"{name_or_path}: no such folder; name one, or OWNER/NAME")
+            folder = pull_files(str(name_or_path), [FILE], revision, error=RouteError)
+        path = folder / FILE
+        if not path.is_file():
+            raise RouteError(
+                f"{name_or_path} has no {FILE}; name a folder that a router was saved in"
+            )
+        try:
+            found = read_foreign_json(path)
+            if found["model_type"] != "pqpp_router":
+                raise RouteError(f"{path}: its model_type is {found['model_type']!r}, no router")
+            return cls(
+                [Route(**one) for one in found["routes"]],
+                Rule(**found["rule"]),
+                str(found["predictor"]),
+                float(found["price"]),
+                {str(name): float(share) for name, share in found["shares"].items()},
+                int(found["prompts"]),
+                found["revision"],
+            )
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            if isinstance(error, RouteError):
+                raise
+            raise RouteError(f"{path} is damaged ({in_a_line(error)}); make it again") from None
+
+    @property
+    def _costs(self):
+        return np.array([route.cost for route in self.routes])
+
+    def _worth(self, texts: list[str]):
+        """Return lower bounds in units of utility, (prompts, routes), and which are far."""
+        targets = [route.target for route in self.routes]
+        if self.predictor.knows_uncertainty:
+            found = self.predictor.predict_with_uncertainty(texts, targets)
+            values, deviations, far = found.values, found.deviations, found.far
+        else:
+            values = self.predictor.predict(texts, targets)
+            deviations, far = np.zeros_like(values), np.zeros(len(texts), dtype=bool)
+        bounds = self.rule.lower_bounds(values, deviations)
+        unknown = np.isnan(bounds).any(axis=1)
+        bounds = np.where(unknown[:, None], 0.0, bounds)
+        return bounds * [route.utility for route in self.routes], np.asarray(far) | unknown
+
+    def _reason(self, at: int, worth: Iterable[float], far: bool) -> str:
+        if far:
+            return "far: nothing is known of it, the dearest route"
+        worth, chosen = np.array(list(worth)), self.routes[at]
+        if self.rule.floor is not None:
+            if worth[at] >= self.rule.floor:
+                return f"the cheapest that reaches {self.rule.floor:g}"
+            return f"none reaches {self.rule.floor:g}, the best"
+        cheaper = [i for i, one in enumerate(self.routes) if one.cost < chosen.cost]
+        if not cheaper:
+            return "no dearer route is worth its price"
+        gain = worth[at] - max(worth[i] for i in cheaper)
+        return f"{gain:+.2f} over the cheaper is worth the price"
+
+    def _warn_of_other_prompts(self, chosen) -> None:
+        if len(chosen) < _NOTED or not self.shares:
+            return
+        for at, route in enumerate(self.routes):
+            expected, found = self.shares[route.name], float(np.mean(chosen == at))
+            sampled = expected * (1 - expected) * (1 / len(chosen) + 1 / max(self.prompts, 1))
+            if abs(found - expected) > max(_OFF, 2.58 * sampled**0.5):
+                warnings.warn(
+                    f"{route.name} gets {found:.0%} of these {len(chosen)} prompts, it got "
+                    f"{expected:.0%} of the calibration prompts: they are of another kind; fit "
+                    "the router anew on such prompts",
+                    stacklevel=3,
+                )
+                return
+
+    def _ask(self, text: str, decision: Decision, functions: Mapping) -> Answer:
+        """Ask the chosen route, then the others from the best on."""
+        others = sorted(decision.worth, key=lambda name: -decision.worth[name])
+        order = [decision.route, *(name for name in others if name != decision.route)]
+        failed: dict[str, str] = {}
+        for name in order:
+            try:
+                return Answer(functions[name](text), name, failed)
+            except Exception as error:  # whatever a user's function raises
+                failed[name] = in_a_line(error)[:200]
+        told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise RouteError(f"every route has failed for a prompt ({told})")
+
+
+def _log(path: Path, shown: str | None, text: str, decision: Decision, answer: Answer) -> None:
+    line = {
+        "prompt_sha256": sha256_of_parts([text]),
+        **({} if shown is None else {"prompt": shown}),
+        **decision._asdict(),
+        "answered": answer.route,
+        "failed": answer.failed,
+    }
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -1,0 +1,190 @@
+"""What a router chooses among, and by which rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pqpp_engines.errors import RouteError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A model that can answer, a generator or a retriever.
+
+    Attributes:
+        name: What the user calls it.
+        target: The column that predicts its quality, like `sdxl_hbpp` or `clip_p10`.
+        cost: Of one answer, at least 0, in a unit of the user's.
+        utility: What one unit of the target is worth; 1 where all targets have one unit. To choose
+            between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1) it must be stated.
+    """
+
+    name: str
+    target: str
+    cost: float
+    utility: float = 1.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """By what is chosen; one of the three is given.
+
+    Attributes:
+        budget: The most that an answer may cost in the mean.
+        share: Of two routes, the share of prompts that the dearer one gets.
+        floor: The least quality, in units of utility: the cheapest route whose lower bound reaches
+            it, or that with the highest bound where none does.
+        confidence: Of the one-sided lower bound that stands for a route's quality. .5 is the
+            prediction itself. .9 for a floor, which is a promise; .5 for a budget or a share,
+            where bounds of like width cancel.
+    """
+
+    budget: float | None = None
+    share: float | None = None
+    floor: float | None = None
+    confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise RouteError(f"{', '.join(given) or 'no rule'}: give one of budget, share, floor")
+        if self.confidence is None:
+            object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
+        if not 0.5 <= self.confidence < 1:
+            raise RouteError(f"confidence {self.confidence}: give a number from .5 to below 1")
+        value = getattr(self, given[0])
+        if not math.isfinite(value):
+            raise RouteError(f"{given[0]} {value}: give a number")
+        if self.share is not None and not 0 <= self.share <= 1:
+            raise RouteError(f"share {self.share}: give a number from 0 to 1")
+
+    def lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
+        """Return what stands for the quality: normal lower bounds at the confidence."""
+        from scipy.special import ndtri
+
+        return values - float(ndtri(self.confidence)) * deviations
+
+
+def check_routes(routes: Sequence[Route], rule: Rule) -> None:
+    """Refuse routes among which the rule cannot choose.
+
+    Raises:
+        RouteError: There are fewer than two, two of one name, a cost below 0, or a share of more
+            than two.
+
+    Example:
+        >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))
+        Traceback (most recent call last):
+        pqpp_engines.errors.RouteError: 1 route came; a router chooses among two or more
+    """
+    if len(routes) < 2:
+        raise RouteError(f"{len(routes)} route came; a router chooses among two or more")
+    names = [route.name for route in routes]
+    for route in routes:
+        if names.count(route.name) > 1:
+            raise RouteError(f"route {route.name} came twice; give each a name of its own")
+        if not (math.isfinite(route.cost) and route.cost >= 0):
+            raise RouteError(f"route {route.name}: cost {route.cost}; give a number from 0")
+        if not (math.isfinite(route.utility) and route.utility > 0):
+            raise RouteError(f"route {route.name}: utility {route.utility}; give a number over 0")
+    costs = sorted({route.cost for route in routes})
+    if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
+        raise RouteError("a share is of two routes of different cost; give a budget for others")
+    if rule.budget is not None and rule.budget < costs[0]:
+        raise RouteError(
+            f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; give that or more"
+        )
+
+
+def choose(worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule, price: float):
+    """Return the number of the route that each prompt goes to, int64 (prompts,).
+
+    Args:
+        worth: Lower bounds of quality in units of utility, (prompts, routes).
+        costs: One a route.
+        far: Prompts of which nothing is known; they go to the dearest route.
+        rule: A floor is looked at here; of the others the price tells all.
+        price: What a unit of cost is held to be worth. Among equals the cheaper route is taken.
+
+    Example:
+        >>> choose(np.array([[1.0, 1.5], [1.0, 1.1]]), np.array([0.0, 1.0]), np.zeros(2, bool),
+        ...        Rule(budget=0.5), price=0.3)
+        array([1, 0])
+    """
+    cheapest_first = np.argsort(costs, kind="stable")
+    worth, ordered = worth[:, cheapest_first], costs[cheapest_first]
+    if rule.floor is not None:
+        reaches = worth >= rule.floor
+        best = np.where(reaches.any(axis=1), reaches.argmax(axis=1), worth.argmax(axis=1))
+    else:
+        best = (worth - price * ordered).argmax(axis=1)
+    best[far] = len(ordered) - 1
+    return cheapest_first[best]
+
+
+def price_for(worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule) -> float:
+    """Return a price at which the calibration prompts keep to a budget or a share.
+
+    A share of two routes is the budget that it costs; it is filled even where the dearer route is
+    expected to be worse, by a price below 0. Of a budget nothing is spent for worse answers. The
+    price is the lowest that will do, halfway to the next.
+
+    Returns:
+        The price; 0 for a floor.
+
+    Raises:
+        RouteError: Prompts of which nothing is known alone cost more than the budget.
+
+    Example:
+        >>> worth, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
+        >>> price_for(worth, costs, np.zeros(3, bool), Rule(share=1 / 3))
+        2.5
+    """
+    if rule.floor is not None:
+        return 0.0
+    limit = rule.budget
+    if rule.share is not None:
+        limit = costs.min() + rule.share * (costs.max() - costs.min())
+
+    def cost_at(price: float) -> float:
+        return float(costs[choose(worth, costs, far, rule, price)].mean())
+
+    prices = _prices(worth, costs, rule.share is not None)
+    low, high = 0, len(prices) - 1
+    allowed = limit + 1e-9 * max(abs(limit), 1.0)
+    if cost_at(prices[high]) > allowed:
+        raise RouteError(
+            f"{int(far.sum())} of {len(far)} calibration prompts are far and go to the dearest "
+            f"route: that alone costs more than {limit:g} in the mean; give more, or other prompts"
+        )
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if cost_at(prices[middle]) <= allowed else (middle + 1, high)
+    return float(prices[low])
+
+
+def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
+    """Return a price between each two at which a choice changes, where no rounding can change it.
+
+    In rising order: first one below which nothing changes (0 unless `of_any_sign`), last one above
+    all.
+    """
+    found = [np.zeros(1)]
+    for one in range(len(costs)):
+        for other in range(len(costs)):
+            if costs[one] > costs[other]:
+                gain = (worth[:, one] - worth[:, other]) / (costs[one] - costs[other])
+                found.append(gain if of_any_sign else gain[gain > 0])
+    changes = np.unique(np.concatenate(found))
+    first = changes[0] - 1 if of_any_sign else 0.0
+    return np.concatenate([[first], (changes[1:] + changes[:-1]) / 2, [changes[-1] + 1]])

@@ -1,0 +1,211 @@
+"""Routers: choices by hand, budgets that are kept, shares that hold, failures that fall back."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqpp_cli.main import main
+from pqpp_engines.errors import RouteError
+from pqpp_engines.route import Route, Router, Rule
+from pqpp_engines.route.routes import _prices, check_routes, choose, price_for
+
+ROUTES = [Route("glide", "glide_hbpp", 1.0), Route("sdxl", "sdxl_hbpp", 4.0)]
+NOUNS = ("dog", "cat", "bear", "bench", "clock", "kite", "train", "horse", "boat", "pizza")
+PROMPTS = [
+    f"{n} {a}s {where} a {b}"
+    for n in ("two", "three", "some", "many")
+    for a in NOUNS
+    for b in NOUNS
+    for where in ("on", "near")
+]
+
+
+def test_a_choice_by_hand():
+    worth = np.array([[1.0, 1.6, 1.9], [0.5, 0.6, 3.0], [2.0, 1.0, 0.0]])
+    costs, far = np.array([0.0, 1.0, 3.0]), np.array([False, False, False])
+    # At a price of .5 the routes are worth 1, 1.1, .4; .5, .1, 1.5; 2, .5, -1.5.
+    assert choose(worth, costs, far, Rule(budget=1), 0.5).tolist() == [1, 2, 0]
+    assert choose(worth, costs, far, Rule(floor=1.6), 0).tolist() == [1, 2, 0]
+    assert choose(worth, costs, far, Rule(floor=2.5), 0).tolist() == [2, 2, 0]
+    assert choose(worth, costs, ~far, Rule(budget=1), 0.5).tolist() == [2, 2, 2]
+
+
+def test_equals_go_to_the_cheaper_route_wherever_it_stands():
+    worth, costs = np.array([[1.0, 1.0]]), np.array([2.0, 1.0])
+    assert choose(worth, costs, np.array([False]), Rule(budget=2), 0.0).tolist() == [1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4), st.integers(1, 40), st.floats(0, 1))
+def test_the_budget_is_kept_and_a_lower_price_would_break_it(seed, routes, prompts, at):
+    rng = np.random.default_rng(seed)
+    worth, costs = rng.normal(size=(prompts, routes)), rng.integers(0, 5, routes).astype(float)
+    far, rule = np.zeros(prompts, bool), Rule(budget=costs.min() + at * np.ptp(costs))
+    price = price_for(worth, costs, far, rule)
+    chosen = choose(worth, costs, far, rule, price)
+    assert costs[chosen].mean() <= rule.budget + 1e-6
+    lower_prices = [one for one in _prices(worth, costs, False) if one < price]
+    if lower_prices:
+        lower = choose(worth, costs, far, rule, lower_prices[-1])
+        assert costs[lower].mean() > rule.budget - 1e-6
+    # By Lagrange no choice of the same cost is worth more.
+    spent = costs[chosen].sum()
+    for _ in range(20):
+        other = rng.integers(0, routes, prompts)
+        if costs[other].sum() <= spent:
+            rows = range(prompts)
+            assert worth[rows, other].sum() <= worth[rows, chosen].sum() + 1e-9
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(30, 200), st.floats(0, 1))
+def test_a_share_is_filled_even_where_the_dearer_route_is_worse(seed, prompts, share):
+    rng = np.random.default_rng(seed)
+    worth = np.stack([rng.normal(size=prompts) + 3, rng.normal(size=prompts)], axis=1)
+    costs, far, rule = np.array([1.0, 2.0]), np.zeros(prompts, bool), Rule(share=share)
+    chosen = choose(worth, costs, far, rule, price_for(worth, costs, far, rule))
+    assert share - 1 / prompts - 1e-6 <= chosen.mean() <= share + 1e-6
+
+
+def test_far_prompts_that_break_a_budget_are_told():
+    worth, costs = np.zeros((10, 2)), np.array([1.0, 2.0])
+    with pytest.raises(RouteError, match="10 of 10 calibration prompts are far"):
+        price_for(worth, costs, np.ones(10, bool), Rule(share=0.5))
+
+
+def test_the_share_holds_on_other_prompts_of_the_kind_and_is_warned_of_on_others(recwarn):
+    shuffled = np.random.default_rng(0).permutation(PROMPTS).tolist()
+    router = Router.fit(ROUTES, Rule(share=0.3), shuffled[:400])
+    decided = router.decide(shuffled[400:])
+    assert abs(np.mean([one.route == "sdxl" for one in decided]) - 0.3) <= 0.05
+    assert not [one for one in recwarn if "another kind" in str(one.message)]
+    with pytest.warns(UserWarning, match="they are of another kind; fit the router anew"):
+        router.decide(["asdf qwer zxcv"] * 200)
+
+
+@pytest.mark.realdata
+def test_the_share_is_within_two_points_on_held_out_captions(real_data):
+    lines = (real_data / "captions" / "coco_val2014_captions.txt").read_text("utf-8").splitlines()
+    texts = np.random.default_rng(1).permutation(lines)[:6000].tolist()
+    router = Router.fit(ROUTES, Rule(share=0.3), texts[:3000])
+    share = np.mean([one.route == "sdxl" for one in router.decide(texts[3000:])])
+    assert abs(share - 0.3) <= 0.02
+
+
+def test_what_nobody_can_read_goes_to_the_dearest_route():
+    router = Router(ROUTES, Rule(floor=-3.0))
+    words = ["a dog", "asdf qwer zxcv", " "]
+    decided = router.decide(words)
+    assert [one.route for one in decided] == ["glide", "sdxl", "sdxl"]
+    assert decided[1].reason.startswith("far")
+    assert router.decide([]) == []
+
+
+def test_a_floor_takes_the_lower_bound():
+    values, deviations = np.array([[1.0, 2.0]]), np.array([[1.0, 0.5]])
+    assert Rule(floor=0).lower_bounds(values, deviations) == pytest.approx(
+        np.array([[1 - 1.2815516, 2 - 0.6407758]])
+    )
+    assert Rule(budget=1).lower_bounds(values, deviations).tolist() == values.tolist()
+
+
+def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):
+    router = Router.fit(ROUTES, Rule(budget=2), PROMPTS[:100])
+    router.save_pretrained(tmp_path / "router")
+    monkeypatch.chdir(tmp_path)
+    loaded = Router.from_pretrained("router")
+    assert loaded.decide(PROMPTS[:20]) == router.decide(PROMPTS[:20])
+    assert (loaded.shares, loaded.price, loaded.rule) == (router.shares, router.price, router.rule)
+    card = (tmp_path / "router/README.md").read_text()
+    assert "| sdxl | sdxl_hbpp | 4 | 1 |" in card and "None" not in card
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d.update(model_type="bert"), "no router"),
+        (lambda d: d.pop("routes"), "is damaged"),
+        (lambda d: d.update(routes=[{"name": "a"}]), "is damaged"),
+        (lambda d: d.update(price="high"), "is damaged"),
+        (lambda d: d.update(rule={}), "give one of budget, share, floor"),
+        (lambda d: d.update(shares=[1]), "is damaged"),
+    ],
+)
+def test_a_damaged_router_is_told(change, said, tmp_path):
+    Router(ROUTES, Rule(budget=2)).save_pretrained(tmp_path)
+    facts = json.loads((tmp_path / "router.json").read_text())
+    change(facts)
+    (tmp_path / "router.json").write_text(json.dumps(facts))
+    with pytest.raises(RouteError, match=said):
+        Router.from_pretrained(tmp_path)
+
+
+def test_a_route_that_fails_is_replaced_and_the_log_tells_it(tmp_path):
+    def fails(prompt):
+        raise ConnectionError("no server\nat all")
+
+    router = Router(ROUTES, Rule(floor=-3.0))
+    log = tmp_path / "log.jsonl"
+    found = router.route(["a dog", "a cat"], {"glide": fails, "sdxl": str.upper}, log)
+    assert [(one.result, one.route) for one in found] == [("A DOG", "sdxl"), ("A CAT", "sdxl")]
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert lines[0]["route"] == "glide" and lines[0]["answered"] == "sdxl"
+    assert lines[0]["failed"] == {"glide": "ConnectionError: no server at all"}
+    assert "dog" not in log.read_text()
+    router.route(["a dog"], {"glide": str.upper, "sdxl": fails}, log, log_prompts=True)
+    assert json.loads(log.read_text().splitlines()[-1])["prompt"] == "a dog"
+    with pytest.raises(RouteError, match="every route has failed for a prompt"):
+        router.route(["a dog"], {"glide": fails, "sdxl": fails})
+    with pytest.raises(RouteError, match="sdxl has no function"):
+        router.route(["a dog"], {"glide": str.upper})
+
+
+@pytest.mark.parametrize(
+    ("routes", "rule", "said"),
+    [
+        (ROUTES[:1], {"budget": 1}, "two or more"),
+        ([ROUTES[0]] * 2, {"budget": 1}, "came twice"),
+        ([ROUTES[0], Route("b", "x", -1)], {"budget": 1}, "cost -1"),
+        ([ROUTES[0], Route("b", "x", 2, 0)], {"budget": 1}, "utility 0"),
+        ([*ROUTES, Route("c", "x", 2)], {"share": 0.5}, "a share is of two"),
+        (ROUTES, {"budget": 0.5}, "the cheapest route costs 1"),
+        (ROUTES, {}, "no rule"),
+        (ROUTES, {"budget": 1, "floor": 1}, "give one of"),
+        (ROUTES, {"share": 1.5}, "from 0 to 1"),
+        (ROUTES, {"floor": float("nan")}, "give a number"),
+        (ROUTES, {"floor": 1, "confidence": 1.0}, "below 1"),
+    ],
+)
+def test_what_cannot_be_chosen_among(routes, rule, said):
+    with pytest.raises(RouteError, match=said):
+        check_routes(routes, Rule(**rule))
+
+
+def test_too_few_prompts_and_predictors_without_deviations(tmp_path):
+    with pytest.raises(RouteError, match="29 calibration prompts; give 30 or more"):
+        Router.fit(ROUTES, Rule(budget=2), [*PROMPTS[:29], " "])
+    with pytest.raises(RouteError, match="no such folder"):
+        Router.from_pretrained(tmp_path / "none")
+    with pytest.raises(RouteError, match=r"has no router\.json"):
+        Router.from_pretrained(tmp_path)
+
+
+def test_the_command_makes_and_asks_a_router(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("\n".join(PROMPTS[:300]))
+    fit = ["route", "fit", "--targets", "glide_hbpp,sdxl_hbpp", "--cost", "1,4", "--share", "0.25",
+           "--calibration", "mine.txt", "--output", "router"]  # fmt: skip
+    assert main(fit) == 0
+    assert "25.0%" in capsys.readouterr().out
+    assert main(["route", "predict", "router", "--file", "mine.txt", "--output", "out.jsonl"]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert sum(row["route"] == "sdxl" for row in rows) == 75
+    assert main(["route", "predict", "router", "a dog"]) == 0
+    assert "a dog" in capsys.readouterr().out
+    assert main([*fit[:5], "1", *fit[6:]]) == 2
+    assert "--cost: 1 came for 2 targets" in capsys.readouterr().err
+    assert main(["route", "predict", "nowhere", "a dog"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
