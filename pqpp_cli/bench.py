@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pqpp_cli import bench_richhf
+from pqpp_cli import bench_gimbrr, bench_richhf
 from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
 from pqpp_cli.output import OutputPage
 from pqpp_cli.prompt_datasets import add_dataset
@@ -24,7 +24,9 @@ _ONLY = {
     },
     "richhf": {**dict.fromkeys(("models", "clip", "pickapic_dir", "limit")), "batch_size": 16},
 }
-"""Options that a comparison of predictors has and RichHF's has not, or the other way round."""
+"""Options that a comparison of predictors has and other tables have not, or the other way round."""
+_OTHERS = {"richhf": bench_richhf, "gimbrr": bench_gimbrr}
+"""Benchmarks whose tables are not about predictors."""
 
 _TABLE_OF = {
     "scores": "generalisation",
@@ -49,6 +51,7 @@ _EPILOG = """examples:
   pqpp bench --dataset ratings.csv --targets mean_rating --predictors ./my_predictor,n_words
   pqpp bench --table generalisation --dataset theirs --split test --predictors ./my_predictor
   pqpp bench --dataset richhf --models ./rahf --pickapic-dir pickapic --split test
+  pqpp bench --dataset gimbrr
 
 tables of the PQPP paper:
   main               3 and 5: each target by its own prediction
@@ -81,8 +84,8 @@ def add_parser(subparsers) -> None:
     add_dataset(
         parser,
         "the benchmark: pqpp, another listed name, OWNER/REPOSITORY, a folder or a table, with the "
-        "prompts in the column prompt; richhf compares models of rich human feedback (default: "
-        "pqpp)",
+        "prompts in the column prompt; richhf compares models of rich human feedback, gimbrr "
+        "automated verdicts with people's (default: pqpp)",
         default="pqpp",
         older="--benchmark",
         subset=f"{SUBSET} of pqpp, whose train split the shipped predictor was trained on",
@@ -165,8 +168,8 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the protocol, print the table, write the report."""
     _refuse_unheeded(options)
-    if options.dataset == "richhf":
-        return bench_richhf.run(options)
+    if options.dataset in _OTHERS:
+        return _OTHERS[options.dataset].run(options)
     if options.split == "validation" and Path(options.dataset).is_file():
         options.split = None  # a table is taken whole
     from pqpp_cli.output import format_of
@@ -198,10 +201,11 @@ def _refuse_unheeded(options: argparse.Namespace) -> None:
     """Refuse what only another benchmark or table has, rather than leave it unheeded."""
     from pqpp_cli.errors import CommandError
 
-    other = "predictors" if options.dataset == "richhf" else "richhf"
-    for name, default in _ONLY[other].items():
+    own = options.dataset if options.dataset in _OTHERS else "predictors"
+    foreign = [(other, *one) for other in _ONLY if other != own for one in _ONLY[other].items()]
+    for other, name, default in foreign:
         if getattr(options, name) != default:
-            remedy = "--dataset richhf" if other == "richhf" else "a benchmark of predictors"
+            remedy = f"--dataset {other}" if other in _OTHERS else "a benchmark of predictors"
             raise CommandError(
                 f"--{name.replace('_', '-')}: --dataset {options.dataset} has none; leave it out, "
                 f"or take {remedy}"
