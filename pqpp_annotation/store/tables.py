@@ -10,13 +10,21 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class Table(DeclarativeBase):
-    """What all tables share."""
+    """What all tables share; constraints have names, by which later revisions find them."""
 
+    metadata = MetaData(
+        naming_convention={
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        }
+    )
     type_annotation_map: ClassVar = {dict[str, Any]: JSON, Any: JSON}
 
 
@@ -62,6 +70,7 @@ class Item(Table):
         purpose: `work`, `control` (judged by the control members too) or `training`.
         expected: Of a training item: the right answer; {} for others.
         detail: What its kind of task needs besides, such as linked prompts or the retrieval query.
+        done: How many annotators have finished it, counted in the transaction of the last answer.
     """
 
     __tablename__ = "item"
@@ -73,6 +82,7 @@ class Item(Table):
     purpose: Mapped[str] = mapped_column(Text, default="work")
     expected: Mapped[dict[str, Any]] = mapped_column(default=dict)
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    done: Mapped[int] = mapped_column(default=0)
     created: Mapped[int] = mapped_column(BigInteger)
 
 
@@ -102,6 +112,8 @@ class Person(Table):
         name: The pseudonym that exports show.
         role: `owner`, `control` or `annotator`.
         outside: Ids that a recruiting site sent with the link, such as PROLIFIC_PID.
+        outside_key: Of a person who came by a shared link: the link and the id, by which the
+            person is found again.
         session: Counted up to end all sessions of the person.
         training_tries: Failed tries at the comprehension check.
         trained: When the check was passed.
@@ -113,6 +125,7 @@ class Person(Table):
     role: Mapped[str] = mapped_column(Text, default="annotator")
     password_hash: Mapped[str | None] = mapped_column(Text)
     outside: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    outside_key: Mapped[str | None] = mapped_column(Text, unique=True)
     session: Mapped[int] = mapped_column(default=0)
     created: Mapped[int] = mapped_column(BigInteger)
     consented: Mapped[int | None] = mapped_column(BigInteger)
@@ -122,13 +135,19 @@ class Person(Table):
 
 
 class Invitation(Table):
-    """A link; only the hash of its token is kept."""
+    """A link; only the hash of its token is kept.
+
+    Attributes:
+        is_shared: Whether many follow it, each with an id of a recruiting site.
+        person_id: Whom it made; None before its first use, and for a shared one.
+    """
 
     __tablename__ = "invitation"
     id: Mapped[int] = mapped_column(primary_key=True)
     token_hash: Mapped[str] = mapped_column(Text, unique=True)
     role: Mapped[str] = mapped_column(Text, default="annotator")
     label: Mapped[str] = mapped_column(Text, default="")
+    is_shared: Mapped[bool] = mapped_column(default=False)
     person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"))
     created: Mapped[int] = mapped_column(BigInteger)
     expires: Mapped[int] = mapped_column(BigInteger)

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pqpp_files.names import comma_separated, did_you_mean
+from pqpp_files.read_yaml import read_yaml
 from pqpp_models.training.options import Options, RecipeError, shown
-from pqpp_models.training.recipe_file import read_yaml
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
+_HELP = ("; see training/recipes", "; `subset` names the data")
 _OTHER_NAMES = {"output": "output_dir", "benchmark": "dataset"}
 _RETIRED = {
     **{"dataset_config": "subset", "recipe": "config", "out": "output"},
@@ -59,7 +60,8 @@ def parse_recipe(
         _name_of(kind, word.lstrip("-").partition("=")[0], word)
     flags = vars(known)
     path = flags.pop("config", None)
-    given = {_name_of(kind, key): value for key, value in (read_yaml(path) if path else {}).items()}
+    written = read_yaml(path, "a recipe", *_HELP, error=RecipeError) if path else {}
+    given = {_name_of(kind, key): value for key, value in written.items()}
     return build_recipe(kind, {**given, **flags})
 
 

@@ -1,0 +1,55 @@
+"""Each person's own random order, and where in it the control items stand.
+
+Orders come from the study's seed and the ids alone, so that they are the same after a restart, on
+another machine, and when prompts are added: those that were there keep their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+
+def shuffled(ids: Iterable[int], *seeds: object) -> list[int]:
+    """Return ids in a random order.
+
+    Args:
+        ids: They need not be in any order.
+        seeds: What the order depends on, like the study's seed and a person's id.
+
+    Example:
+        >>> shuffled(range(6), 0, "items", 1), shuffled(range(6), 0, "items", 2)
+        ([1, 2, 0, 5, 3, 4], [5, 0, 3, 4, 2, 1])
+    """
+    start = _hash(seeds)
+
+    def key(one: int) -> bytes:
+        own = start.copy()
+        own.update(b"%d" % one)
+        return own.digest()
+
+    return sorted(ids, key=key)
+
+
+def is_control(position: int, every: int, *seeds: object) -> bool:
+    """Tell whether a control item stands at a place of a person's order.
+
+    One stands at a random place in each group of `every` items, so that after every prefix their
+    share is right within one item.
+
+    Args:
+        position: The place, counted from 0.
+        every: One item in so many is a control item.
+        seeds: What the places depend on.
+
+    Example:
+        >>> [place for place in range(18) if is_control(place, 6, 0, 1)]
+        [2, 6, 16]
+    """
+    group, place = divmod(position, every)
+    drawn = _hash((*seeds, "group", group)).digest()
+    return int.from_bytes(drawn, "big") % every == place
+
+
+def _hash(seeds: tuple[object, ...]):
+    return hashlib.blake2b(repr(seeds).encode(), digest_size=8)

@@ -1,0 +1,304 @@
+"""Opening a study's database: SQLite in a file, or PostgreSQL; each method is one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine, event, func, insert, select, text, update
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, NoSuchModuleError, ResourceClosedError
+
+from pqpp_annotation.errors import NotAllowedError, StoreError
+from pqpp_annotation.store import schema, tables
+from pqpp_annotation.store.answers import Answers
+from pqpp_annotation.store.events import Events
+from pqpp_annotation.store.invitations import Invitations
+from pqpp_annotation.store.people import People
+from pqpp_annotation.store.rows import StoredImage
+from pqpp_annotation.store.work import Work
+from pqpp_annotation.study.images import CheckedImage
+from pqpp_annotation.study.items import NewItem
+from pqpp_annotation.study.study import Study, study_of
+from pqpp_files.errors import in_a_line
+from pqpp_files.extras import needing
+from pqpp_files.full_disk import naming
+
+BUSY_SECONDS = 10
+_LOCK = 0x70717070  # of PostgreSQL, for what only one may do at a time
+_CONNECTIONS = 20
+_FIXED = ("name", "kind", "seed")
+
+
+class Store:
+    """A study's database.
+
+    Every method of `people`, `invitations`, `work`, `answers` and `events` is one transaction, and
+    may be called from any thread.
+
+    Args:
+        engine: Of SQLAlchemy, as `open_store` makes it.
+        study: What the study file says; what the database says if left out.
+
+    Attributes:
+        study: The study.
+        clock: Returns the time in milliseconds since 1970, UTC; a test may put another here.
+        people: Who takes part.
+        invitations: The links.
+        work: What is to be done by whom.
+        answers: What people said.
+        events: What happened when.
+    """
+
+    def __init__(self, engine: Engine, study: Study) -> None:
+        self.engine, self.study = engine, study
+        self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+        # In one process writers queue here, which is fairer than SQLite's own waiting.
+        self._turn = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
+        self._writer = engine.execution_options(pqpp_writes=True)
+        self.people, self.invitations = People(self), Invitations(self)
+        self.work, self.answers, self.events = Work(self), Answers(self), Events(self)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is SQLite."""
+        return self.engine.dialect.name == "sqlite"
+
+    @cached_property
+    def name(self) -> str:
+        """What the database is called in messages: its path, or its address without password."""
+        return self.engine.url.database if self.is_sqlite else repr(self.engine.url)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection of which all reads see one state."""
+        with self._telling(), self.engine.connect() as db, db.begin():
+            yield db
+
+    @contextlib.contextmanager
+    def writing(self, alone: bool = False) -> Iterator[Connection]:
+        """Give a connection whose writes are on the disk when the block ends, or not at all.
+
+        Args:
+            alone: Whether no other such block runs meanwhile, in any process; on SQLite, where one
+                writes at a time, it is always so.
+        """
+        with self._telling(), self._turn, self._writer.begin() as db:
+            if alone:
+                self.be_alone(db)
+            yield db
+
+    def be_alone(self, db: Connection) -> None:
+        """Wait until no other transaction that asked for it is there."""
+        if not self.is_sqlite:
+            db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+    def ping(self) -> None:
+        """Raise a `StoreError` where the database does not answer."""
+        with self.reading() as db:
+            db.execute(text("SELECT 1"))
+
+    def image(self, sha256: str) -> StoredImage:
+        """Return where an image lies; its hash is the only way to it.
+
+        Raises:
+            NotAllowedError: The study has no such image.
+        """
+        with self.reading() as db:
+            asset = tables.Asset
+            columns = (asset.location, asset.media_type, asset.width, asset.height, asset.size)
+            found = db.execute(select(*columns).where(asset.sha256 == sha256)).first()
+        if found is None:
+            raise NotAllowedError("this study has no such image")
+        return StoredImage(self.study.root / found[0], *found[1:])
+
+    def add_items(self, items: list[NewItem], images: list[CheckedImage]) -> int:
+        """Add items and their images, while people work; items that are there already stay.
+
+        Returns:
+            How many are new.
+        """
+        now = self.clock()
+        with self.writing(alone=True) as db:
+            own = {image.sha256: vars(image) for image in images}
+            for known in db.scalars(select(tables.Asset.sha256)):
+                own.pop(known, None)
+            if own:
+                db.execute(insert(tables.Asset), list(own.values()))
+            there = set(map(tuple, db.execute(select(tables.Item.prompt_id, tables.Item.part))))
+            new = [item for item in items if (item.prompt_id, item.part) not in there]
+            first = (db.scalar(select(func.max(tables.Item.id))) or 0) + 1
+            rows, shown = [], []
+            for number, item in enumerate(new, first):
+                plain = {k: v for k, v in vars(item).items() if k != "images"}
+                rows.append({"id": number, "done": 0, "created": now, **plain})
+                shown += [
+                    {"item_id": number, "position": place, **vars(image)}
+                    for place, image in enumerate(item.images)
+                ]
+            if rows:
+                db.execute(insert(tables.Item), rows)
+                db.execute(insert(tables.ItemImage), shown)
+        return len(new)
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[None]:
+        """Hold the right to serve an SQLite file, of which one process at a time has it.
+
+        Raises:
+            StoreError: Another process serves it.
+        """
+        if not self.is_sqlite:
+            yield
+            return
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(f"{self.engine.url.database}.serving", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise StoreError(
+                f"{self.name} is served already by another process; stop that one, or use "
+                "PostgreSQL, which several may serve"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Turn what a database says into one line that tells what to do."""
+        try:
+            with naming(self.name):
+                yield
+        except ResourceClosedError:
+            raise
+        except DBAPIError as error:
+            said = in_a_line(error.orig or error, named=False)
+            if "locked" in said or "lock timeout" in said:
+                raise StoreError(
+                    f"{self.name} has been busy for {BUSY_SECONDS} s; try again"
+                ) from error
+            if error.connection_invalidated or "connect" in said or "unable to open" in said:
+                raise StoreError(f"{self.name} cannot be reached ({said}); try again") from error
+            raise
+
+
+def open_store(study: Study | str | os.PathLike[str]) -> Store:
+    """Open the database of a study, brought to this version's tables.
+
+    Args:
+        study: The study, as `read_study` reads it; or a database's path or PostgreSQL URL, whose
+            own record of the study is taken then.
+
+    Raises:
+        StoreError: It is not there, holds no study or another one, or is of a newer version.
+    """
+    url = study.database_url if isinstance(study, Study) else _url_of(study)
+    store = Store(make_engine(url), study if isinstance(study, Study) else None)
+    try:
+        if store.is_sqlite and not Path(store.name).is_file():
+            raise StoreError(f"{store.name} is not there; make it by pqpp annotate init")
+        with store.writing(alone=True) as db:
+            schema.upgrade(db, store.name)
+            kept = db.scalar(select(tables.Study.config))
+            if kept is None:
+                raise StoreError(f"{store.name} holds no study; make it by pqpp annotate init")
+            if store.study is None:
+                folder = Path(store.name).parent if store.is_sqlite else Path()
+                store.study = study_of(kept, folder)
+            else:
+                _take_over(db, store.study, kept)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def create_store(study: Study, items: list[NewItem], images: list[CheckedImage]) -> None:
+    """Make the database of a new study with its items; whole, or not at all.
+
+    Raises:
+        StoreError: There is one already.
+    """
+    from pqpp_files.write_beside import write_beside
+
+    url = make_url(study.database_url)
+    if url.get_backend_name() != "sqlite":
+        _fill(url.render_as_string(hide_password=False), study, items, images)
+        return
+    path = Path(url.database)
+    if path.exists():
+        raise StoreError(f"{path} is there already; name another database, or add by --add")
+    with write_beside(path) as beside:
+        _fill(f"sqlite:///{beside}", study, items, images)
+
+
+def _fill(url: str, study: Study, items: list[NewItem], images: list[CheckedImage]) -> None:
+    store = Store(make_engine(url), study)
+    try:
+        with store.writing(alone=True) as db:
+            schema.upgrade(db, store.name)
+            if db.scalar(select(func.count()).select_from(tables.Study)):
+                raise StoreError(f"{store.name} holds a study already; name another database")
+            row = {"name": study.name, "kind": study.kind_name, "seed": study.seed}
+            row |= {"config": study.config(), "created": store.clock()}
+            db.execute(insert(tables.Study).values(row))
+        store.add_items(items, images)
+    finally:
+        store.close()
+
+
+def _take_over(db: Connection, study: Study, kept: dict) -> None:
+    """Keep what the study file says now, if it is the study that the database is of."""
+    told = study.config()
+    for name in _FIXED:
+        if told[name] != kept[name]:
+            raise StoreError(
+                f"{name}: the study file has {told[name]!r:.60}, its database {kept[name]!r:.60}; "
+                "set it back, or name another database"
+            )
+    if told != kept:
+        db.execute(update(tables.Study).values(config=told))
+
+
+def _url_of(name: str | os.PathLike[str]) -> str:
+    from pqpp_annotation.study.study import database_url
+
+    return database_url(os.fspath(name), Path())
+
+
+def make_engine(url: str) -> Engine:
+    """Return the engine of a database: of SQLite with a write-ahead log, flushed at each commit."""
+    sizes = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
+    if not url.startswith("sqlite"):
+        with needing("a study in PostgreSQL", "postgresql"):
+            import psycopg  # noqa: F401
+        try:
+            return create_engine(url, pool_pre_ping=True, **sizes)
+        except NoSuchModuleError:
+            raise StoreError("database: SQLite's path or postgresql:// is allowed") from None
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **sizes)
+
+    @event.listens_for(engine, "connect")
+    def _(connection, _record):
+        connection.isolation_level = None  # transactions begin where they are said to
+        for setting in ("foreign_keys=ON", "synchronous=FULL", "journal_mode=WAL"):
+            connection.execute(f"PRAGMA {setting}")
+
+    @event.listens_for(engine, "begin")
+    def _(db):
+        writes = db.get_execution_options().get("pqpp_writes")
+        db.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

@@ -1,0 +1,115 @@
+"""Making a study from a table of prompts and a folder of images, and adding prompts to it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.study.items import draw_controls, read_items
+from pqpp_annotation.study.study import Study, read_study, study_of
+from pqpp_files.write_beside import write_whole
+
+_COMMENTS = {
+    "name": "The study, whole; every setting may be changed but name, kind and seed.",
+    "title": "What is asked, in one line; paragraphs of instructions below it.",
+    "database": "A path, or $NAME of a variable with a postgresql:// URL.",
+    "people_per_item": "How many people judge an item, and how long one is kept for a person.",
+    "control": "One item in `every` is a control item; `count` draws them, else the table does.",
+    "training": "Of training items: tries, and the share of right answers that passes.",
+    "admission": "Whose votes count, as in `pqpp build`; and how many people's of a prompt.",
+    "consent": "What is agreed to before anything is shown.",
+    "payment": "per_item, per_hour, currency, gap_minutes.",
+    "completion": "url and code of a recruiting site.",
+    "task": "Settings of the kind of task.",
+}
+
+
+def make_study(
+    path: str | os.PathLike[str],
+    file: str | os.PathLike[str],
+    image_dir: str | os.PathLike[str] | None = None,
+    kind: str = "relevance",
+    **settings: Any,
+) -> Study:
+    """Make a study: check all that it shows, fill its database, and write its file.
+
+    Args:
+        path: The study file to write, like study.yaml; the database comes beside it.
+        file: The table of prompts; see `read_items`.
+        image_dir: The folder of the images; where the study file stands if None.
+        kind: The kind of task.
+        settings: Others of the study file, by name.
+
+    Returns:
+        The study.
+
+    Raises:
+        StudyError: The study is there already, or something that it shows cannot be used; then
+            nothing was written.
+    """
+    from pqpp_annotation.store.database import create_store
+
+    place = Path(path).expanduser()
+    if place.exists():
+        raise StudyError(f"{path} is there already; add prompts to it by --add, or name another")
+    if place.suffix not in (".yaml", ".yml"):
+        raise StudyError(f"{path}: a study file is written; name it like study.yaml")
+    given = {"name": _name_of(place), "kind": kind, "title": "", "instructions": ""}
+    given |= {"prompts": _seen_from(place.parent, file)}
+    given["image_dir"] = None if image_dir is None else _seen_from(place.parent, image_dir)
+    given |= {"database": f"{_name_of(place)}.db"}
+    study = study_of(given | settings, place.parent)
+    items, images = read_items(study, file)
+    items = draw_controls(items, study.control.count, study.seed)
+    if not any(item.purpose == "work" for item in items):
+        raise StudyError(f"{file}: it holds control and training items only; add others")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    create_store(study, items, images)
+    write_whole(place, _yaml_of(study))
+    return read_study(place)
+
+
+def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
+    """Add the prompts of a table to a study, also while people work.
+
+    Prompts that are there already, by their id, stay as they are. Control items are those that the
+    table marks.
+
+    Returns:
+        How many items are new.
+    """
+    from pqpp_annotation.store.database import open_store
+
+    items, images = read_items(study, file)
+    store = open_store(study)
+    try:
+        return store.add_items(items, images)
+    finally:
+        store.close()
+
+
+def _name_of(place: Path) -> str:
+    stem = place.stem if place.stem != "study" else place.absolute().parent.name
+    letters = [letter if letter.isascii() and letter.isalnum() else "-" for letter in stem.lower()]
+    return "-".join("".join(letters).split("-")).strip("-")[:64] or "study"
+
+
+def _seen_from(folder: Path, path: str | os.PathLike[str]) -> str:
+    """Return a path as the study file names it."""
+    absolute, base = Path(path).expanduser().absolute(), folder.absolute()
+    inside = absolute.is_relative_to(base)
+    return str(absolute.relative_to(base) if inside else absolute)
+
+
+def _yaml_of(study: Study) -> str:
+    """Return a study file with a line of explanation where one helps."""
+    import yaml
+
+    lines = []
+    for name, value in study.config().items():
+        if name in _COMMENTS:
+            lines.append(f"\n# {_COMMENTS[name]}" if lines else f"# {_COMMENTS[name]}")
+        lines.append(yaml.safe_dump({name: value}, sort_keys=False, allow_unicode=True).rstrip())
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,204 @@
+"""The items of a study, read from the user's table: what belongs together is shown at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.study.images import CheckedImage, check_images, unique
+from pqpp_annotation.study.study import Study
+from pqpp_datasets.own_benchmark.votes.read import FLAGS
+from pqpp_files.read_table import read_table
+
+REFERENCE = "reference"
+_FLAGS = ("reference", "control", "training")
+_MOST_CHARACTERS = 20_000
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NewImage:
+    """An image of an item, as the table has it."""
+
+    sha256: str
+    image: str
+    model: str
+    is_reference: bool
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """An item before it is in the database; see `store.tables.Item`."""
+
+    prompt_id: str
+    part: int
+    prompt: str
+    purpose: str
+    images: tuple[NewImage, ...]
+    expected: dict[str, Any] = field(default_factory=dict)
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[CheckedImage]]:
+    """Read a table of prompts and check its images.
+
+    Args:
+        study: Says the kind of task, where the images lie and how control items are drawn.
+        file: The table, as `read_table` takes it, with the columns prompt and image (or that of
+            `image_column`); model, prompt_id (else prompts are numbered), reference, control,
+            training (yes or no) and expected (the right answer of a training item).
+
+    Returns:
+        The items in the table's order, and each distinct image.
+
+    Raises:
+        StudyError: The table is empty, a cell is impossible, or an image cannot be used; names the
+            line.
+    """
+    rows = _rows_of(study, file)
+    by_prompt: dict[str, list[Row]] = {}
+    for row in rows:
+        by_prompt.setdefault(row["prompt_id"], []).append(row)
+    for own in by_prompt.values():
+        _check_prompt(own)
+    paths = {row["image"]: _path_of(study, row["image"]) for row in rows if row["image"]}
+    images = check_images(paths, study.root)
+    sha256_of = {name: image.sha256 for name, image in images.items()}
+    items = []
+    for own in by_prompt.values():
+        for part, group in enumerate(study.kind.group(own, study.task)):
+            detail = study.kind.detail(group, by_prompt, sha256_of)
+            items.append(_item(study, group, part, detail, sha256_of))
+    return items, unique(images.values())
+
+
+def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> list[NewItem]:
+    """Make some work items control items, drawn by the seed; those that are marked stay.
+
+    Raises:
+        StudyError: There are not so many.
+
+    Example:
+        >>> items = [NewItem(str(n), 0, "a cat", "work", ()) for n in range(4)]
+        >>> [item.purpose for item in draw_controls(items, 1, seed=0)].count("control")
+        1
+    """
+    work = [number for number, item in enumerate(items) if item.purpose == "work"]
+    if count is None:
+        return list(items)
+    if count >= len(work):
+        raise StudyError(f"control: {count} of {len(work)} items cannot be drawn; draw fewer")
+    drawn = set(random.Random(f"control-{seed}").sample(work, count))
+    return [
+        replace(item, purpose="control") if number in drawn else item
+        for number, item in enumerate(items)
+    ]
+
+
+def _rows_of(study: Study, file: str | Path) -> list[dict[str, str]]:
+    table = read_table(file, remedy="name the columns prompt and image, or use --image-column")
+    table["prompt"], table[study.image_column]  # which says what is missing
+    if not len(table):
+        raise StudyError(f"{file}: it holds no prompts; give a row for each image")
+    numbers: dict[str, str] = {}
+    found = []
+    for number in range(len(table)):
+        where = table.place_of(number)
+        row = {name: _text(cells[number]) for name, cells in table.columns.items()}
+        row["image"], row["where"] = row[study.image_column], where
+        _check_row(row, where)
+        if "prompt_id" not in table:
+            row["prompt_id"] = numbers.setdefault(row["prompt"], f"p{len(numbers) + 1:06d}")
+        if not row["prompt_id"]:
+            raise StudyError(f"{where}: prompt_id is empty; name it, or leave the column out")
+        found.append(row)
+    return found
+
+
+def _check_row(row: Row, where: str) -> None:
+    if not row["prompt"].strip():
+        raise StudyError(f"{where}: prompt is empty; write it or remove the line")
+    if len(row["prompt"]) > _MOST_CHARACTERS:
+        said = f"prompt has {len(row['prompt']):,} characters; {_MOST_CHARACTERS:,} are allowed"
+        raise StudyError(f"{where}: {said}")
+    if not row["image"]:
+        raise StudyError(f"{where}: image is empty; name it or remove the line")
+    for name, cell in row.items():
+        if "\0" in cell:
+            raise StudyError(f"{where}: {name} holds a character of value zero; remove it")
+    for name in _FLAGS:
+        if row.get(name, "").strip().lower() not in FLAGS:
+            raise StudyError(f"{where}: {name} is {row[name]!r:.40}; yes or no is allowed")
+
+
+def _check_prompt(rows: Sequence[Row]) -> None:
+    """Refuse rows of one prompt that contradict each other."""
+    first = rows[0]
+    seen: set[tuple[str, str]] = set()
+    for row in rows:
+        if row["prompt"] != first["prompt"]:
+            what = f"prompt_id {row['prompt_id']} has another prompt than in {first['where']}"
+            raise StudyError(f"{row['where']}: {what}; give each prompt an id of its own")
+        key = (row["image"], row.get("model", ""))
+        if key in seen:
+            raise StudyError(f"{row['where']}: image {key[0]} stands twice in one prompt")
+        seen.add(key)
+
+
+def _item(
+    study: Study, rows: Sequence[Row], part: int, detail: dict, sha256_of: Mapping[str, str]
+) -> NewItem:
+    first = rows[0]
+    for row in rows:
+        for name in ("control", "training"):
+            if _is_set(row, name) != _is_set(first, name):
+                what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
+                raise StudyError(f"{row['where']}: {what}; set it for all or none")
+    purpose = "work"
+    if _is_set(first, "control"):
+        purpose = "control"
+    if _is_set(first, "training"):
+        purpose = "training"
+    images = tuple(
+        NewImage(
+            sha256_of[row["image"]],
+            row["image"],
+            row.get("model", ""),
+            _is_set(row, "reference") or row.get("model") == REFERENCE,
+        )
+        for row in rows
+    )
+    expected = _expected(study, rows) if purpose == "training" else {}
+    return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
+
+
+def _expected(study: Study, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the right answers of a training item, by the name of the image or "" for the item."""
+    found = {}
+    for row in rows if study.kind.about_image else rows[:1]:
+        cell = row.get("expected", "")
+        if not cell:
+            raise StudyError(f"{row['where']}: expected is empty; a training item needs an answer")
+        try:
+            value = study.kind.expected(cell, study.task)
+        except StudyError as error:
+            raise StudyError(f"{row['where']}: {error}") from None
+        found[row["image"] if study.kind.about_image else ""] = value
+    return found
+
+
+def _path_of(study: Study, image: str) -> Path:
+    folder = Path(study.image_dir or "").expanduser()
+    return study.root / folder / image
+
+
+def _is_set(row: Row, name: str) -> bool:
+    return bool(FLAGS[row.get(name, "").strip().lower()])
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else str(cell)

@@ -1,0 +1,244 @@
+"""The study file: what is asked of whom, how often, and by which rules it is admitted and paid."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import Kind, kind_of
+from pqpp_datasets.own_benchmark.admission import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
+from pqpp_files.read_yaml import read_yaml
+from pqpp_models.training.arguments import build_recipe
+from pqpp_models.training.options import Options, RecipeError, option
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+@dataclass(kw_only=True)
+class Control(Options):
+    """Control items: the same for all, so that people can be compared with the control members.
+
+    Attributes:
+        every: One item in so many is a control item, at a random place among them.
+        count: How many prompts are drawn as control items; None where the table marks them.
+    """
+
+    every: int = option(6, "one control item in N", least=2)
+    count: int | None = option(None, "control items drawn by the seed", least=1)
+
+
+@dataclass(kw_only=True)
+class Training(Options):
+    """The round of training items before the work.
+
+    Attributes:
+        tries: After so many failed ones a person gets no work.
+        least: The share of right answers that passes.
+    """
+
+    tries: int = option(2, "tries at the comprehension check", least=1)
+    least: float = option(0.8, "share of right answers that passes", least=0, below=1.000001)
+
+
+@dataclass(kw_only=True)
+class Admission(Options):
+    """Whose votes count; the rules of `pqpp build`."""
+
+    min_kappa: float = option(MIN_KAPPA, "least kappa with each control member")
+    min_reference_share: float = option(MIN_REFERENCE_SHARE, "reference images found relevant")
+    exclude: str | None = option(None, "`flagged`, as of `pqpp build`")
+
+    def __post_init__(self) -> None:
+        """Check what may be left out, too."""
+        super().__post_init__()
+        if self.exclude not in (None, "flagged"):
+            raise StudyError(f"exclude: {self.exclude!r:.40} came; flagged is allowed")
+
+
+@dataclass(kw_only=True)
+class Payment(Options):
+    """What is paid to an admitted person.
+
+    Attributes:
+        gap_minutes: A pause longer than this is no active time.
+    """
+
+    per_item: float = option(0.0, "for each finished item", least=0)
+    per_hour: float = option(0.0, "for each active hour", least=0)
+    currency: str = option("EUR", "of the amounts")
+    gap_minutes: float = option(2.0, "a longer pause is no active time", above=0)
+
+
+@dataclass(kw_only=True)
+class Completion(Options):
+    """Where a person who has finished goes to be paid by a recruiting site."""
+
+    url: str | None = option(None, "address to return to")
+    code: str | None = option(None, "completion code")
+
+
+@dataclass(kw_only=True)
+class Study(Options):
+    """A study as its file says it.
+
+    Attributes:
+        folder: Where the study file stands; its paths are relative to it.
+        database: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
+        task: Settings of the kind of task, with its defaults filled in.
+        seed: From which all random orders come.
+
+    Example:
+        >>> study = study_of({"name": "mine", "kind": "rating"})
+        >>> study.people_per_item, study.control.every, study.kind.name
+        (3, 6, 'rating')
+        >>> study_of({"name": "mine", "kind": "rating", "people_per_itm": 2})
+        Traceback (most recent call last):
+            ...
+        pqpp_annotation.errors.StudyError: a study has no `people_per_itm`; did you mean ...
+    """
+
+    name: str | None = option(None, "lower-case letters, digits and hyphens", required=True)
+    kind_name: str | None = option(None, "the kind of task", required=True)
+    title: str = option("", "what is asked, in one line")
+    instructions: str = option("", "paragraphs, plain text")
+    prompts: str = option("", "the table of prompts")
+    image_dir: str | None = option(None, "folder of the images")
+    image_column: str = option("image", "column of the images' names or addresses")
+    database: str = option("study.db", "its path, or $NAME of a variable with a URL")
+    people_per_item: int = option(3, "how many people judge an item", least=1)
+    reservation_minutes: float = option(30.0, "an item left open goes to others", above=0)
+    control: Control = option(Control())
+    training: Training = option(Training())
+    admission: Admission = option(Admission())
+    best: int = option(BEST, "annotators a prompt that count", least=1)
+    consent: str | None = option(None, "what is agreed to before anything is shown")
+    payment: Payment | None = option(None)
+    completion: Completion | None = option(None)
+    seed: int = option(0, "of all random orders", least=0, below=2**63)
+    task: dict[str, str] = option({})
+    folder: str = option(".", "where the study file stands")
+
+    def __post_init__(self) -> None:
+        """Check what depends on others."""
+        super().__post_init__()
+        if not _NAME.fullmatch(self.name):
+            raise StudyError(
+                f"name: {self.name!r:.80} came; lower-case letters, digits and hyphens are allowed"
+            )
+        if not self.database:
+            raise StudyError("database: it is empty; name a file, or $NAME of a variable")
+        self.task = self.kind.check_study(self.task)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind of task."""
+        return kind_of(self.kind_name)
+
+    @property
+    def root(self) -> Path:
+        """The folder of the study file."""
+        return Path(self.folder)
+
+    @property
+    def database_url(self) -> str:
+        """The database's address for SQLAlchemy.
+
+        Raises:
+            StudyError: The variable of the environment that it names is not set.
+        """
+        return database_url(self.database, self.root)
+
+    def config(self) -> dict[str, Any]:
+        """Return what the study file says, defaults filled in, as plain values."""
+        found = {key: value for key, value in self.to_dict().items() if key != "folder"}
+        return {"kind" if key == "kind_name" else key: value for key, value in found.items()}
+
+
+def read_study(path: str | os.PathLike[str]) -> Study:
+    r"""Read a study file.
+
+    Raises:
+        StudyError: There is none, it is no YAML, or a setting is unknown or impossible; one line
+            that names the file and the setting.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "study.yaml"
+        >>> _ = path.write_text("name: mine\nkind: rating\npeople_per_item: 0\n")
+        >>> read_study(path)
+        Traceback (most recent call last):
+            ...
+        pqpp_annotation.errors.StudyError: ...study.yaml: `people_per_item` is 0; it must be ...
+    """
+    place = Path(path).expanduser()
+    hint = "; a study file is made by pqpp annotate init"
+    given = read_yaml(place, "a study file", hint, hint, StudyError)
+    try:
+        return study_of(given, place.parent)
+    except StudyError as error:
+        raise StudyError(f"{path}: {error}") from None
+
+
+def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
+    """Return the study that plain settings describe, those of a file or of a database.
+
+    Args:
+        given: The settings, named as in the study file.
+        folder: What its paths are relative to.
+
+    Raises:
+        StudyError: A setting is unknown, impossible or missing.
+    """
+    rest = {key: value for key, value in given.items() if key not in ("task", "kind", "folder")}
+    for name in ("name", "kind"):
+        if given.get(name) is None:
+            raise StudyError(f"{name}: it is missing; see pqpp annotate init --help")
+    task = given.get("task") or {}
+    if not isinstance(task, Mapping):
+        raise StudyError(f"task: {task!r:.60} came; settings of the kind of task are needed")
+    try:
+        # The kind's settings are of any type, and its own to check.
+        made = build_recipe(_Plain, {**rest, "kind_name": given["kind"], "folder": str(folder)})
+        found = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
+        return Study(**found | {"task": {str(key): value for key, value in task.items()}})
+    except RecipeError as error:
+        said = str(error).replace("a recipe has", "a study has").replace("kind_name", "kind")
+        raise StudyError(said) from None
+
+
+def database_url(name: str, folder: Path) -> str:
+    """Return a database's address for SQLAlchemy.
+
+    Args:
+        name: A path, a PostgreSQL URL, or `$NAME` of a variable of the environment with one.
+        folder: What a path is relative to.
+
+    Raises:
+        StudyError: The variable is not set.
+
+    Example:
+        >>> database_url("postgresql://host/mine", Path()), database_url("a.db", Path("/mine"))
+        ('postgresql+psycopg://host/mine', 'sqlite:////mine/a.db')
+    """
+    found = os.environ.get(name[1:], "") if name.startswith("$") else name
+    if not found:
+        raise StudyError(f"database: {name} is not set; set it to postgresql://...")
+    scheme = re.compile(r"postgres(ql)?(\+\w+)?://")
+    if scheme.match(found):
+        return scheme.sub("postgresql+psycopg://", found, count=1)
+    return f"sqlite:///{(folder / Path(found).expanduser()).absolute()}"
+
+
+@dataclass(kw_only=True)
+class _Plain(Study):
+    """A study before its kind's settings are looked at."""
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)

@@ -1,0 +1,131 @@
+"""Votes: once each, the changed ones kept, what does not fit refused; on both databases."""
+
+import collections
+
+import pytest
+from sqlalchemy import select
+from support.studies import answer, do_all, small_store
+
+from pqpp_annotation.errors import AnswerError, NotAllowedError
+from pqpp_annotation.store import tables
+
+
+@pytest.fixture
+def store(tmp_path, database):
+    """A study of four prompts with two images each."""
+    store = small_store(tmp_path, **database)
+    yield store
+    store.close()
+
+
+def test_an_answer_sent_twice_counts_once(store):
+    person = store.people.add("a").id
+    shown = store.work.next(person)
+    ids = [image.id for image in shown.images]
+    first = store.answers.save(person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
+    again = store.answers.save(person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
+    assert (first.is_new, first.is_complete, again.is_new) == (True, False, False)
+    last = store.answers.save(person, shown.assignment, ids[1], {"label": 2}, "client-2", 3)
+    assert last.is_complete
+    assert store.answers.save(
+        person, shown.assignment, ids[1], {"label": 2}, "client-2"
+    ).is_complete
+    assert store.answers.count() == 2
+    other = store.work.next(person)
+    with pytest.raises(AnswerError, match="client_id is that of another answer"):
+        store.answers.save(person, other.assignment, other.images[0].id, {"label": 1}, "client-1")
+
+
+def test_a_changed_answer_stays_in_the_history(store):
+    person = store.people.add("a").id
+    shown = store.work.next(person)
+    answer(store, person, shown, {"label": 0})
+    answer(store, person, shown, {"label": 2})
+    assert [vote.value["label"] for vote in store.answers.of(person)] == [2, 2]
+    every = list(store.answers.votes(current=False))
+    assert sorted(vote.value["label"] for vote in every) == [0, 0, 2, 2]
+    with store.reading() as db:
+        assert db.scalars(select(tables.Item.done)).all().count(1) == 1
+
+
+def test_votes_say_all_that_an_export_needs(store):
+    person = store.people.add("a").id
+    member = store.people.add("m", "control").id
+    assert store.work.next(member) is None
+    shown = do_all(store, person)
+    votes = store.answers.of(person)
+    assert len(votes) == 2 * len(shown) == 8
+    assert [(vote.prompt_id, vote.image) for vote in votes] == [
+        (f"q{number}", f"{number}-{model}.png")
+        for number in range(4)
+        for model in ("sdxl", "reference")
+    ]
+    vote = votes[1]
+    assert (vote.model, vote.annotator, vote.is_control) == ("reference", "a", False)
+    assert (vote.value, vote.seconds, vote.purpose) == ({"label": 2}, 1.5, "work")
+    assert (vote.width, vote.height, vote.prompt) == (8, 6, "a cat and 0 dogs")
+
+
+def test_answers_of_a_skipped_item_are_left_out(store):
+    person = store.people.add("a").id
+    shown = store.work.next(person)
+    store.answers.save(person, shown.assignment, shown.images[0].id, {"label": 1}, "client-1")
+    assert len(store.answers.of(person)) == 1
+    store.work.skip(person, shown.assignment)
+    assert store.answers.of(person) == [] and store.answers.count() == 1
+
+
+NOT_FITTING = {
+    "no label": ({}, "client-1", 1, "label"),
+    "label of another scale": ({"label": 7}, "client-1", 1, "value: 7 is not one of"),
+    "more than a label": ({"label": 1, "x": 1}, "client-1", 1, "value: Additional"),
+    "a list": ([1], "client-1", 1, "an object is needed"),
+    "not a number": ({"label": float("nan")}, "client-1", 1, "no JSON"),
+    "no client id": ({"label": 1}, "", 1, "client_id"),
+    "client id of another type": ({"label": 1}, 7, 1, "client_id"),
+    "negative time": ({"label": 1}, "client-1", -1, "seconds: 0 to"),
+    "endless time": ({"label": 1}, "client-1", float("inf"), "seconds: 0 to"),
+    "time in words": ({"label": 1}, "client-1", "long", "seconds: a number"),
+    "a book": ({"label": "x" * 300_000}, "client-1", 1, "too long"),
+    "character zero": ({"label": "\0"}, "client-1", 1, "value zero"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_FITTING)
+def test_what_does_not_fit_is_refused_and_nothing_is_kept(store, case):
+    value, client, seconds, said = NOT_FITTING[case]
+    person = store.people.add("a").id
+    shown = store.work.next(person)
+    with pytest.raises(AnswerError, match=said):
+        store.answers.save(person, shown.assignment, shown.images[0].id, value, client, seconds)
+    assert store.answers.count() == 0
+
+
+def test_an_image_of_another_item_is_refused(store):
+    person = store.people.add("a").id
+    shown = store.work.next(person)
+    others = {1, 2, 3, 4, 5, 6, 7, 8} - {image.id for image in shown.images}
+    for image in (*others, None, 999):
+        with pytest.raises(AnswerError, match="is not one of this item"):
+            store.answers.save(person, shown.assignment, image, {"label": 1}, "client-1")
+
+
+def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
+    first, second = (store.people.add(name).id for name in ("a", "b"))
+    for person in (first, second):
+        do_all(store, person)
+    store.people.withdraw(first, "delete")
+    store.people.withdraw(second, "anonymous")
+    names = collections.Counter(vote.annotator for vote in store.answers.votes())
+    assert len(names) == 1 and names.total() == 8
+    assert next(iter(names)).startswith("withdrawn-")
+    assert store.people.count_withdrawn() == {"delete": 1, "anonymous": 1}
+    with store.reading() as db:
+        assert db.scalars(select(tables.Item.done)).all() == [1] * 4
+    for person in (first, second):
+        assert store.people.get(person).session == 1
+        with pytest.raises(NotAllowedError, match="you have left this study"):
+            store.work.next(person)
+    # The place of the one whose answers were deleted is free again.
+    assert all(len(do_all(store, store.people.add(name).id)) == 4 for name in ("c", "d"))
+    assert do_all(store, store.people.add("e").id) == []

@@ -1,0 +1,70 @@
+"""A PostgreSQL server of a test's own, on a socket in its folder; nothing listens on a port."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parts[4]))
+
+
+def find_binaries() -> Path:
+    """Return where the server's programs stand; skip the test, or fail it, without them."""
+    found = shutil.which("pg_ctl")
+    if found is not None:
+        return Path(found).resolve().parent
+    if _BINARIES:
+        return _BINARIES[-1]
+    reason = "needs PostgreSQL: apt-get install postgresql"
+    if os.environ.get("PQPP_POSTGRESQL"):
+        pytest.fail(reason)
+    return pytest.skip(reason)
+
+
+@contextlib.contextmanager
+def server(*settings: str):
+    """Start a server, and give a function that makes an empty database and returns its URL.
+
+    Args:
+        settings: Of the server, like `fsync=off`.
+    """
+    binaries = find_binaries()
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # short: a socket's path has at most 107 letters
+    as_server = []
+    if os.geteuid() == 0:  # the server refuses to run as root
+        user = pwd.getpwnam("postgres")
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}"]
+        as_server = ["setpriv", *ids, "--clear-groups"]
+    data = str(folder / "data")
+
+    def run(*words: str) -> None:
+        done = subprocess.run(
+            [*as_server, *words], cwd=folder, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    initdb = [str(binaries / "initdb"), "--auth=trust", "--username=pqpp", "--encoding=UTF8"]
+    run(*initdb, "--locale=C", "--no-sync", data)
+    options = f"-k {folder} -c listen_addresses= -c max_connections=100 "
+    options += " ".join(f"-c {one}" for one in settings)
+    control = [str(binaries / "pg_ctl"), "--pgdata", data, "--wait", "--log", str(folder / "log")]
+    run(*control, "-o", options, "start")
+    count = 0
+
+    def new_database() -> str:
+        nonlocal count
+        count += 1
+        run(str(binaries / "createdb"), "-h", str(folder), "-U", "pqpp", f"study{count}")
+        return f"postgresql://pqpp@/study{count}?host={folder}"
+
+    try:
+        yield new_database
+    finally:
+        run(*control, "--mode=immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,77 @@
+"""Small studies on generated pictures, and what a person does in them."""
+
+import csv
+import itertools
+import uuid
+
+from PIL import Image
+
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.study import make_study
+
+VALUES = {"relevance": {"label": 2}, "rating": {"label": 4}, "match": {"label": 1}}
+"""An answer that each kind takes."""
+MODELS = ("sdxl", "reference")
+
+
+def write_table(folder, prompts=4, controls=0, training=0, models=MODELS, expected="2"):
+    """Write images and the table of a study; return the table's path."""
+    rows = []
+    purposes = ["work"] * prompts + ["control"] * controls + ["training"] * training
+    (folder / "images").mkdir(exist_ok=True)
+    for number, purpose in enumerate(purposes):
+        for place, model in enumerate(models):
+            name = f"{number}-{model}.png"
+            color = (number % 256, number // 256, place)
+            Image.new("RGB", (8, 6), color).save(folder / "images" / name)
+            rows.append(
+                {
+                    "prompt_id": f"q{number}",
+                    "prompt": f"a cat and {number} dogs",
+                    "image": name,
+                    "model": model,
+                    "control": "yes" if purpose == "control" else "",
+                    "training": "yes" if purpose == "training" else "",
+                    "expected": expected if purpose == "training" else "",
+                }
+            )
+    path = folder / "prompts.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def small_study(folder, kind="relevance", prompts=4, controls=0, training=0, **settings):
+    """Make a study in a folder."""
+    file = write_table(folder, prompts, controls, training)
+    return make_study(folder / "study.yaml", file, folder / "images", kind, **settings)
+
+
+def small_store(folder, **settings):
+    """Make a study and open its database."""
+    return open_store(small_study(folder, **settings))
+
+
+def answer(store, person_id, shown, value=None):
+    """Answer all of an item as one person; return what each save said."""
+    study = store.study
+    value = VALUES[study.kind.name] if value is None else value
+    images = [image.id for image in shown.images] if study.kind.about_image else [None]
+    return [
+        store.answers.save(person_id, shown.assignment, image, value, str(uuid.uuid4()), 1.5)
+        for image in images
+    ]
+
+
+def do_all(store, person_id, value=None, most=1000):
+    """Let a person do all that is given; return what was shown."""
+    found = []
+    for _ in itertools.repeat(None, most):
+        shown = store.work.next(person_id)
+        if shown is None:
+            break
+        answer(store, person_id, shown, value)
+        found.append(shown)
+    return found
