@@ -1,7 +1,8 @@
-"""The databases that the tests of studies run on."""
+"""The databases that the tests of studies run on, and the browser that opens their pages."""
 
 import pytest
 from support import postgresql
+from support.browser import browser, visitor  # noqa: F401
 
 pytest.importorskip("sqlalchemy", reason="needs the extra `annotate`")
 

@@ -1,1 +1,0 @@
-"""What the owner of a study sees and decides: progress, agreement, people, money, disputes."""

@@ -1,0 +1,107 @@
+"""The application: its pages, and what each error looks like to a person and to a script."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from pqpp_annotation.errors import AnnotationError, AnswerError, NotAllowedError, StoreError
+from pqpp_annotation.web import files, people, work
+from pqpp_annotation.web.security import LOG, Guard
+from pqpp_annotation.web.site import Elsewhere, SignInError, Site, TooOftenError
+from pqpp_files.full_disk import is_full
+
+STATUS: dict[type[Exception], int] = {
+    AnswerError: 409,
+    NotAllowedError: 403,
+    SignInError: 401,
+    TooOftenError: 429,
+    StoreError: 503,
+}
+
+
+def create_app(store: Any, study: Any, *, secret: str, allows_http: bool = False) -> FastAPI:
+    """Return the web application of a study.
+
+    Args:
+        store: The open database, a `Store`.
+        study: As `read_study` read it.
+        secret: Signs the cookies; the same after a restart, or everybody has to sign in again.
+        allows_http: Send sessions unencrypted over a network too. On this machine's own address
+            they always may.
+
+    Example:
+        >>> app = create_app(store, study, secret="x" * 48)  # doctest: +SKIP
+    """
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    site = Site(store, study, secret, allows_http)
+    app.add_middleware(Guard)
+    files.mount_static(app)
+    for part in (people, work, files):
+        app.include_router(part.router(site))
+    _add_errors(app, site)
+
+    @app.get("/")
+    def start(request: Request) -> Response:
+        """Go where the person begins."""
+        return RedirectResponse(people.home(site.person(request)), 303)
+
+    @app.get("/health")
+    def health() -> dict[str, str]:
+        """Say that the service runs and its database answers."""
+        store.ping()
+        return {"status": "ok"}
+
+    return app
+
+
+def _add_errors(app: FastAPI, site: Site) -> None:
+    """Show every error in one line: as JSON to a script, as a page to a person."""
+
+    def tell(request: Request, status: int, line: str) -> Response:
+        if request.url.path.startswith(("/api/", "/images/", "/health")):
+            return JSONResponse({"error": line}, status)
+        return site.render(request, "problem.html", status, line=line)
+
+    @app.exception_handler(Elsewhere)
+    def elsewhere(request: Request, error: Elsewhere) -> Response:
+        if request.url.path.startswith("/api/"):
+            return JSONResponse({"error": "another page comes first", "go": error.url}, 401)
+        return RedirectResponse(error.url, 303)
+
+    @app.exception_handler(AnnotationError)
+    def known(request: Request, error: AnnotationError) -> Response:
+        status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 400)
+        if status == 401 and request.method == "GET" and not request.url.path.startswith("/api/"):
+            return RedirectResponse(f"/sign-in?next={quote(request.url.path)}", 303)
+        if status == 503:
+            LOG.error("%s", error)
+        return tell(request, status, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        return tell(request, 422, f"{where}: {first['msg']}")
+
+    @app.exception_handler(StarletteHTTPException)
+    def http(request: Request, error: HTTPException) -> Response:
+        line = "There is no such page." if error.detail == "Not Found" else str(error.detail)
+        return tell(request, error.status_code, line)
+
+    @app.exception_handler(OSError)
+    def full(request: Request, error: OSError) -> Response:
+        if not is_full(error):
+            raise error
+        LOG.error("%s", error)
+        return tell(request, 507, "the disk does not take it; your answers stay in your browser")
+
+    @app.exception_handler(Exception)
+    def defect(request: Request, error: Exception) -> Response:
+        # The trace goes to the log, by the server; the person keeps the answer in the browser.
+        return tell(request, 500, "something went wrong here; your answers stay in your browser")

@@ -1,0 +1,97 @@
+"""What every answer of the server carries, and what no request may bring."""
+
+from __future__ import annotations
+
+import logging
+import time
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOG = logging.getLogger("pqpp_annotation.web")
+
+LARGEST_BODY = 1 << 20
+"""Bytes of a request; the largest answer, a thousand points, has a twentieth of it."""
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # A link holds a token: no other site may learn it, but our own forms must say where they are.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
+
+
+class Guard:
+    """Refuses requests of other sites and large bodies; adds the headers; keeps the log.
+
+    The log says the route, never the path: a path may hold a token.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        began, status = time.perf_counter(), 500
+
+        async def add_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
+                if scope["scheme"] == "https":
+                    headers["Strict-Transport-Security"] = "max-age=31536000"
+            await send(message)
+
+        refusal = _refusal(scope)
+        try:
+            await (refusal or self.app)(scope, receive, add_headers)
+        finally:
+            if not scope["path"].startswith("/static/"):
+                route = getattr(scope.get("route"), "path", "(no page)")
+                took = (time.perf_counter() - began) * 1000
+                LOG.info("%s %s %d %.0f ms", scope["method"], route, status, took)
+
+
+def _refusal(scope: Scope) -> ASGIApp | None:
+    """Return the answer to a request that goes no further, None where it may go on."""
+    if scope["method"] in ("GET", "HEAD"):
+        return None
+    headers = Headers(scope=scope)
+    length = headers.get("content-length", "")
+    if not length.isdecimal():
+        return PlainTextResponse("Say how long the body is.", 411)
+    if int(length) > LARGEST_BODY:
+        return PlainTextResponse(f"A body may have {LARGEST_BODY} bytes.", 413)
+    origin = headers.get("origin")
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") or (
+        origin is not None and urlsplit(origin).netloc != headers.get("host")
+    ):
+        return PlainTextResponse("This came from another site.", 403)
+    return None
+
+
+def is_loopback(host: str | None) -> bool:
+    """Say whether a host name is this machine itself.
+
+    Example:
+        >>> is_loopback("127.0.0.1"), is_loopback("example.org")
+        (True, False)
+    """
+    return host in LOOPBACK

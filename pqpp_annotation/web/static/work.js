@@ -1,0 +1,372 @@
+// The page of judging: shows one item after the other, keeps what is said, and goes on while offline.
+
+import {Keys} from "./keys.js";
+import {newId, Queue} from "./queue.js";
+
+const MOST_AHEAD = 3; // items that are reserved and loaded before they are needed
+const NEAR_THE_END = 40; // then nobody holds what another could do
+const IDLE = 60_000; // a longer pause is no time spent
+
+const find = id => document.getElementById(id);
+const page = find("page");
+const session = JSON.parse(find("state").textContent);
+const {start} = await import(`/static/kinds/${session.task.kind}/page.js`);
+
+let now = session; // {task, progress, training} that is shown
+let front = session; // the furthest one; earlier ones are looked at again behind it
+let ahead = [];
+let fetching = null;
+let item = null; // {handle, abort, isNew, isCounted} of what is shown
+let visited = history.state?.visited ?? [];
+const loaded = new Map(); // url -> image, so that the browser keeps it
+
+const queue = await Queue.open(session, showSaving);
+const keys = new Keys([
+  {key: "s", label: "Skip this item", run: () => skip()},
+  {key: "b", label: "Back to the item before", run: () => back()},
+  {key: "h", label: "Earlier answers", run: () => location.assign("/history")},
+  {key: "?", label: "Instructions and keys", run: () => help()},
+]);
+
+// --- What the head of the page says -------------------------------------------------------------
+
+function showSaving({waiting, state, isKept, entry, problem, isElsewhere}) {
+  if (problem) note(`An answer was not taken: ${problem}`, "bad");
+  if (isElsewhere && entry.body.assignment === now.task?.assignment) seenElsewhere();
+  const shown = waiting === 0 ? "saved" : state ?? find("saved").dataset.state;
+  const count = waiting === 1 ? "1 answer" : `${waiting} answers`;
+  find("saved").dataset.state = shown;
+  find("saved").dataset.waiting = waiting;
+  find("saved-text").textContent = {
+    saved: "Saved",
+    sending: "Saving …",
+    offline: `${count} wait${waiting === 1 ? "s" : ""} for the connection`,
+    "signed-out": `${count} not sent`,
+  }[shown] ?? "";
+  if (shown === "signed-out") {
+    note("You are signed out. Open your link again, or sign in: your answers are kept here until then.", "bad");
+  } else if (shown === "offline") {
+    note(
+      isKept
+        ? "No connection. Go on: your answers are kept in this browser and leave by themselves."
+        : "No connection, and this browser keeps nothing: leave this page open until it is back.",
+      "warn",
+    );
+  } else if (shown === "saved" && find("banner").dataset.kind === "warn") {
+    note("");
+  }
+}
+
+function note(text, kind = "") {
+  const banner = find("banner");
+  banner.hidden = !text;
+  banner.textContent = text;
+  banner.dataset.kind = kind;
+}
+
+function showProgress() {
+  const {task, progress, training} = now;
+  const isTraining = task?.purpose === "training";
+  const [done, total] = isTraining
+    ? [training.done, training.total]
+    : [progress.done, progress.done + progress.left_for_me];
+  find("progress").max = Math.max(1, total);
+  find("progress").value = done;
+  find("count").textContent = isTraining ? `Practice ${done + 1} of ${total}` : `${done} of ${total}`;
+  document.body.classList.toggle("training", isTraining);
+}
+
+const say = text => {
+  find("live").textContent = "";
+  requestAnimationFrame(() => (find("live").textContent = text));
+};
+
+// --- Items --------------------------------------------------------------------------------------
+
+async function show(next) {
+  item?.abort.abort();
+  now = next;
+  const {task} = now;
+  for (const {path, body} of await queue.mine()) {
+    if (path === "/api/answers" && body.assignment === task.assignment) {
+      task.answers[body.image ?? "item"] = body.value;
+    }
+  }
+  find("feedback").hidden = true;
+  if (find("banner").dataset.kind !== "warn") note("");
+  if (task.purpose === "training") note("Practice: after each one you see what was meant.", "info");
+  showProgress();
+  const abort = new AbortController();
+  find("task").replaceChildren(page.content.cloneNode(true));
+  find("task").classList.remove("locked");
+  item = {abort, handle: null, isNew: Object.keys(task.answers).length === 0};
+  item.handle = start(task, api(task, abort.signal)) ?? {};
+  find("back-button").disabled = visited.length === 0;
+  find("task").focus({preventScroll: true});
+  scrollTo(0, 0);
+  lookAhead();
+}
+
+function api(task, signal) {
+  let since = performance.now();
+  let active = 0;
+  const tick = () => {
+    const moment = performance.now();
+    active += Math.min(moment - since, document.hidden ? 0 : IDLE);
+    since = moment;
+  };
+  for (const kind of ["pointerdown", "pointermove", "keydown", "visibilitychange"]) {
+    document.addEventListener(kind, tick, {signal, passive: true, capture: true});
+  }
+  const seconds = () => {
+    tick();
+    return active / 1000;
+  };
+  return {
+    root: find("task"),
+    signal,
+    say,
+    seconds,
+    shortcuts: list => keys.set(list),
+    save(image, value) {
+      const spent = Math.round(seconds() * 1000) / 1000;
+      active = 0;
+      task.answers[image ?? "item"] = value;
+      return queue.add("/api/answers", {
+        client_id: newId(), assignment: task.assignment, image: image ?? null, value, seconds: spent,
+      });
+    },
+    done: () => done(),
+    skip: () => skip(),
+  };
+}
+
+let isMoving = false;
+
+/** Run one move at a time: a second press of Enter must not go over the next item. */
+function moving(run) {
+  return async (...given) => {
+    if (isMoving) return;
+    isMoving = true;
+    try {
+      await run(...given);
+    } catch {
+      note("No connection. What you said is kept; the next item comes with the connection.", "warn");
+      retryLater(() => run(...given));
+    } finally {
+      isMoving = false;
+    }
+  };
+}
+
+let retry = 0;
+
+/** Try a move again, unless the person has moved otherwise in the meantime. */
+function retryLater(run) {
+  const from = now;
+  clearTimeout(retry);
+  retry = setTimeout(() => now === from && moving(run)(), 3000);
+}
+
+const done = moving(async () => {
+  if (now.task.purpose === "training") return feedback();
+  count("done");
+  return forward();
+});
+
+const skip = moving(async () => {
+  if (item.isCounted !== "skipped") queue.add("/api/skip", {assignment: now.task.assignment});
+  count("skipped");
+  say("Skipped");
+  return forward();
+});
+
+/** Count a new item at once; the server counts it when the answers have arrived. */
+function count(what) {
+  if (now !== front || !item.isNew || item.isCounted) return;
+  item.isCounted = what;
+  now.progress[what] += 1;
+  now.progress.left_for_me = Math.max(0, now.progress.left_for_me - 1);
+}
+
+async function forward() {
+  const from = now;
+  const next = now === front ? await afterFront() : await ask(`/api/tasks/${front.task.assignment}`, front);
+  if (now !== from) return;
+  if (!next?.task) {
+    location.assign("/thanks");
+    return;
+  }
+  visited.push(from.task.assignment);
+  front = next;
+  history.pushState({assignment: next.task.assignment, visited}, "", "/work");
+  await show(next);
+}
+
+async function afterFront() {
+  await fetching;
+  const {progress} = now;
+  const ready = ahead.shift() ?? (now.task.purpose !== "training" && await ask(nextUrl(now)));
+  if (ready?.task) return {...ready, progress: {...ready.progress, ...progress}};
+  await queue.flush();
+  if ((await queue.mine()).length) throw new Error("offline");
+  return ask("/api/next");
+}
+
+const nextUrl = state => `/api/next?after=${state.task.assignment}`;
+
+/** Fetch JSON; `fallback` where there is no connection. */
+async function ask(url, fallback = null) {
+  let response;
+  try {
+    response = await fetch(url, {signal: AbortSignal.timeout(20_000)});
+    if (response.status >= 500) throw new Error(String(response.status));
+  } catch (error) {
+    if (fallback) return fallback;
+    throw error;
+  }
+  if (response.ok) return response.json();
+  location.assign("/work"); // it says what is the matter
+  return new Promise(() => {});
+}
+
+/** Reserve and load what comes next, so that it is there at once, and while offline. */
+function lookAhead() {
+  if (fetching || front.task.purpose === "training") return;
+  const {study_done, study_total} = front.progress;
+  const most = study_total - study_done > NEAR_THE_END ? MOST_AHEAD : 1;
+  fetching = (async () => {
+    while (ahead.length < most) {
+      const response = await fetch(nextUrl(ahead.at(-1) ?? front));
+      if (!response.ok) break;
+      const next = await response.json();
+      if (!next.task || next.task.purpose === "training") break;
+      ahead.push(next);
+      await Promise.all(next.task.images.map(({url}) => load(url)));
+    }
+  })().catch(() => {}).finally(() => (fetching = null));
+}
+
+function load(url) {
+  if (!loaded.has(url)) {
+    const image = new Image();
+    image.src = url;
+    loaded.set(url, image);
+    if (loaded.size > 400) loaded.delete(loaded.keys().next().value);
+  }
+  return loaded.get(url).decode().catch(() => loaded.delete(url));
+}
+
+// --- Training -----------------------------------------------------------------------------------
+
+async function feedback() {
+  const {task} = now;
+  if (!(await queue.flush())) throw new Error("offline");
+  const told = await ask(`/api/feedback/${task.assignment}`);
+  const {total, right, tries_left} = told.training;
+  let text = told.is_right ? "That is right." : "Not quite: the right answer is shown.";
+  if (told.is_over) text += ` ${right} of ${total} were right.`;
+  if (told.is_over && told.is_passed) text += " Practice is over; from now on it counts.";
+  else if (told.is_over && tries_left > 1) text += " That was not enough: practice starts once more.";
+  item.handle.mark?.(told.expected);
+  find("task").classList.add("locked");
+  note("");
+  find("feedback-text").textContent = text;
+  find("feedback").dataset.kind = told.is_right ? "good" : "bad";
+  find("feedback").hidden = false;
+  keys.set([]);
+  find("feedback-next").focus();
+  say(text);
+}
+
+find("feedback-next").addEventListener("click", moving(async () => {
+  ahead = [];
+  const next = await ask("/api/next");
+  if (!next.task) {
+    location.assign("/thanks");
+    return;
+  }
+  front = next;
+  history.replaceState({assignment: next.task.assignment, visited}, "", "/work");
+  await show(next);
+}));
+
+// --- Back, other tabs, help -----------------------------------------------------------------------
+
+const back = moving(async () => {
+  if (visited.length) history.back();
+  else location.assign("/history");
+});
+
+addEventListener("popstate", async ({state}) => {
+  if (!state?.assignment) return;
+  visited = state.visited ?? [];
+  if (state.assignment === front.task.assignment) {
+    await show(front);
+    return;
+  }
+  const url = `/work/${state.assignment}`;
+  const earlier = await ask(`/api/tasks/${state.assignment}`).catch(() => null);
+  if (!earlier) {
+    note("No connection: earlier items can be seen again when it is back.", "warn");
+    return;
+  }
+  history.replaceState(state, "", url);
+  await show(earlier);
+});
+
+/** The item that is shown here was answered in another tab. */
+async function seenElsewhere() {
+  const fresh = await ask(`/api/tasks/${now.task.assignment}`).catch(() => null);
+  if (!fresh?.task || fresh.task.assignment !== now.task.assignment) return;
+  if (now === front) front = fresh;
+  await show(fresh);
+  note("You answered this in another tab; here is what you said.", "info");
+}
+
+function help() {
+  keys.list(find("keys").tBodies[0]);
+  find("keys-on").checked = keys.areOn;
+  find("help").showModal();
+}
+
+find("help-button").addEventListener("click", help);
+find("keys-on").addEventListener("change", ({target}) => (keys.areOn = target.checked));
+find("back-button").addEventListener("click", back);
+find("skip-button").addEventListener("click", skip);
+document.addEventListener("visibilitychange", () => tell(document.hidden ? "away" : "back"));
+
+function tell(kind) {
+  fetch("/api/events", {
+    method: "POST",
+    headers: {"Content-Type": "application/json", "X-CSRF-Token": session.csrf},
+    body: JSON.stringify({kind}),
+    keepalive: true,
+  }).catch(() => {});
+}
+
+// --- Begin ----------------------------------------------------------------------------------------
+
+/** Send what an earlier visit left behind, before the item is shown that it may be about. */
+async function begin() {
+  if ((await queue.mine()).length) {
+    showProgress();
+    const isSent = await Promise.race([queue.flush(), new Promise(end => setTimeout(end, 4000, false))]);
+    if (isSent) {
+      const isEarlier = /^\/work\/\d+$/.test(location.pathname);
+      const fresh = await ask(isEarlier ? `/api/tasks/${session.task.assignment}` : "/api/next", session);
+      if (!fresh.task) {
+        location.assign("/thanks");
+        return;
+      }
+      now = front = {...session, ...fresh};
+    }
+  }
+  history.replaceState({assignment: now.task.assignment, visited}, "", location.pathname);
+  tell("seen");
+  await show(now);
+  find("saved").dataset.state ||= "";
+}
+
+await begin();
+document.documentElement.dataset.ready = "yes";

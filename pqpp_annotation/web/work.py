@@ -1,0 +1,203 @@
+"""The pages of judging, and what their script asks for and sends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel, Field
+
+from pqpp_annotation.kinds import Shown
+from pqpp_annotation.web.site import Elsewhere, Site
+
+LONGEST = 3600.0
+"""Seconds on one answer; more is a clock that was put forward."""
+
+
+class AnswerSent(BaseModel):
+    """An answer as the page's script sends it; `image` is None where it is about the item."""
+
+    client_id: Annotated[str, Field(min_length=16, max_length=64, pattern=r"^[\w-]+$")]
+    assignment: int
+    image: int | None = None
+    value: dict[str, Any]
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+
+
+class SkipSent(BaseModel):
+    """An item that the person does not want to judge."""
+
+    assignment: int
+
+
+class EventSent(BaseModel):
+    """What the page saw: that the person went away or came back."""
+
+    kind: Annotated[str, Field(pattern="^(seen|away|back)$")]
+
+
+def router(site: Site) -> APIRouter:
+    """Return the pages and the script's addresses."""
+    pages = APIRouter()
+    store, study = site.store, site.study
+
+    def worker(request: Request) -> Any:
+        """Return the person, who has consented where that is asked for."""
+        person = site.person(request)
+        if study.consent and person.consented is None and person.role != "owner":
+            raise Elsewhere("/consent")
+        return person
+
+    def sender(request: Request) -> Any:
+        """Return the person whose page sends something."""
+        site.check_csrf(request)
+        return worker(request)
+
+    def state(person: Any, shown: Shown | None) -> dict[str, Any]:
+        """Return what a page knows of an item and of the way there."""
+        return {
+            "study": study.name,
+            "who": _who(person),
+            "task": None if shown is None else shown_task(site, shown),
+            "progress": asdict(store.work.progress(person.id)),
+            "training": asdict(store.work.training(person.id)),
+        }
+
+    def work_page(request: Request, person: Any, shown: Shown | None) -> Response:
+        if shown is None:
+            return RedirectResponse("/thanks", 303)
+        values = {"person": person, "state": state(person, shown), "kind": study.kind.name}
+        return site.render(
+            request,
+            "work.html",
+            settings=study.task,
+            kind_style=(study.kind.folder / "page.css").is_file(),
+            **values,
+        )
+
+    @pages.get("/work")
+    def work(request: Request) -> Response:
+        person = worker(request)
+        return work_page(request, person, store.work.next(person.id))
+
+    @pages.get("/work/{assignment}")
+    def earlier_work(request: Request, assignment: int) -> Response:
+        person = worker(request)
+        return work_page(request, person, store.work.shown(person.id, assignment))
+
+    @pages.get("/api/session")
+    def session(request: Request) -> dict[str, str]:
+        """Tell a page that was open when its person signed in again the new token."""
+        person = worker(request)
+        token = site.sessions.form_token(site.session(request))
+        return {"who": _who(person), "csrf": token}
+
+    @pages.get("/api/next")
+    def next_task(request: Request, after: int | None = None) -> dict[str, Any]:
+        person = worker(request)
+        return state(person, store.work.next(person.id, after=after))
+
+    @pages.get("/api/tasks/{assignment}")
+    def one_task(request: Request, assignment: int) -> dict[str, Any]:
+        person = worker(request)
+        return state(person, store.work.shown(person.id, assignment))
+
+    @pages.get("/api/feedback/{assignment}")
+    def feedback(request: Request, assignment: int) -> dict[str, Any]:
+        person = worker(request)
+        found = store.work.feedback(person.id, assignment)
+        training = store.work.training(person.id)
+        return {
+            "is_right": found.is_right,
+            "expected": answer_keys(found.expected),
+            "training": asdict(training),
+            "is_over": training.done >= training.total,
+            "is_passed": training.right >= study.training.least * training.total,
+        }
+
+    @pages.post("/api/answers")
+    def answer(request: Request, sent: AnswerSent) -> dict[str, Any]:
+        person = sender(request)
+        saved = store.answers.save(
+            person.id,
+            sent.assignment,
+            sent.image,
+            sent.value,
+            sent.client_id,
+            min(sent.seconds, LONGEST),
+        )
+        return {"saved": True, "complete": saved.is_complete}
+
+    @pages.post("/api/skip")
+    def skip(request: Request, sent: SkipSent) -> dict[str, Any]:
+        store.work.skip(sender(request).id, sent.assignment)
+        return {"saved": True, "complete": True}
+
+    @pages.post("/api/events")
+    def event(request: Request, sent: EventSent) -> dict[str, Any]:
+        store.events.add(sender(request).id, sent.kind, {})
+        return {"saved": True}
+
+    @pages.get("/history")
+    def history(request: Request) -> Response:
+        person = worker(request)
+        return site.render(
+            request,
+            "history.html",
+            person=person,
+            earlier=store.work.history(person.id),
+            progress=store.work.progress(person.id),
+        )
+
+    @pages.get("/thanks")
+    def thanks(request: Request) -> Response:
+        person = worker(request)
+        progress = store.work.progress(person.id)
+        is_finished = store.work.next(person.id) is None
+        finish = study.completion if is_finished and progress.done else None
+        return site.render(
+            request,
+            "thanks.html",
+            person=person,
+            is_finished=is_finished,
+            finish=finish,
+            progress=progress,
+        )
+
+    return pages
+
+
+def _who(person: Any) -> str:
+    """Name a person to the browser, so that no answer is sent for another, in another study too."""
+    return f"{person.id}-{person.created}"
+
+
+def shown_task(site: Site, shown: Shown) -> dict[str, Any]:
+    """Return what a kind's script is told of an item."""
+    kind = site.study.kind
+    return {
+        "assignment": shown.assignment,
+        "kind": kind.name,
+        "purpose": shown.purpose,
+        "prompt": shown.prompt,
+        "images": [
+            {"id": one.id, "url": f"/images/{one.sha256}", "width": one.width, "height": one.height}
+            for one in shown.images
+        ],
+        "answers": answer_keys(shown.answers),
+        "detail": dict(kind.shown_detail(shown.detail)),
+        "settings": dict(site.study.task),
+    }
+
+
+def answer_keys(answers: Mapping[int | None, Any]) -> dict[str, Any]:
+    """Return answers as JSON can hold them: "item" for the one about the item.
+
+    Example:
+        >>> answer_keys({3: {"label": 2}, None: {"label": 1}})
+        {'3': {'label': 2}, 'item': {'label': 1}}
+    """
+    return {"item" if image is None else str(image): value for image, value in answers.items()}

@@ -1,0 +1,384 @@
+"""Coming, judging and going, as requests: what is answered, refused and logged."""
+
+import logging
+import re
+
+import pytest
+from starlette.testclient import TestClient
+from support.studies import do_all, small_store
+
+from pqpp_annotation.web.app import create_app
+
+SECRET = "a secret of the tests, long enough to sign"
+
+
+@pytest.fixture
+def make_client(tmp_path):
+    """A function that makes a study and a client of its pages."""
+    stores = []
+
+    def make(base_url="http://testserver", allows_http=False, store=None, **settings):
+        if store is None:
+            store = small_store(tmp_path, **settings)
+            stores.append(store)
+        app = create_app(store, store.study, secret=SECRET, allows_http=allows_http)
+        client = TestClient(app, base_url=base_url, follow_redirects=False)
+        client.store = store
+        return client
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+def invite(client, **how):
+    """A new link, without its server."""
+    [(token, _)] = client.store.invitations.create(1, **how)
+    return f"/join/{token}"
+
+
+def token_of(page):
+    """The token that the forms of a page send."""
+    return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
+
+
+def join(client, link=None, **form):
+    """Follow a link, press the button; return what was answered."""
+    link = link or invite(client)
+    page = client.get(link)
+    form = {"csrf": token_of(page), "agree": "yes", **form}
+    return client.post(link.partition("?")[0], data=form)
+
+
+def state_of(client):
+    """What the page of judging tells its script."""
+    import json
+
+    page = client.get("/work")
+    return json.loads(re.search(r'id="state">(.*?)</script>', page.text)[1])
+
+
+def send(client, state, image, value, name="a" * 16, **headers):
+    """Send an answer as the script does."""
+    return client.post(
+        "/api/answers",
+        json={
+            "client_id": name,
+            "assignment": state["task"]["assignment"],
+            "image": image,
+            "value": value,
+            "seconds": 1.5,
+        },
+        headers={"X-CSRF-Token": state["csrf"], **headers},
+    )
+
+
+def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
+    client = make_client(consent="Agree?")
+    link = invite(client)
+    assert client.store.people.all() == []
+    assert "Agree?" in client.get(link).text
+    assert client.store.people.all() == []  # looking at a link makes nobody
+    answer = join(client, link)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/work")
+    assert client.get("/work").status_code == 200
+    [person] = client.store.people.all()
+    assert person.consented is not None
+    client.cookies.clear()
+    join(client, link)
+    assert len(client.store.people.all()) == 1
+
+
+def test_consent_comes_before_anything(make_client):
+    client = make_client(consent="Agree?")
+    join(client, agree="")
+    assert client.get("/work").headers["location"] == "/consent"
+    assert client.get("/api/next").status_code == 401
+    page = client.get("/consent")
+    client.post("/consent", data={"csrf": token_of(page)})
+    assert client.get("/work").status_code == 200
+
+
+def test_ids_of_a_recruiting_site_are_kept_and_nothing_else(make_client):
+    client = make_client()
+    link = invite(client) + "?PROLIFIC_PID=p1&STUDY_ID=s&evil=x"
+    page = client.get(link)
+    assert 'value="p1"' in page.text and "evil" not in page.text
+    join(client, link, PROLIFIC_PID="p1", STUDY_ID="s", evil="x")
+    [person] = client.store.people.all()
+    assert person.outside == {"PROLIFIC_PID": "p1", "STUDY_ID": "s"}
+
+
+@pytest.mark.parametrize("kind", ["unknown", "expired", "revoked"])
+def test_a_link_that_does_not_hold_says_so(make_client, kind):
+    client = make_client()
+    [(token, invitation)] = client.store.invitations.create(1, days=1)
+    if kind == "expired":
+        now = client.store.clock()
+        client.store.clock = lambda: now + 2 * 86_400_000
+    if kind == "revoked":
+        client.store.invitations.revoke(invitation.id)
+    page = client.get(f"/join/{'x' * 32 if kind == 'unknown' else token}")
+    assert page.status_code == 403
+    assert re.search(f"link (is|was|has) {kind}", page.text)
+
+
+def test_too_many_wrong_links_wait(make_client):
+    client = make_client()
+    codes = [client.get(f"/join/{number}").status_code for number in range(25)]
+    assert codes == [403] * 20 + [429] * 5
+    assert client.get(invite(client)).status_code == 429
+
+
+def test_passwords(make_client):
+    client = make_client()
+    client.store.people.add("ann", "control", "correct horse")
+    page = client.get("/sign-in?next=/history")
+    form = {"csrf": token_of(page), "name": "ann", "next": "/history"}
+    wrong = client.post("/sign-in", data={**form, "password": "wrong"})
+    assert wrong.status_code == 403 and "do not go together" in wrong.text
+    before = client.cookies["pqpp"]
+    right = client.post("/sign-in", data={**form, "password": "correct horse"})
+    assert right.headers["location"] == "/history"
+    assert client.cookies["pqpp"] != before
+    away = client.post(
+        "/sign-in",
+        data={
+            "csrf": token_of(client.get("/sign-in")),
+            "name": "ann",
+            "password": "correct horse",
+            "next": "//example.org",
+        },
+    )
+    assert away.headers["location"] == "/work"
+
+
+def test_guessing_a_password_has_to_wait(make_client):
+    client = make_client()
+    client.store.people.add("ann", "control", "correct horse")
+    form = {"csrf": token_of(client.get("/sign-in")), "name": "ann"}
+    for _ in range(5):
+        client.post("/sign-in", data={**form, "password": "wrong"})
+    answer = client.post("/sign-in", data={**form, "password": "correct horse"})
+    assert answer.status_code == 429 and "Try again in" in answer.text
+
+
+def test_an_answer_is_on_disk_before_it_is_called_saved_and_counts_once(make_client):
+    client = make_client()
+    join(client)
+    state = state_of(client)
+    images = [image["id"] for image in state["task"]["images"]]
+    first = send(client, state, images[0], {"label": 2})
+    assert first.json() == {"saved": True, "complete": False}
+    assert client.store.answers.count() == 1
+    again = send(client, state, images[0], {"label": 2})
+    assert again.json() == {"saved": True, "complete": False}
+    assert client.store.answers.count() == 1
+    assert send(client, state, images[1], {"label": 1}, "b" * 16).json()["complete"]
+    assert state_of(client)["task"]["assignment"] != state["task"]["assignment"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"value": {"label": 9}}, 409),
+        ({"image": 10**6}, 409),
+        ({"assignment": 10**6}, 403),
+        ({"client_id": "short"}, 422),
+        ({"seconds": -1}, 422),
+        ({"value": 3}, 422),
+        ({"value": {"label": 2, "more": "x" * 2**20}}, 413),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_told_in_one_line(make_client, change, code):
+    client = make_client()
+    join(client)
+    state = state_of(client)
+    sent = {
+        "client_id": "c" * 16,
+        "assignment": state["task"]["assignment"],
+        "image": state["task"]["images"][0]["id"],
+        "value": {"label": 2},
+    }
+    headers = {"X-CSRF-Token": state["csrf"]}
+    answer = client.post("/api/answers", json=sent | change, headers=headers)
+    assert answer.status_code == code
+    assert "\n" not in answer.text
+    assert client.store.answers.count() == 0
+
+
+def test_a_page_without_its_token_can_send_nothing(make_client):
+    client = make_client()
+    join(client)
+    state = state_of(client)
+    image = state["task"]["images"][0]["id"]
+    assert send(client, state | {"csrf": "x"}, image, {"label": 2}).status_code == 401
+    for path in ("/sign-out", "/consent", "/withdraw"):
+        answer = client.post(path, data={"csrf": "x", "mode": "delete"})
+        assert answer.status_code == 401
+    assert client.store.people.all()[0].withdrawn is None
+    assert client.get("/api/session").json()["csrf"] == state["csrf"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}]
+)
+def test_another_site_can_send_nothing(make_client, headers):
+    client = make_client()
+    join(client)
+    state = state_of(client)
+    image = state["task"]["images"][0]["id"]
+    assert send(client, state, image, {"label": 2}, **headers).status_code == 403
+    own = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
+    assert send(client, state, image, {"label": 2}, **own).status_code == 200
+
+
+def test_every_answer_carries_the_headers(make_client):
+    client = make_client()
+    for path in ("/sign-in", "/static/style.css", "/health", "/nothing", "/images/" + "0" * 64):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "server" not in headers
+    assert client.get("/sign-in").headers["cache-control"] == "no-store"
+
+
+def test_no_page_has_a_script_or_style_in_line(make_client):
+    client = make_client()
+    join(client)
+    for path in ("/work", "/history", "/thanks", "/withdraw", "/sign-in", "/consent"):
+        page = client.get(path).text
+        scripts = re.findall(r"<script(?![^>]*(?:src=|application/json))", page)
+        assert not scripts and "style=" not in page and "<style" not in page
+        assert not re.search(r"\son\w+=", page)
+
+
+def test_cookies_are_for_this_site_over_tls_only(make_client):
+    client = make_client(base_url="https://study.example")
+    cookie = join(client).headers["set-cookie"]
+    assert cookie.startswith("__Host-pqpp=")
+    for wanted in ("Secure", "HttpOnly", "SameSite=lax", "Path=/"):
+        assert wanted in cookie
+    assert "strict-transport-security" in client.get("/work").headers
+    plain = make_client(base_url="http://study.example", store=client.store)
+    refused = plain.get("/sign-in")
+    assert refused.status_code == 403 and "https://" in refused.text
+    allowed = make_client("http://study.example", allows_http=True, store=client.store)
+    cookie = join(allowed).headers["set-cookie"]
+    assert cookie.startswith("pqpp=") and "Secure" not in cookie
+
+
+def test_images_are_reached_by_their_hash_only(make_client, tmp_path):
+    client = make_client()
+    url = "/images/" + "0" * 64
+    assert client.get(url).status_code == 303 or client.get(url).status_code == 401
+    join(client)
+    image = state_of(client)["task"]["images"][0]
+    answer = client.get(image["url"])
+    assert answer.status_code == 200 and answer.headers["content-type"] == "image/png"
+    assert "immutable" in answer.headers["cache-control"]
+    for path in ("..%2f..%2fetc%2fpasswd", "study.yaml", "0" * 63, "%00", "A" * 64):
+        assert client.get(f"/images/{path}").status_code in (404, 422)
+    for path in ("kinds/rating/kind.py", "..%2fapp.py", "kinds/..%2f..%2f..%2fetc/passwd"):
+        assert client.get(f"/static/{path}").status_code == 404
+
+
+def test_an_image_that_was_changed_is_not_shown(make_client, tmp_path):
+    client = make_client()
+    join(client)
+    image = state_of(client)["task"]["images"][0]
+    path = client.store.image(image["url"].rpartition("/")[2]).path
+    path.write_bytes(path.read_bytes() + b"more")
+    assert client.get(image["url"]).status_code == 404
+    path.unlink()
+    assert client.get(image["url"]).status_code == 404
+
+
+def test_nobody_sees_what_is_anothers(make_client):
+    client = make_client()
+    join(client)
+    mine = state_of(client)
+    send(client, mine, mine["task"]["images"][0]["id"], {"label": 2})
+    client.cookies.clear()
+    join(client)
+    theirs = mine["task"]["assignment"]
+    assert client.get(f"/work/{theirs}").status_code == 403
+    assert client.get(f"/api/tasks/{theirs}").status_code == 403
+    assert client.get(f"/api/feedback/{theirs}").status_code == 403
+    assert client.get("/owner").status_code in (403, 404)
+
+
+def test_leaving_ends_every_session(make_client):
+    client = make_client()
+    link = invite(client)
+    join(client, link)
+    other = make_client(store=client.store)
+    join(other, link)
+    state = state_of(client)
+    send(client, state, state["task"]["images"][0]["id"], {"label": 2})
+    form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
+    answer = client.post("/withdraw", data=form)
+    assert "deleted" in client.get(answer.headers["location"]).text
+    assert client.store.answers.count() == 0
+    assert client.get("/work").headers["location"].startswith("/sign-in")
+    assert other.get("/work").headers["location"].startswith("/sign-in")
+    assert client.get(link).status_code == 403 or join(client, link).status_code == 403
+
+
+def test_the_end_shows_the_code_once_there_is_nothing_left(make_client):
+    completion = {"code": "C0DE", "url": "https://example.org/done?cc=C0DE"}
+    client = make_client(completion=completion)
+    join(client)
+    assert "C0DE" not in client.get("/thanks").text
+    [person] = client.store.people.all()
+    do_all(client.store, person.id)
+    assert client.get("/work").headers["location"] == "/thanks"
+    page = client.get("/thanks").text
+    assert "C0DE" in page and "https://example.org/done?cc=C0DE" in page
+
+
+def test_the_history_leads_to_each_earlier_item(make_client):
+    client = make_client()
+    join(client)
+    [person] = client.store.people.all()
+    shown = do_all(client.store, person.id)
+    page = client.get("/history").text
+    for one in shown:
+        assert f'href="/work/{one.assignment}"' in page
+    assert client.get(f"/work/{shown[0].assignment}").status_code == 200
+
+
+def test_no_log_holds_a_token_or_a_password(make_client, caplog):
+    caplog.set_level(logging.DEBUG)
+    client = make_client()
+    client.store.people.add("ann", "control", "correct horse")
+    link = invite(client)
+    join(client, link)
+    client.get("/join/not-a-token?PROLIFIC_PID=p1")
+    form = {"csrf": token_of(client.get("/sign-in")), "name": "ann", "password": "correct horse"}
+    client.post("/sign-in", data=form)
+    log = "\n".join(
+        record.getMessage() for record in caplog.records if not record.name.startswith("httpx")
+    )
+    assert "GET /join/{token} 200" in log
+    for secret in (link.rpartition("/")[2], "not-a-token", "correct horse", "p1", form["csrf"]):
+        assert secret not in log
+
+
+def test_a_full_disk_is_told_and_nothing_is_called_saved(make_client, monkeypatch):
+    client = make_client()
+    join(client)
+    state = state_of(client)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(client.store.answers, "save", full)
+    answer = send(client, state, state["task"]["images"][0]["id"], {"label": 2})
+    assert answer.status_code == 507 and "disk" in answer.json()["error"]
+
+
+def test_health(make_client):
+    assert make_client().get("/health").json() == {"status": "ok"}

@@ -1,0 +1,135 @@
+"""A real Chromium for tests, and what is looked at on every page.
+
+`from support.browser import browser, visitor` in a conftest gives its tests the two fixtures.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def chromium() -> str:
+    """The path of the browser; skips without one, fails where PQPP_BROWSER is set."""
+    named = os.environ.get("PQPP_BROWSER", "")
+    found = next(filter(None, map(shutil.which, (named, *NAMES))), None)
+    if found is None:
+        reason = "needs a Chromium: apt-get install chromium, or name one by PQPP_BROWSER"
+        if named:
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+@pytest.fixture(scope="package")
+def browser():
+    """One browser for all tests of the folder."""
+    path = chromium()
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`")
+    with playwright.sync_playwright() as tools:
+        yield (
+            found := tools.chromium.launch(
+                executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            )
+        )
+        found.close()
+
+
+class Visitor:
+    """A person with a browser of the own: pages, and what went wrong on them."""
+
+    def __init__(self, browser, **how):
+        self.context = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce"} | how)
+        self.context.set_default_timeout(10_000)
+        self.problems, self.asked = [], []
+        self.context.on("request", lambda request: self.asked.append(request.url))
+        self.context.on("weberror", lambda error: self.problems.append(str(error.error)))
+        self.context.on("console", self._heard)
+
+    def _heard(self, message):
+        # A lost connection is told by the browser itself, as are the statuses of refusals.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.problems.append(message.text)
+
+    def open(self, url):
+        """Open a page in a new tab."""
+        page = self.context.new_page()
+        page.goto(url)
+        return page
+
+    def join(self, link):
+        """Follow an invitation to the first item."""
+        page = self.open(link)
+        page.locator("main form button.primary").click()
+        return self.ready(page)
+
+    def ready(self, page):
+        """Wait until the script of the work page has shown an item."""
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    def sign_in(self, url, name, password):
+        """Sign in by name and password."""
+        page = self.open(f"{url}/sign-in")
+        page.fill("#name", name)
+        page.fill("#password", password)
+        page.locator("main form button.primary").click()
+        page.wait_for_url(lambda now: not now.endswith("/sign-in"))
+        return page
+
+
+@pytest.fixture
+def visitor(browser):
+    """A function that gives a person with an own browser; all that they meet has to be right."""
+    made = []
+
+    def come(**how):
+        made.append(Visitor(browser, **how))
+        return made[-1]
+
+    yield come
+    problems = [problem for one in made for problem in one.problems]
+    asked = [url for one in made for url in one.asked]
+    for one in made:
+        one.context.close()
+    assert not problems
+    outside = [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:", "blob:"))]
+    assert not outside
+
+
+def violations(page) -> list[str]:
+    """What axe finds wrong on a page, a line each."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})
+    return [
+        f"{one['id']}: {node['html'][:150]} {node.get('failureSummary', '')[:300]}"
+        for one in found.response["violations"]
+        for node in one["nodes"]
+    ]
+
+
+def in_every_look(page):
+    """Give a page at both widths, light and dark: the look's name, in turn."""
+    for size in (WIDE, NARROW):
+        for scheme in ("light", "dark"):
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme=scheme)
+            yield f"{size['width']} px, {scheme}"
+
+
+def saved(page):
+    """Wait until the page says that all is saved."""
+    page.wait_for_selector("#saved[data-state='saved'][data-waiting='0']")
+
+
+def picture(page, path: Path) -> None:
+    """Keep a screenshot where `PQPP_SCREENSHOTS` names a folder."""
+    folder = os.environ.get("PQPP_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=Path(folder) / path)

@@ -1,0 +1,77 @@
+"""A study that is served on a free port of this machine, in a thread of the test."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.web.app import create_app
+
+SECRET = "a secret of the tests, long enough to sign"
+
+
+@dataclass
+class Served:
+    """A study with its server.
+
+    Attributes:
+        url: Without a slash at the end.
+        store: Its database, which a test may look into.
+    """
+
+    study: Any
+    store: Any
+    url: str
+    port: int
+
+    def link(self, role: str = "annotator", **how) -> str:
+        """Return a new invitation's link."""
+        [(token, _)] = self.store.invitations.create(1, role=role, **how)
+        return f"{self.url}/join/{token}"
+
+    def start(self) -> None:
+        """Start the server, again at the same port after `stop`."""
+        app = create_app(self.store, self.study, secret=SECRET)
+        config = uvicorn.Config(
+            app,
+            host="127.0.0.1",
+            port=self.port,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=2,
+            lifespan="off",
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        for _ in range(1000):
+            if self._server.started:
+                return
+            time.sleep(0.01)
+        raise RuntimeError("the server has not started")
+
+    def stop(self) -> None:
+        """Stop the server; the database stays open."""
+        self._server.should_exit = True
+        self._thread.join(10)
+
+
+@contextlib.contextmanager
+def serving(study) -> Iterator[Served]:
+    """Serve a study while the context lasts."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with contextlib.closing(open_store(study)) as store:
+        served = Served(study, store, f"http://127.0.0.1:{port}", port)
+        served.start()
+        try:
+            yield served
+        finally:
+            served.stop()
