@@ -13,8 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import select
+
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import Kind, Shown
+from pqpp_annotation.store.tables import ItemImage
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -58,7 +61,7 @@ class Simulated:
         manner: `honest` says the truth but for noise, `random` anything, `constant` always the
             highest label, `lazy` the truth at first and the highest label from `tires` on.
         noise: The share of honest answers that are a label beside the true one.
-        tires: Of a lazy person: after which share of the work.
+        tires: Of a lazy person: after which share of what there was to do at the beginning.
         role: As of a person of the study.
         seconds: What an answer takes, on the average.
     """
@@ -110,19 +113,31 @@ def labels_of(kind: Kind, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         >>> labels_of(kind_of("relevance"), {})
         [{'label': -1}, {'label': 0}, {'label': 1}, {'label': 2}]
     """
-    properties = kind.schema_of(settings).get("properties", {})
-    found = []
-    if len(properties) == 1:
-        ((name, rule),) = properties.items()
+    schema = kind.schema_of(settings)
+    found, needed = [], schema.get("required", [])
+    if len(needed) == 1:
+        name, rule = needed[0], schema["properties"][needed[0]]
         choices = rule.get("enum") or ([False, True] if rule.get("type") == "boolean" else None)
         if choices is None and {"minimum", "maximum"} <= rule.keys():
             choices = range(rule["minimum"], rule["maximum"] + 1)
         found = [{name: choice} for choice in choices or ()]
-    ranked = [(kind.label(value), value) for value in found]
+    ranked = [(kind.label(value), value) for value in found if None not in value.values()]
     ranked = [(label, value) for label, value in ranked if label is not None]
     if len(ranked) < 2:
         raise StudyError(f"{kind.name}: an answer is no single choice, and cannot be simulated")
     return [value for _, value in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def planted(store: Store, seed: int = 0) -> Truth:
+    """Return a truth in which every reference image is perfect, and the others are drawn evenly.
+
+    Args:
+        store: Of the study.
+        seed: From which the others come.
+    """
+    with store.reading() as db:
+        photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
+    return Truth(seed, dict.fromkeys(photos, 1.0))
 
 
 def simulate(
@@ -139,15 +154,15 @@ def simulate(
         store: Of the study.
         study: The study.
         people: Who is added, and answers in turn, an item each.
-        truth: What is right; drawn by `seed` if left out.
+        truth: What is right; as `planted` has it if left out.
         items: How many items each does at most; all that are given out if left out.
         seed: Of everything.
 
     Returns:
         How many answers were saved.
     """
-    truth = truth or Truth(seed)
-    workers = [_Worker(store, study, one, truth, seed) for one in people]
+    truth = truth or planted(store, seed)
+    workers = [_Worker(store, study, one, truth, items, seed) for one in people]
     saved = 0
     for number in itertools.count():
         if not workers or number == items:
@@ -163,20 +178,21 @@ def simulate(
 class _Worker:
     """A person at work."""
 
-    def __init__(self, store, study, person: Simulated, truth: Truth, seed: int):
+    def __init__(self, store, study, person: Simulated, truth: Truth, items: int | None, seed: int):
         self._store, self._kind, self._person, self._truth = store, study.kind, person, truth
         self._labels = labels_of(study.kind, study.task)
         self.id = store.people.add(person.name, person.role).id
         store.people.consent(self.id)
         self._draw = random.Random(f"{seed} {person.name}")
+        progress = store.work.progress(self.id)
+        self._most = progress.left_for_me if items is None else min(items, progress.left_for_me)
 
     def do_one(self) -> int:
         """Answer the next item, and return how many answers that took; 0 where there is none."""
         shown = self._store.work.next(self.id)
         if shown is None:
             return 0
-        progress = self._store.work.progress(self.id)
-        done = progress.done / max(1, progress.done + progress.left_for_me)
+        done = shown.position / max(1, self._most)
         values = list(self._values(shown, done))
         for image, value in values:
             self._store.answers.save(
@@ -184,7 +200,7 @@ class _Worker:
                 assignment_id=shown.assignment,
                 image_id=image,
                 value=value,
-                client_id=f"{self.id}-{shown.assignment}-{image or 0}",
+                client_id=f"simulated-{self.id}-{shown.assignment}-{image or 0}",
                 seconds=round(self._draw.lognormvariate(0, 0.4) * self._person.seconds, 1),
             )
         return len(values)
@@ -193,11 +209,12 @@ class _Worker:
         person, levels = self._person, len(self._labels)
         if shown.purpose == "training":  # at the check everybody takes care
             person = replace(person, manner="honest", noise=0.0)
-        truths = [self._truth.of(shown.prompt, one.sha256) for one in shown.images]
-        ids: list[int | None] = [one.id for one in shown.images]
+        images = sorted(shown.images, key=lambda one: one.id)
+        truths = [self._truth.of(shown.prompt, one.sha256) for one in images]
+        ids: list[int | None] = [one.id for one in images]
         if not self._kind.about_image:
-            # Of a pair, how much better the second is than the first.
-            ids, truths = [None], [(1 + truths[-1] - truths[0]) / 2 if truths[1:] else truths[0]]
+            # Of a pair, how much better the first is than the second.
+            ids, truths = [None], [(1 + truths[0] - truths[-1]) / 2 if truths[1:] else truths[0]]
         for one, true in zip(ids, truths, strict=True):
             yield one, self._labels[person.level(true, levels, done, self._draw)]
 

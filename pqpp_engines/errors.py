@@ -9,3 +9,7 @@ class EngineError(PqppError):
 
 class RouteError(EngineError):
     """Routes, a rule or a router's folder cannot be used, or every route has failed."""
+
+
+class RewriteError(EngineError):
+    """A prompt cannot be rewritten or judged as asked."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from pqpp_datasets.own_benchmark.trust.reliability import alpha
 from pqpp_datasets.own_benchmark.trust.trust import agreements_of
 from pqpp_datasets.own_benchmark.votes.scales import Scale, named_scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes
+
+if TYPE_CHECKING:
+    from pqpp_annotation.study.study import Study
 
 REFERENCE = "reference"
 
@@ -56,14 +59,16 @@ class Standings:
         return next((one for one in self.annotators if one.name == name), None)
 
 
-def options_of(admission: Mapping[str, object], best: int) -> BuildOptions:
-    """Return the options of `pqpp build` that a study's settings are.
-
-    Example:
-        >>> options_of({"min_kappa": 0.2}, 3).min_kappa
-        0.2
-    """
-    return BuildOptions(best=best, reference_model=REFERENCE, **admission)
+def options_of(study: Study) -> BuildOptions:
+    """Return the options of `pqpp build` that a study's settings are."""
+    rules = study.admission
+    return BuildOptions(
+        reference_model=REFERENCE,
+        min_kappa=rules.min_kappa,
+        min_reference_share=rules.min_reference_share,
+        exclude=rules.exclude,
+        best=study.best,
+    )
 
 
 def scale_of(kind: Kind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:

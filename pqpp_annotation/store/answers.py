@@ -14,7 +14,6 @@ from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import Shown, Vote
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.rows import Saved
-from pqpp_annotation.store.training import check_in
 from pqpp_annotation.study.items import REFERENCE
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class Answers:
         text = _checked_text(value, client_id, seconds)
         store = self._store
         with store.writing() as db:
-            person = store.work.allowed_in(db, person_id)
+            store.work.allowed_in(db, person_id)
             row = store.work.own_in(db, person_id, assignment_id, lock=True)
             known = db.scalar(select(Answer.assignment_id).where(Answer.client_id == client_id))
             if known is not None:
@@ -70,6 +69,8 @@ class Answers:
                     raise AnswerError("client_id is that of another answer; make a new one")
                 return Saved(False, row.state == "done")
             shown = store.work.shown_in(db, row)
+            if shown.purpose == "training" and row.state == "done":
+                raise AnswerError("a training item is answered once; its right answer was shown")
             self._check(shown, image_id, value)
             self._keep_place(db, shown, row)
             row_values = {"assignment_id": row.id, "item_image_id": image_id}
@@ -82,8 +83,6 @@ class Answers:
             wanted = len(shown.images) if store.study.kind.about_image else 1
             is_complete = len({*shown.answers, image_id}) >= wanted
             self._finish(db, row, is_complete)
-            if is_complete and shown.purpose == "training":
-                check_in(db, store.study, person, store.clock())
             return Saved(True, is_complete)
 
     def of(self, person_id: int) -> list[Vote]:
@@ -136,8 +135,6 @@ class Answers:
         if fault is not None:
             raise AnswerError(f"value: {fault.message[:200]}")
         study.kind.check(value, shown, study.task)
-        if shown.purpose == "training" and image_id in shown.answers:
-            raise AnswerError("a training item is answered once; its right answer was shown")
 
     def _keep_place(self, db: Connection, shown: Shown, row: Any) -> None:
         """Take the place again that ended by time or by a skip, or say that it is gone."""

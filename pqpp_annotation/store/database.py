@@ -10,9 +10,20 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, insert, select, text, update
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, ResourceClosedError
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    create_engine,
+    event,
+    func,
+    insert,
+    make_url,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.store import schema, tables
@@ -181,14 +192,14 @@ class Store:
         try:
             with naming(self.name):
                 yield
-        except ResourceClosedError:
-            raise
         except DBAPIError as error:
             said = in_a_line(error.orig or error, named=False)
             if "locked" in said or "lock timeout" in said:
                 raise StoreError(
                     f"{self.name} has been busy for {BUSY_SECONDS} s; try again"
                 ) from error
+            if "not a database" in said or "malformed" in said:
+                raise StoreError(f"{self.name} is no database, or damaged ({said})") from error
             if error.connection_invalidated or "connect" in said or "unable to open" in said:
                 raise StoreError(f"{self.name} cannot be reached ({said}); try again") from error
             raise
@@ -204,13 +215,14 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
     Raises:
         StoreError: It is not there, holds no study or another one, or is of a newer version.
     """
-    url = study.database_url if isinstance(study, Study) else _url_of(study)
-    store = Store(make_engine(url), study if isinstance(study, Study) else None)
+    own = study if isinstance(study, Study) else None
+    url = url_of(own.database, own.root) if own else url_of(os.fspath(study), Path())
+    store = Store(make_engine(url), own)
     try:
         if store.is_sqlite and not Path(store.name).is_file():
             raise StoreError(f"{store.name} is not there; make it by pqpp annotate init")
+        _upgrade(url, store)
         with store.writing(alone=True) as db:
-            schema.upgrade(db, store.name)
             kept = db.scalar(select(tables.Study.config))
             if kept is None:
                 raise StoreError(f"{store.name} holds no study; make it by pqpp annotate init")
@@ -225,6 +237,23 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
     return store
 
 
+def _upgrade(url: URL, store: Store) -> None:
+    """Bring a database to this version's tables, where it is not."""
+    with store.reading() as db:
+        if schema.revision_of(db) == schema.newest():
+            return
+    # SQLite alters a table by making it anew, for which references to it must not be looked at.
+    other = Store(make_engine(url, references=False), store.study)
+    try:
+        with other.writing(alone=True) as db:
+            schema.upgrade(db, store.name)
+            broken = db.execute(text("PRAGMA foreign_key_check")).first() if store.is_sqlite else ()
+            if broken:
+                raise StoreError(f"{store.name}: {broken[0]} refers to what is not there")
+    finally:
+        other.close()
+
+
 def create_store(study: Study, items: list[NewItem], images: list[CheckedImage]) -> None:
     """Make the database of a new study with its items; whole, or not at all.
 
@@ -233,18 +262,18 @@ def create_store(study: Study, items: list[NewItem], images: list[CheckedImage])
     """
     from pqpp_files.write_beside import write_beside
 
-    url = make_url(study.database_url)
+    url = url_of(study.database, study.root)
     if url.get_backend_name() != "sqlite":
-        _fill(url.render_as_string(hide_password=False), study, items, images)
+        _fill(url, study, items, images)
         return
     path = Path(url.database)
     if path.exists():
         raise StoreError(f"{path} is there already; name another database, or add by --add")
     with write_beside(path) as beside:
-        _fill(f"sqlite:///{beside}", study, items, images)
+        _fill(sqlite_url(beside), study, items, images)
 
 
-def _fill(url: str, study: Study, items: list[NewItem], images: list[CheckedImage]) -> None:
+def _fill(url: URL, study: Study, items: list[NewItem], images: list[CheckedImage]) -> None:
     store = Store(make_engine(url), study)
     try:
         with store.writing(alone=True) as db:
@@ -272,28 +301,60 @@ def _take_over(db: Connection, study: Study, kept: dict) -> None:
         db.execute(update(tables.Study).values(config=told))
 
 
-def _url_of(name: str | os.PathLike[str]) -> str:
-    from pqpp_annotation.study.study import database_url
+def url_of(name: str, folder: Path) -> URL:
+    """Return a database's address.
 
-    return database_url(os.fspath(name), Path())
+    Args:
+        name: A path, a PostgreSQL URL, or `$NAME` of a variable of the environment with one.
+        folder: What a path is relative to.
+
+    Raises:
+        StoreError: The variable is not set, or its URL cannot be read.
+
+    Example:
+        >>> url_of("postgresql://me@host/mine", Path()), url_of("a.db", Path("/mine"))
+        (postgresql+psycopg://me@host/mine, sqlite:////mine/a.db)
+    """
+    found = os.environ.get(name[1:], "") if name.startswith("$") else name
+    if not found:
+        raise StoreError(f"database: {name} is not set; set it to postgresql://...")
+    if "://" not in found:
+        return sqlite_url((folder / Path(found).expanduser()).absolute())
+    try:
+        url = make_url(found)
+        is_postgresql = url.get_backend_name() in ("postgresql", "postgres")
+    except (ArgumentError, ValueError):
+        is_postgresql = False
+    if not is_postgresql:
+        said = "a path, postgresql://USER@HOST/NAME or $NAME of a variable with one is allowed"
+        raise StoreError(f"database: {said}")
+    return url.set(drivername="postgresql+psycopg")
 
 
-def make_engine(url: str) -> Engine:
-    """Return the engine of a database: of SQLite with a write-ahead log, flushed at each commit."""
+def sqlite_url(path: Path) -> URL:
+    """Return the address of an SQLite file, whatever letters are in its name."""
+    return URL.create("sqlite", database=str(path))
+
+
+def make_engine(url: URL, references: bool = True) -> Engine:
+    """Return the engine of a database: of SQLite with a write-ahead log, flushed at each commit.
+
+    Args:
+        url: As of `url_of`.
+        references: Whether SQLite refuses rows that refer to what is not there.
+    """
     sizes = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
-    if not url.startswith("sqlite"):
+    if url.get_backend_name() != "sqlite":
         with needing("a study in PostgreSQL", "postgresql"):
             import psycopg  # noqa: F401
-        try:
-            return create_engine(url, pool_pre_ping=True, **sizes)
-        except NoSuchModuleError:
-            raise StoreError("database: SQLite's path or postgresql:// is allowed") from None
+        return create_engine(url, pool_pre_ping=True, **sizes)
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **sizes)
 
     @event.listens_for(engine, "connect")
     def _(connection, _record):
         connection.isolation_level = None  # transactions begin where they are said to
-        for setting in ("foreign_keys=ON", "synchronous=FULL", "journal_mode=WAL"):
+        checks = f"foreign_keys={'ON' if references else 'OFF'}"
+        for setting in (checks, "synchronous=FULL", "journal_mode=WAL"):
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")

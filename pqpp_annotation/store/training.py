@@ -59,10 +59,11 @@ def feedback_in(db: Connection, kind: Kind, row: Any) -> Feedback:
 def check_in(db: Connection, study: Study, person: Person, now: int) -> None:
     """Look whether a try is over: it opens the work, or the items come once more.
 
+    It is called when a person goes on, so that the feedback on the last item can be read before.
     The answers of a failed try stay, no longer current.
     """
     state = training_in(db, study, person)
-    if state.is_passed or state.done < state.total:
+    if state.is_passed or state.done < state.total or not state.tries_left:
         return
     own = tables.Person.id == person.id
     if state.right >= study.training.least * state.total:

@@ -15,7 +15,7 @@ from pqpp_annotation.kinds import Shown, ShownImage
 from pqpp_annotation.protocol.order import is_control, shuffled
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.rows import Feedback, Past, Person, Progress, Training
-from pqpp_annotation.store.training import feedback_in, training_in
+from pqpp_annotation.store.training import check_in, feedback_in, training_in
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -56,9 +56,19 @@ class Work:
                 comprehension check as often as it may be tried.
         """
         with self._store.writing(alone=True) as db:
+            check_in(db, self._store.study, self.allowed_in(db, person_id), self._store.clock())
             person = self.allowed_in(db, person_id)
-            found = self._next_in(db, person, after)
-            return found and self.shown_in(db, found)
+            training = training_in(db, self._store.study, person)
+            if training.is_passed:
+                found = self._next_in(db, person, after)
+            else:
+                found = self._next_training(db, person) if training.tries_left else None
+            shown = found and self.shown_in(db, found)
+        if not training.is_passed and not training.tries_left:
+            raise NotAllowedError(
+                "the comprehension check was not passed; thank you, nothing more is asked"
+            )
+        return shown
 
     def upcoming(self, person_id: int) -> list[str]:
         """Return the hashes of the images that a person will probably see next; reserves nothing.
@@ -220,13 +230,6 @@ class Work:
         return person
 
     def _next_in(self, db: Connection, person: Person, after: int | None) -> Any:
-        training = training_in(db, self._store.study, person)
-        if not training.is_passed:
-            if not training.tries_left:
-                raise NotAllowedError(
-                    "the comprehension check was not passed; thank you, nothing more is asked"
-                )
-            return self._next_training(db, person)
         opened = self._open_in(db, person.id)
         behind, held = -1, 0
         if after is not None:

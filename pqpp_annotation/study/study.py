@@ -134,6 +134,8 @@ class Study(Options):
             )
         if not self.database:
             raise StudyError("database: it is empty; name a file, or $NAME of a variable")
+        if re.match(r"\w[\w+]*://", self.database):
+            raise StudyError("database: a URL came; put it in a variable and name that: $DATABASE")
         self.task = self.kind.check_study(self.task)
 
     @cached_property
@@ -145,15 +147,6 @@ class Study(Options):
     def root(self) -> Path:
         """The folder of the study file."""
         return Path(self.folder)
-
-    @property
-    def database_url(self) -> str:
-        """The database's address for SQLAlchemy.
-
-        Raises:
-            StudyError: The variable of the environment that it names is not set.
-        """
-        return database_url(self.database, self.root)
 
     def config(self) -> dict[str, Any]:
         """Return what the study file says, defaults filled in, as plain values."""
@@ -211,29 +204,6 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
     except RecipeError as error:
         said = str(error).replace("a recipe has", "a study has").replace("kind_name", "kind")
         raise StudyError(said) from None
-
-
-def database_url(name: str, folder: Path) -> str:
-    """Return a database's address for SQLAlchemy.
-
-    Args:
-        name: A path, a PostgreSQL URL, or `$NAME` of a variable of the environment with one.
-        folder: What a path is relative to.
-
-    Raises:
-        StudyError: The variable is not set.
-
-    Example:
-        >>> database_url("postgresql://host/mine", Path()), database_url("a.db", Path("/mine"))
-        ('postgresql+psycopg://host/mine', 'sqlite:////mine/a.db')
-    """
-    found = os.environ.get(name[1:], "") if name.startswith("$") else name
-    if not found:
-        raise StudyError(f"database: {name} is not set; set it to postgresql://...")
-    scheme = re.compile(r"postgres(ql)?(\+\w+)?://")
-    if scheme.match(found):
-        return scheme.sub("postgresql+psycopg://", found, count=1)
-    return f"sqlite:///{(folder / Path(found).expanduser()).absolute()}"
 
 
 @dataclass(kw_only=True)

@@ -8,8 +8,9 @@ import pytest
 from support.votes import build
 
 from pqpp_annotation.kinds import Vote, kind_of
-from pqpp_annotation.protocol.admission import options_of, standings_of, table_of_votes
+from pqpp_annotation.protocol.admission import standings_of, table_of_votes
 from pqpp_annotation.simulate import Simulated, labels_of
+from pqpp_datasets.own_benchmark import BuildOptions
 
 SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 
@@ -76,7 +77,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
     kind, settings = kind_of(kind_name), SETTINGS[kind_name]
     people = [one for one in CROWD if with_control or one.role != "control"]
     votes = votes_of(people, kind_name)
-    found = standings_of(table_of_votes(votes, kind, settings)[0], options_of(rules, 2))
+    found = standings_of(table_of_votes(votes, kind, settings)[0], BuildOptions(best=2, **rules))
     path = exported(votes, tmp_path, kind_name)
     built = build(path, scale=kind.scale_of(settings), best=2, **rules).generation
     assert [one.name for one in found.annotators] == [one.name for one in built.annotators]
@@ -94,7 +95,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
 
 def test_the_bad_are_refused_and_the_honest_admitted():
     table, _ = table_of_votes(votes_of(CROWD), kind_of("relevance"), {})
-    found = standings_of(table, options_of({}, 3))
+    found = standings_of(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant", "lazy"}
     assert found.control_group == ["member-1", "member-2"]
@@ -104,10 +105,10 @@ def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]
     table, _ = table_of_votes(votes, kind_of("relevance"), {})
-    told = standings_of(table, options_of({}, 3))
+    told = standings_of(table, BuildOptions())
     assert not any(one.reasons for one in told.annotators)
     assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}
-    asked = standings_of(table, options_of({"exclude": "flagged"}, 3))
+    asked = standings_of(table, BuildOptions(exclude="flagged"))
     assert {one.name for one in asked.annotators if one.reasons} == {
         one.name for one in told.annotators if one.flag
     }
@@ -119,5 +120,5 @@ def test_training_is_no_vote_and_a_study_without_votes_has_no_standings():
     training = Vote(**{**vars(vote), "purpose": "training"})
     table, places = table_of_votes([training], kind, {})
     assert table is None and not len(places)
-    found = standings_of(table, options_of({}, 3))
+    found = standings_of(table, BuildOptions())
     assert (found.annotators, found.control_group, len(found.counted)) == ([], [], 0)

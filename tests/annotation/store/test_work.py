@@ -176,9 +176,15 @@ def test_training_comes_first_and_may_be_tried_twice(made):
         for _ in range(2):
             shown = store.work.next(bad)
             answer(store, bad, shown, {"label": 0})
+        assert (store.work.training(bad).done, store.work.training(bad).right) == (2, 0)
+        if tries_left == 2:
+            assert store.work.next(bad).purpose == "training"
+    with pytest.raises(NotAllowedError, match="comprehension check was not passed"):
+        store.work.next(bad)
     with pytest.raises(NotAllowedError, match="comprehension check was not passed"):
         store.work.next(bad)
     assert store.work.training(bad).tries_left == 0
+    assert store.people.get(bad).training_tries == 2
     # The answers of the failed try are kept.
     votes = list(store.answers.votes("training", current=False, person_id=bad))
     assert len(votes) == 8
@@ -190,7 +196,9 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     shown = store.work.next(person)
     with pytest.raises(NotAllowedError, match="that was answered"):
         store.work.feedback(person, shown.assignment)
-    answer(store, person, shown, {"label": 0})
+    first = shown.images[0].id
+    store.answers.save(person, shown.assignment, first, {"label": 2}, "client-1")
+    answer(store, person, shown, {"label": 0})  # a slip of the finger is mended before the end
     feedback = store.work.feedback(person, shown.assignment)
     assert feedback.is_right is False
     assert feedback.expected == {image.id: {"label": 2} for image in shown.images}

@@ -1,0 +1,175 @@
+// RichHF's feedback on one image: points of two kinds, words, four scores, a flag.
+import {isOnControl, make, parts, zoomable} from "../parts.js";
+import {Draft} from "./draft.js";
+import {drawPoints, follow} from "./points.js";
+import {showWords} from "./words.js";
+
+const MODES = [
+  {name: "implausible", title: "Implausible", help: "not possible, or a flaw", key: "i"},
+  {name: "misaligned", title: "Misaligned", help: "not as the prompt says", key: "m"},
+];
+const SCORES = [
+  ["plausibility", "Plausibility"], ["alignment", "Alignment"],
+  ["aesthetics", "Aesthetics"], ["overall", "Overall"],
+];
+const STEPS = [1, 2, 3, 4, 5];
+
+export function start(task, api) {
+  const part = parts(api.root);
+  const [image] = task.images;
+  const draft = new Draft(`pqpp-draft-${task.assignment}`, task.answers[image.id]);
+  const {value} = draft;
+  let mode = MODES[0];
+
+  part.canvas.style.setProperty("--ratio", image.width / image.height);
+  Object.assign(part.image, {src: image.url, width: image.width, height: image.height});
+  const zoom = zoomable([part.stage], part.zoom, api);
+
+  // --- Points ---
+  const modes = MODES.map(one => {
+    const button = make(
+      "button", {type: "button", class: `mode ${one.name}`, "aria-pressed": "false"},
+      make("kbd", {"aria-hidden": "true"}, one.key),
+      make("span", {}, one.title), make("output", {}), make("small", {}, one.help),
+    );
+    button.addEventListener("click", () => choose(one), {signal: api.signal});
+    part.modes.append(button);
+    return button;
+  });
+
+  function choose(one) {
+    mode = one;
+    api.say(`${one.title}: ${one.help}`);
+    draw();
+  }
+
+  follow(part, api, point => {
+    draft.change(() => value[mode.name].push(point));
+    const [x, y] = point.map(one => Math.round(100 * one));
+    api.say(`${mode.title} point ${value[mode.name].length}, ${x} % from the left, ${y} % from the top`);
+    draw();
+  });
+
+  function remove(name, place) {
+    draft.change(() => value[name].splice(place, 1));
+    draw();
+    api.say("Point removed");
+    (part.points.querySelector("button") ?? part.canvas).focus({preventScroll: true});
+  }
+
+  function undo() {
+    api.say(draft.undo() ? "Undone" : "Nothing to undo");
+    draw();
+  }
+
+  // --- Words ---
+  const words = showWords(part.prompt, task.prompt, api, number => {
+    draft.change(() => {
+      const place = value.words.indexOf(number);
+      if (place < 0) value.words.push(number);
+      else value.words.splice(place, 1);
+      value.words.sort((one, other) => one - other);
+    });
+    draw();
+  });
+
+  // --- Scores ---
+  const rows = SCORES.map(([name, title]) => {
+    const row = make("fieldset", {class: "score"}, make("legend", {}, title));
+    for (const step of STEPS) {
+      const input = make("input", {type: "radio", name: `score-${name}`, value: String(step)});
+      input.addEventListener("change", () => score(name, step), {signal: api.signal});
+      row.append(make("label", {}, input, make("span", {}, String(step))));
+    }
+    part.scores.append(row);
+    return row;
+  });
+  const missing = () => SCORES.findIndex(([name]) => !(name in value.scores));
+
+  function score(name, step) {
+    draft.change(() => (value.scores[name] = step));
+    draw();
+  }
+
+  /** A digit scores the row that has the focus, else the first row without a score. */
+  function digit(step) {
+    const focused = rows.findIndex(row => row.contains(document.activeElement));
+    const place = focused >= 0 ? focused : missing();
+    if (place < 0) return;
+    const [name, title] = SCORES[place];
+    score(name, step);
+    const next = missing();
+    const then = next < 0 ? "All scores are given; Enter goes on." : `Next: ${SCORES[next][1]}`;
+    api.say(`${title} ${step}. ${then}`);
+    if (next < 0) part.next.focus({preventScroll: true});
+    else if (focused >= 0) rows[next].querySelector("input").focus({preventScroll: true});
+  }
+
+  // --- The flag, and going on ---
+  part.flag.hidden = !task.settings.inappropriate;
+  const flag = isOn => {
+    draft.change(() => (value.inappropriate = isOn));
+    api.say(isOn ? "Inappropriate; Enter goes on." : "Not inappropriate");
+    draw();
+  };
+  part.inappropriate.addEventListener("change", () => flag(part.inappropriate.checked), {signal: api.signal});
+
+  function goOn() {
+    const place = missing();
+    if (place >= 0 && !value.inappropriate) {
+      api.say(`${SCORES[place][1]} has no score yet`);
+      rows[place].querySelector("input").focus();
+      return;
+    }
+    api.save(image.id, structuredClone(value)).then(() => draft.forget(), error => {
+      part.error.textContent = error.message;
+    });
+    api.done();
+  }
+
+  part.next.addEventListener("click", goOn, {signal: api.signal});
+  part.undo.addEventListener("click", undo, {signal: api.signal});
+  const withCtrl = event => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
+  document.addEventListener("keydown", event => {
+    if (!withCtrl(event)) return;
+    event.preventDefault();
+    undo();
+  }, {signal: api.signal});
+
+  function draw() {
+    drawPoints(part.drawing, image, MODES.map(({name}) => ({name, points: value[name]})));
+    MODES.forEach((one, place) => {
+      modes[place].setAttribute("aria-pressed", String(one === mode));
+      modes[place].querySelector("output").textContent = value[one.name].length || "";
+    });
+    part.points.replaceChildren(...MODES.flatMap(({name, title}) => value[name].map((_, place) => {
+      const button = make(
+        "button", {type: "button", class: `point ${name}`, "aria-label": `Remove ${title.toLowerCase()} point ${place + 1}`},
+        `${place + 1} ×`,
+      );
+      button.addEventListener("click", () => remove(name, place));
+      return make("li", {}, button);
+    })));
+    words.draw(value.words);
+    SCORES.forEach(([name], place) => {
+      for (const input of rows[place].querySelectorAll("input")) input.checked = value.scores[name] === Number(input.value);
+      rows[place].classList.toggle("current", !value.inappropriate && place === missing());
+    });
+    part.inappropriate.checked = value.inappropriate;
+    part.next.setAttribute("aria-disabled", String(missing() >= 0 && !value.inappropriate));
+    part.undo.disabled = !draft.canUndo;
+  }
+
+  api.shortcuts([
+    ...MODES.map(one => ({key: one.key, label: `${one.title} points: ${one.help}`, run: () => choose(one)})),
+    {key: "p", label: "Go to the image: arrow keys move the cross, Enter sets a point", run: () => part.canvas.focus()},
+    {key: "w", label: "Go to the words: arrow keys move, the space bar marks", run: () => words.focus()},
+    {keys: STEPS.map(String), label: "Score, from the first that is missing", run: event => digit(Number(event.key) || Number(event.code.slice(-1)))},
+    ...(task.settings.inappropriate ? [{key: "x", label: "Inappropriate image", run: () => flag(!value.inappropriate)}] : []),
+    {key: "Backspace", label: "Undo", run: undo},
+    {key: "z", label: "Zoom", run: () => zoom.toggle()},
+    {key: "Enter", label: "Go on", run: () => isOnControl() || goOn()},
+  ]);
+  draw();
+  return {};
+}

@@ -1,0 +1,68 @@
+// Points on an image: where a click or the cross is, and the disks that they stand for.
+import {placeIn} from "../parts.js";
+
+const RADIUS = 1 / 20; // of the image's height
+const STEP = 1 / 50; // of the image's height, for a press of an arrow key
+const FINE = 1 / 200; // with Shift
+const ARROWS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
+
+const within = fraction => Math.min(1, Math.max(0, fraction));
+const rounded = fraction => Math.round(within(fraction) * 1e6) / 1e6;
+
+function shape(tag, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+/** Draw the disks of each kind, [{name, points}], over an image. */
+export function drawPoints(drawing, {width, height}, kinds) {
+  drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  const cross = drawing.querySelector(".cross");
+  drawing.replaceChildren(...kinds.flatMap(({name, points}) => points.flatMap(([x, y]) => {
+    const at = {cx: x * width, cy: y * height, r: height * RADIUS};
+    return [shape("circle", {...at, class: "halo"}), shape("circle", {...at, class: `disk ${name}`})];
+  })), ...(cross ? [cross] : []));
+}
+
+/** Call `add` with [x, y], fractions of the image, for each click, tap, or Enter at the cross. */
+export function follow({canvas, image, drawing}, api, add) {
+  const at = {x: .5, y: .5};
+
+  function moveCross() {
+    drawing.querySelector(".cross")?.remove();
+    const {width, height} = drawing.viewBox.baseVal;
+    const cross = shape("g", {class: "cross"});
+    for (const name of ["halo", "line"]) {
+      cross.append(
+        shape("path", {class: name, d: `M${at.x * width} 0V${height}M0 ${at.y * height}H${width}`}),
+        shape("circle", {class: name, cx: at.x * width, cy: at.y * height, r: height * RADIUS}),
+      );
+    }
+    drawing.append(cross);
+  }
+
+  canvas.addEventListener("click", event => {
+    Object.assign(at, placeIn(image, event));
+    add([rounded(at.x), rounded(at.y)]);
+    drawing.querySelector(".cross")?.remove();
+  }, {signal: api.signal});
+
+  canvas.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Enter" || event.key === " ") {
+      if (!event.repeat) add([rounded(at.x), rounded(at.y)]);
+    } else if (event.key in ARROWS) {
+      const [right, down] = ARROWS[event.key];
+      const step = event.shiftKey ? FINE : STEP;
+      at.x = within(at.x + right * step * (image.clientHeight / image.clientWidth));
+      at.y = within(at.y + down * step);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    moveCross();
+  }, {signal: api.signal});
+  canvas.addEventListener("focus", () => canvas.matches(":focus-visible") && moveCross(), {signal: api.signal});
+  canvas.addEventListener("blur", () => drawing.querySelector(".cross")?.remove(), {signal: api.signal});
+}

@@ -1,0 +1,258 @@
+"""All answers of a study in columns, kept between two looks: only what came since is read."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import Text, cast, func, select
+
+from pqpp_annotation.protocol.admission import REFERENCE, scale_of, table_of
+from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
+from pqpp_datasets.own_benchmark.judgment_files import Coded
+from pqpp_datasets.own_benchmark.votes.votes import Votes
+
+if TYPE_CHECKING:
+    from pqpp_annotation.store.database import Store
+    from pqpp_annotation.study.study import Study
+
+NONE = -1  # the image of an answer about its item
+_WHOLE = ("id", "assignment", "person", "item", "image", "created")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The answers, a place in each array an answer, the oldest first.
+
+    Attributes:
+        id: int64 (answers,), of the row in the database; likewise `assignment`, `person`, `item`
+            and `image` (`NONE` where it is about the item).
+        created: int64 (answers,), milliseconds since 1970.
+        seconds: float64 (answers,).
+        label: float64 (answers,), NaN where the kind has none.
+        current: bool (answers,), False once it was replaced.
+    """
+
+    id: np.ndarray
+    assignment: np.ndarray
+    person: np.ndarray
+    item: np.ndarray
+    image: np.ndarray
+    created: np.ndarray
+    seconds: np.ndarray
+    label: np.ndarray
+    current: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+class Ledger:
+    """The answers of a study, brought up to date by what came since the last look.
+
+    Args:
+        store: Of the study.
+        study: The study.
+    """
+
+    def __init__(self, store: Store, study: Study):
+        self._store, self._study = store, study
+        self._lock = threading.Lock()
+        self._labels: dict[str, float] = {}
+        self._columns = _columns_of([], [])
+        self._gone = 0
+        self._items: Items | None = None
+
+    def now(self, db) -> tuple[Columns, Items]:
+        """Return all answers and all items.
+
+        Args:
+            db: A connection in a transaction that reads.
+        """
+        with self._lock:
+            known = self._columns
+            gone = db.scalar(select(func.count()).where(Person.withdrawn.is_not(None)))
+            if gone != self._gone:  # answers may be gone, and their ids be given again
+                known, self._gone = _columns_of([], []), gone
+            new = self._read(db, int(known.id[-1]) if len(known) else 0)
+            if len(new):
+                known = _joined(known, new)
+            self._columns = known
+            images = db.scalar(select(func.count()).select_from(ItemImage))
+            items = db.scalar(select(func.count()).select_from(Item))
+            if self._items is None or (len(self._items.id), len(self._items.image_id)) != (
+                items,
+                images,
+            ):
+                self._items = _items(db)
+            return known, self._items
+
+    def _read(self, db, after: int) -> Columns:
+        query = (
+            select(
+                Answer.id,
+                Answer.assignment_id,
+                Assignment.person_id,
+                Assignment.item_id,
+                func.coalesce(Answer.item_image_id, NONE),
+                Answer.created,
+                Answer.seconds,
+                cast(Answer.value, Text),
+                Answer.current,
+            )
+            .join(Assignment, Answer.assignment_id == Assignment.id)
+            .where(Answer.id > after)
+            .order_by(Answer.id)
+        )
+        rows = db.execute(query).fetchall()
+        return _columns_of(rows, [self._label(row[7]) for row in rows])
+
+    def _label(self, text: str) -> float:
+        found = self._labels.get(text)
+        if found is None:
+            label = self._study.kind.label(json.loads(text))
+            found = self._labels[text] = float("nan") if label is None else float(label)
+        return found
+
+
+def _columns_of(rows: list[Any], labels: list[float]) -> Columns:
+    columns = list(zip(*rows, strict=True)) or [()] * 9
+    whole = {name: np.array(columns[n], np.int64) for n, name in enumerate(_WHOLE)}
+    return Columns(
+        **whole,
+        seconds=np.array(columns[6], float),
+        label=np.array(labels, float),
+        current=np.array(columns[8], bool),
+    )
+
+
+def _joined(known: Columns, new: Columns) -> Columns:
+    """Append answers; those of the same person on the same image take the place of older ones."""
+    keys = [(one.assignment << 32) + one.image + 1 for one in (known, new)]
+    still = known.current & ~np.isin(keys[0], keys[1])
+    joined = {
+        name: np.concatenate([getattr(known, name), getattr(new, name)])
+        for name in (*_WHOLE, "seconds", "label")
+    }
+    return Columns(**joined, current=np.concatenate([still, new.current]))
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items and their images, in the order of their ids.
+
+    Attributes:
+        id: int64 (items,).
+        prompt_id: The prompt of each item; `prompt` its text, `purpose` its purpose.
+        image_id: int64 (images,).
+        image_item: int64 (images,), the id of the item of each.
+        image: The name of each image; `model` its model, `reference` for a reference image.
+        item_images: Id of an item to the names of its images, in the file's order.
+    """
+
+    id: np.ndarray
+    prompt_id: list[str]
+    prompt: list[str]
+    purpose: np.ndarray
+    image_id: np.ndarray
+    image_item: np.ndarray
+    image: list[str]
+    model: list[str]
+
+    def place(self, ids: np.ndarray) -> np.ndarray:
+        """Return where items stand, by their ids."""
+        return np.searchsorted(self.id, ids)
+
+
+def _items(db) -> Items:
+    query = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id)
+    items = list(zip(*db.execute(query).fetchall(), strict=True)) or [()] * 4
+    query = select(
+        ItemImage.id, ItemImage.item_id, ItemImage.image, ItemImage.model, ItemImage.is_reference
+    ).order_by(ItemImage.id)
+    images = list(zip(*db.execute(query).fetchall(), strict=True)) or [()] * 5
+    return Items(
+        np.array(items[0], np.int64),
+        list(items[1]),
+        list(items[2]),
+        np.array(items[3], dtype="U16"),
+        np.array(images[0], np.int64),
+        np.array(images[1], np.int64),
+        list(images[2]),
+        [
+            REFERENCE if is_reference else model
+            for model, is_reference in zip(images[3], images[4], strict=True)
+        ],
+    )
+
+
+def votes_table(
+    db, study: Study, answers: Columns, items: Items
+) -> tuple[Votes | None, np.ndarray]:
+    """Return the table of votes that admission is computed from, as that of the export.
+
+    Args:
+        db: A connection in a transaction that reads.
+        study: The study.
+        answers: All.
+        items: All.
+
+    Returns:
+        The table, and int64 (rows,), the place of each row among the answers.
+    """
+    skipped = np.array(
+        db.scalars(select(Assignment.id).where(Assignment.state == "skipped")).all(), np.int64
+    )
+    place = items.place(answers.item)
+    used = answers.current & ~np.isnan(answers.label) & ~np.isin(answers.assignment, skipped)
+    used[used] = items.purpose[place[used]] != "training"
+    rows = np.flatnonzero(used)
+    # The order of the export: item by item, person by person, image by image.
+    rows = rows[np.lexsort((answers.image[rows], answers.person[rows], answers.item[rows]))]
+    people = {
+        one: (name, role)
+        for one, name, role in db.execute(select(Person.id, Person.name, Person.role))
+    }
+    of_person, code = np.unique(answers.person[rows], return_inverse=True)
+    names = [people[one][0] for one in of_person.tolist()]
+    is_member = np.array([people[one][1] == "control" for one in of_person.tolist()], bool)
+    image = _image_columns(answers.image[rows], place[rows], items)
+    label = answers.label[rows]
+    table = table_of(
+        _coded(place[rows], items.prompt_id),
+        *image,
+        _in_order(Coded(code.astype(np.int32), names)),
+        label,
+        is_member[code] if len(code) else np.zeros(0, bool),
+        answers.seconds[rows],
+        scale_of(study.kind, study.task, label),
+    )
+    return table, rows
+
+
+def _image_columns(images: np.ndarray, place: np.ndarray, items: Items) -> tuple[Coded, Coded]:
+    """Return the columns of models and images; an item that is judged whole is one of its own."""
+    at = np.searchsorted(items.image_id, images)
+    whole = images == NONE
+    if not whole.any():
+        return _coded(at, items.model), _coded(at, items.image)
+    return Coded(np.zeros(len(images), np.int32), [""]), _coded(place, list(map(str, items.id)))
+
+
+def _coded(place: np.ndarray, texts: list[str]) -> Coded:
+    """Return the texts at some places as a column, its names in order of first appearance."""
+    distinct, first, code = np.unique(place, return_index=True, return_inverse=True)
+    names: dict[str, int] = {}
+    order = np.argsort(first, kind="stable")
+    number = np.empty(len(distinct), np.int32)
+    for one in order.tolist():
+        number[one] = names.setdefault(texts[distinct[one]], len(names))
+    return Coded(number[code], list(names))
+
+
+def _in_order(column: Coded) -> Coded:
+    """Return a column with its names in order of first appearance."""
+    return _coded(column.codes, column.names)

@@ -1,0 +1,210 @@
+"""What the owner is told of each person: the work, the admission with its reason, what is owed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import func, select
+
+from pqpp_annotation.owner.payment import Owed, active_seconds, owed
+from pqpp_annotation.protocol.admission import Standings
+from pqpp_annotation.store.tables import Assignment, Event, Item, Person
+
+if TYPE_CHECKING:
+    from pqpp_annotation.owner.ledger import Columns
+    from pqpp_annotation.study.study import Study
+
+STATES = ("admitted", "refused", "control", "waiting", "failed", "withdrawn")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A person, as the owner sees one.
+
+    Attributes:
+        state: `admitted`, `refused` (a rule is not met), `control` (a member of the control group),
+            `waiting` (no vote yet), `failed` (the comprehension check) or `withdrawn`.
+        reason: Why the votes are not used; "" for all others.
+        flag: Why the agreement with the others is odd; "" where it is not.
+        votes: Current ones on work and control items.
+        items: Finished ones; `skipped` those that were passed over.
+        kappa: The mean with the control group; None without an image in common.
+        kappas: Member of the control group to the kappa with it.
+        control_images: On how many images that is measured.
+        reference_share: Of the reference images, those called highly relevant.
+        agreement: With the others; None where nothing is shared.
+        seconds: The median time of a vote; None without votes.
+        hours: Active ones.
+        last: When the person was last at work, in milliseconds; None before.
+    """
+
+    id: int
+    name: str
+    role: str
+    outside: Mapping[str, Any]
+    state: str
+    reason: str
+    flag: str
+    votes: int
+    items: int
+    skipped: int
+    kappa: float | None
+    kappas: Mapping[str, float]
+    control_images: int | None
+    reference_share: float | None
+    agreement: float | None
+    seconds: float | None
+    hours: float
+    last: int | None
+    owed: Owed
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether the votes are used."""
+        return self.state == "admitted"
+
+
+def people_rows(db, study: Study, answers: Columns, found: Standings) -> list[Row]:
+    """Return a row for each person but the owners, in the order in which they came.
+
+    Args:
+        db: A connection in a transaction that reads.
+        study: The study.
+        answers: All.
+        found: Who is admitted.
+    """
+    counts = _counts(db)
+    seconds, last = _active(db, answers, study.payment.gap_minutes if study.payment else 2.0)
+    names: dict[str, int] = {}
+    times: dict[str, float] = {}
+    if found.votes is not None:
+        names = {name: place for place, name in enumerate(found.votes.annotator_names)}
+        times = _medians(found)
+    known = {one.name: one for one in found.annotators}
+    query = (
+        select(
+            Person.id,
+            Person.name,
+            Person.role,
+            Person.outside,
+            Person.withdrawn,
+            Person.trained,
+            Person.training_tries,
+        )
+        .where(Person.role != "owner")
+        .order_by(Person.id)
+    )
+    rows = []
+    for person in db.execute(query):
+        one, place = known.get(person.name), names.get(person.name)
+        state = _state(study, person, one, place)
+        hours = seconds.get(person.id, 0.0) / 3600
+        items, skipped = counts.get((person.id, "done"), 0), counts.get((person.id, "skipped"), 0)
+        agreed = (
+            found.agreements.agreement[place] if place is not None and found.agreements else None
+        )
+        rows.append(
+            Row(
+                id=person.id,
+                name=person.name,
+                role=person.role,
+                outside=person.outside,
+                state=state,
+                reason="; ".join(one.reasons) if one else "",
+                flag=found.agreements.reasons[place] if agreed is not None else "",
+                votes=_votes(found, place),
+                items=items,
+                skipped=skipped,
+                kappa=one.kappa if one else None,
+                kappas=one.kappas if one else {},
+                control_images=one.control_images if one else None,
+                reference_share=one.reference_share if one else None,
+                agreement=None if agreed is None or np.isnan(agreed) else float(agreed),
+                seconds=times.get(person.name),
+                hours=hours,
+                last=last.get(person.id) or None,
+                owed=owed(study.payment, person.role, state == "admitted", items, hours),
+            )
+        )
+    return rows
+
+
+def _state(study: Study, person, one, place: int | None) -> str:
+    if person.withdrawn is not None:
+        return "withdrawn"
+    if person.role == "control":
+        return "control"
+    if person.trained is None and person.training_tries >= study.training.tries:
+        return "failed"
+    if one is None:
+        return "waiting"
+    return "refused" if one.reasons else "admitted"
+
+
+def _votes(found: Standings, place: int | None) -> int:
+    return 0 if place is None else int((found.votes.annotator == place).sum())
+
+
+def _counts(db) -> dict[tuple[int, str], int]:
+    """Return how many items each person has finished and skipped, the training round apart."""
+    query = (
+        select(Assignment.person_id, Assignment.state, func.count())
+        .join(Item, Assignment.item_id == Item.id)
+        .where(Item.purpose != "training", Assignment.state.in_(("done", "skipped")))
+        .group_by(Assignment.person_id, Assignment.state)
+    )
+    return {(person, state): count for person, state, count in db.execute(query)}
+
+
+def _active(db, answers: Columns, gap_minutes: float) -> tuple[dict[int, float], dict[int, int]]:
+    """Return the active seconds of each person, and when each did something last."""
+    event = np.array(
+        db.execute(select(Event.person_id, Event.created, Event.kind == "away")).fetchall(),
+        np.int64,
+    ).reshape(-1, 3)
+    opened = np.array(
+        db.execute(select(Assignment.person_id, Assignment.created)).fetchall(), np.int64
+    ).reshape(-1, 2)
+    person = np.concatenate([answers.person, event[:, 0], opened[:, 0]])
+    created = np.concatenate([answers.created, event[:, 1], opened[:, 1]])
+    is_away = np.zeros(len(person), bool)
+    is_away[len(answers) : len(answers) + len(event)] = event[:, 2]
+    last = np.zeros(int(person.max(initial=0)) + 1, np.int64)
+    np.maximum.at(last, person, created)
+    return active_seconds(person, created, is_away, gap_minutes), dict(enumerate(last.tolist()))
+
+
+def _medians(found: Standings) -> dict[str, float]:
+    """Return the median time of a vote of each person."""
+    votes = found.votes
+    order = np.argsort(votes.annotator, kind="stable")
+    numbers, starts = np.unique(votes.annotator[order], return_index=True)
+    parts = np.split(votes.seconds[order], starts[1:])
+    return {
+        votes.annotator_names[number]: float(np.median(part))
+        for number, part in zip(numbers.tolist(), parts, strict=True)
+    }
+
+
+def people_csv(rows: list[Row]) -> Iterator[dict[str, Any]]:
+    """Give the table of people as it is downloaded."""
+    for row in rows:
+        yield {
+            "annotator": row.name,
+            "role": row.role,
+            "state": row.state,
+            "reason": row.reason,
+            "flag": row.flag,
+            "votes": row.votes,
+            "items": row.items,
+            "skipped": row.skipped,
+            "kappa": row.kappa,
+            "control_images": row.control_images,
+            "reference_share": row.reference_share,
+            "agreement": row.agreement,
+            "seconds": row.seconds,
+            "active_hours": round(row.hours, 3),
+        }

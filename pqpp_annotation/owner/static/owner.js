@@ -1,0 +1,84 @@
+// Keeps the owner's pages up to date, shows times in the reader's zone, copies links.
+
+const EVERY = 5000;
+
+function localTimes(root) {
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const when = new Date(time.dateTime);
+    if (!Number.isNaN(when.valueOf())) time.textContent = format.format(when);
+  }
+}
+
+function say(text) {
+  const place = document.querySelector("[data-updated]");
+  if (place) place.textContent = text;
+}
+
+// What has the focus, a scrolled table or a selection is left alone until the next look.
+function isInUse(part) {
+  const selection = document.getSelection();
+  if (part.contains(document.activeElement)) return true;
+  return selection && !selection.isCollapsed && part.contains(selection.anchorNode);
+}
+
+// Returns whether all of it is new now.
+function replaceParts(live, html) {
+  const fresh = document.createElement("template");
+  fresh.innerHTML = html;
+  localTimes(fresh.content);
+  const parts = [...fresh.content.querySelectorAll("section[id]")];
+  const names = (list) => [...list].map((one) => one.id).join(" ");
+  if (names(parts) !== names(live.querySelectorAll("section[id]"))) {
+    if (isInUse(live)) return false;
+    live.replaceChildren(fresh.content);
+    return true;
+  }
+  let whole = true;
+  for (const part of parts) {
+    const old = live.querySelector(`#${part.id}`);
+    if (isInUse(old)) {
+      whole = false;
+      continue;
+    }
+    const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+    old.replaceWith(part);
+    part.querySelectorAll(".scroll").forEach((one, place) => { one.scrollLeft = scrolled[place] ?? 0; });
+  }
+  return whole;
+}
+
+async function look(live) {
+  const headers = { "X-Part": "live", "If-None-Match": live.dataset.live };
+  const response = await fetch(location.href, { headers, credentials: "same-origin" });
+  if (response.status === 304) return;
+  if (!response.ok || response.redirected) throw new Error(String(response.status));
+  const html = await response.text();
+  if (replaceParts(live, html)) live.dataset.live = response.headers.get("X-Key") ?? "";
+}
+
+async function watch(live) {
+  for (;;) {
+    await new Promise((wake) => { setTimeout(wake, EVERY); });
+    if (document.hidden) continue;
+    try {
+      await look(live);
+      say(`Up to date at ${new Date().toLocaleTimeString()}`);
+    } catch {
+      say("No connection; what you see may be old");
+    }
+  }
+}
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const field = document.getElementById(button.dataset.copy);
+    field.select();
+    await navigator.clipboard.writeText(field.value);
+    button.textContent = "Copied";
+  });
+}
+
+localTimes(document);
+const live = document.querySelector("[data-live]");
+if (live) watch(live);

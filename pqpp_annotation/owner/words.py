@@ -1,0 +1,86 @@
+"""What figures and answers are called on the owner's pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pqpp_annotation.study.study import Study
+
+STATES = {
+    "admitted": "used",
+    "refused": "not used",
+    "control": "control",
+    "waiting": "none yet",
+    "failed": "check failed",
+    "withdrawn": "withdrawn",
+}
+
+
+class Words:
+    """The words of a study's labels.
+
+    Args:
+        study: The study.
+    """
+
+    def __init__(self, study: Study):
+        self._kind = study.kind
+        self._names: dict[float, str] = {}
+        if scale := study.kind.scale_of(study.task):
+            from pqpp_datasets.own_benchmark.votes.scales import named_scale
+
+            for word, value in named_scale(scale).words.items():
+                if not word.lstrip("-").isdigit():
+                    self._names.setdefault(float(value), word.capitalize())
+        for label, word in dict(study.task.get("labels") or {}).items():
+            self._names[float(label)] = str(word)
+
+    def label(self, label: float) -> str:
+        """Return the word of a label, the number where it has none."""
+        return self._names.get(float(label), f"{label:g}")
+
+    def value(self, value: Mapping[str, Any]) -> str:
+        """Return what an answer says, in words where it is one choice."""
+        if len(value) == 1:
+            (only,) = value.values()
+            if isinstance(only, str):
+                return only.capitalize()
+            label = self._kind.label(value)
+            if label is not None:
+                return self.label(label)
+        return json.dumps(value, ensure_ascii=False)
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a figure as pages show it; a dash where there is none.
+
+    Example:
+        >>> number(0.125), number(None), number(float("nan")), number(12.34, 1)
+        ('0.12', '–', '–', '12.3')
+    """
+    return "–" if value is None or value != value else f"{value:.{digits}f}"
+
+
+def share(value: float | None) -> str:
+    """Return a share in per cent; a dash where there is none.
+
+    Example:
+        >>> share(0.985), share(None)
+        ('98 %', '–')
+    """
+    return "–" if value is None or value != value else f"{100 * value:.0f} %"
+
+
+def span(days: float) -> str:
+    """Return how long something takes, in the unit that fits.
+
+    Example:
+        >>> span(0.02), span(0.5), span(1.2), span(12.4)
+        ('29 min', '12 h', '29 h', '12 days')
+    """
+    if days * 24 < 1:
+        return f"{max(1, days * 1440):.0f} min"
+    return f"{days * 24:.0f} h" if days < 2 else f"{days:,.0f} days"

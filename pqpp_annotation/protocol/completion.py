@@ -1,0 +1,68 @@
+"""What a person who has finished shows to the recruiting site: a code, and the address to go to."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from pqpp_annotation.store.database import Store
+    from pqpp_annotation.store.rows import Person
+    from pqpp_annotation.study.study import Study
+
+PERSONAL = "personal"
+CODE = "completion_code"
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What is shown at the end; either may be None.
+
+    Attributes:
+        code: To be typed in at the recruiting site.
+        url: Where to go.
+    """
+
+    code: str | None
+    url: str | None
+
+
+def finish_of(store: Store, study: Study, person: Person) -> Finish:
+    """Return what a person is shown at the end.
+
+    `completion: {code: personal}` in the study file gives each person a random code of the own,
+    which is kept with the person's outside ids and stands in the payment file; any other code is
+    that of all. In the address `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, stand
+    for their values.
+
+    Args:
+        store: Of the study.
+        study: The study.
+        person: Who has finished.
+    """
+    rule = study.completion
+    if rule is None:
+        return Finish(None, None)
+    code = rule.code
+    if code == PERSONAL:
+        code = person.outside.get(CODE)
+        if code is None:
+            code = secrets.token_hex(5).upper()
+            store.people.set_outside(person.id, {CODE: code})
+    return Finish(code or None, filled(rule.url, {**person.outside, "code": code or ""}))
+
+
+def filled(url: str | None, values: dict[str, object]) -> str | None:
+    """Return an address with what stands in braces filled in, each value quoted.
+
+    Example:
+        >>> filled("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})
+        'https://example.org/done?cc=A%20B&id={PROLIFIC_PID}'
+    """
+    if not url:
+        return None
+    for name, value in values.items():
+        url = url.replace("{" + name + "}", quote(str(value), safe=""))
+    return url

@@ -1,0 +1,65 @@
+"""A copy of a study's database as one SQLite file, made while people work."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import insert, select, text
+
+from pqpp_annotation.errors import StoreError
+from pqpp_annotation.store import schema
+from pqpp_annotation.store.database import Store, make_engine, sqlite_url
+from pqpp_annotation.store.tables import Table
+from pqpp_files.write_beside import write_beside
+
+_ROWS = 2_000
+
+
+def backup(store: Store, path: str | os.PathLike[str]) -> Path:
+    """Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
+
+    A study in PostgreSQL is copied into an SQLite file too, so that a backup is one file that can
+    be opened by itself, or served where a study file names it as `database`.
+
+    Args:
+        store: The study's database.
+        path: The file to write; it appears when it is whole.
+
+    Raises:
+        StoreError: It is the database itself, or the copy is damaged.
+    """
+    place = Path(path).expanduser()
+    if store.is_sqlite and place.exists() and place.samefile(store.name):
+        raise StoreError(f"{path} is the database itself; name another file")
+    with write_beside(place) as beside:
+        if store.is_sqlite:
+            _copy_file(Path(store.name), beside)
+        else:
+            _copy_rows(store, beside)
+        with closing(sqlite3.connect(beside)) as copy:
+            copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
+            if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
+                raise StoreError(f"{store.name} is damaged; go back to an older backup")
+    return place
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+        old.backup(new)
+
+
+def _copy_rows(store: Store, target: Path) -> None:
+    engine = make_engine(sqlite_url(target))
+    try:
+        with store.reading() as old, engine.begin() as new:
+            old.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+            schema.upgrade(new, str(target))
+            for table in Table.metadata.sorted_tables:
+                rows = old.execution_options(yield_per=_ROWS).execute(select(table)).mappings()
+                for part in rows.partitions():
+                    new.execute(insert(table), [dict(row) for row in part])
+    finally:
+        engine.dispose()

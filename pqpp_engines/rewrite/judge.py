@@ -1,0 +1,135 @@
+"""Which rewrites of a prompt are accepted, and why the others are not.
+
+A predictor alone is gamed at once: leaving out words raises what it predicts. So a rewrite has to
+keep the meaning, and to be better by more than the predictor's own doubt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pqpp_engines.errors import RewriteError
+from pqpp_engines.rewrite.meaning import meaning_lost
+from pqpp_models import DEFAULT_PREDICTOR, Predictor
+from pqpp_models.prompts import normalise
+
+LEAST_COSINE = 0.6
+"""Of the predictor's space; honest paraphrases have a mean of .9, other captions of .1."""
+
+
+class Verdict(NamedTuple):
+    """What was found of a candidate.
+
+    Attributes:
+        prompt: The candidate.
+        accepted: Whether it may stand for the original.
+        reason: Why not; empty where it is accepted.
+        predicted: What is predicted of it.
+        gain: That less what is predicted of the original.
+        lower_bound: Of the gain.
+    """
+
+    prompt: str
+    accepted: bool
+    reason: str
+    predicted: float
+    gain: float
+    lower_bound: float
+
+
+class Judge:
+    """Accepts rewrites that are surely better and say the same.
+
+    The lower bound of the gain takes the errors of the two predictions for independent, which makes
+    it wider than it need be: what is accepted is rather too little than too much.
+
+    Args:
+        target: What shall become better, such as `mean_hbpp`, `alignment` or `mean_p10`.
+        predictor: Name, folder or OWNER/NAME of one that knows how sure it is.
+        margin: By how much the lower bound must be over the original, in the target's units.
+        confidence: Of the one-sided lower bound, from .5 to below 1.
+        least_cosine: Of the two prompts in the predictor's space, where it has one.
+
+    Raises:
+        RewriteError: The predictor does not know how sure it is, or a number is out of range.
+
+    Example:
+        >>> judge = Judge("mean_hbpp")
+        >>> [verdict] = judge("a dog on a couch", ["a couch"])
+        >>> verdict.accepted, verdict.reason
+        (False, 'a word is lost: dog')
+    """
+
+    def __init__(
+        self,
+        target: str,
+        predictor: str = DEFAULT_PREDICTOR,
+        margin: float = 0.0,
+        confidence: float = 0.8,
+        least_cosine: float = LEAST_COSINE,
+    ) -> None:
+        if not 0.5 <= confidence < 1:
+            raise RewriteError(f"confidence {confidence}: give a number from .5 to below 1")
+        if not (math.isfinite(margin) and margin >= 0):
+            raise RewriteError(f"margin {margin}: give a number from 0")
+        self.target, self.margin, self.confidence = target, margin, confidence
+        self.least_cosine = least_cosine
+        self.predictor = Predictor.from_pretrained(predictor)
+        if not self.predictor.knows_uncertainty:
+            raise RewriteError(f"{predictor} does not know how sure it is; name one that does")
+        [self.target] = self.predictor.columns_for(target)
+
+    def __call__(self, original: str, candidates: Sequence[str]) -> list[Verdict]:
+        """Judge the candidates for one prompt, in their order."""
+        from scipy.special import ndtri
+
+        texts = [original, *candidates]
+        found = self.predictor.predict_with_uncertainty(texts, [self.target])
+        values, deviations = found.values[:, 0], found.deviations[:, 0]
+        spread = np.hypot(deviations, deviations[0])
+        gains = values - values[0]
+        bounds = gains - float(ndtri(self.confidence)) * spread
+        cosines = self._cosines(texts)
+        verdicts = []
+        for at, text in enumerate(candidates, 1):
+            reason = self._why_not(original, text, bool(found.far[at]), cosines[at], bounds[at])
+            figures = (float(values[at]), float(gains[at]), float(bounds[at]))
+            verdicts.append(Verdict(text, not reason, reason, *figures))
+        return verdicts
+
+    def best(self, original: str, candidates: Sequence[str]) -> str:
+        """Return the accepted candidate with the highest lower bound, or the original.
+
+        Example:
+            >>> Judge("mean_hbpp").best("a dog on a couch", ["a couch", "dog"])
+            'a dog on a couch'
+        """
+        accepted = [one for one in self(original, candidates) if one.accepted]
+        return max(accepted, key=lambda one: one.lower_bound).prompt if accepted else original
+
+    def _why_not(self, original: str, text: str, far: bool, cosine: float, bound: float) -> str:
+        if not text.strip():
+            return "it is blank"
+        if normalise(text) == normalise(original):
+            return "it is the same prompt"
+        if far:
+            return "it is far: the predictor cannot read it"
+        if lost := meaning_lost(original, text):
+            return lost
+        if cosine < self.least_cosine:
+            return f"another meaning: cosine {cosine:.2f}, {self.least_cosine:g} is needed"
+        if not bound > self.margin:
+            return f"not surely better: the lower bound of the gain is {bound:+.2f}"
+        return ""
+
+    def _cosines(self, texts: list[str]) -> np.ndarray:
+        """Return each text's cosine with the first; 1 where the predictor has no space."""
+        if not self.predictor.has_space:
+            return np.ones(len(texts))
+        points = np.asarray(self.predictor.embed(texts), dtype=np.float64)
+        lengths = np.maximum(np.linalg.norm(points, axis=1), 1e-12)
+        return points @ points[0] / (lengths * lengths[0])

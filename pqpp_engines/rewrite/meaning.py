@@ -1,0 +1,134 @@
+"""Whether a rewritten prompt still asks for what the original asked for.
+
+Words may be added and moved. What may not be lost: each content word, or a word of WordNet that
+means the same or something more special; each number; each negation; each word for a place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache, lru_cache
+
+from pqpp_models.measures.nltk_resources import stopwords, wordnet
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+)
+_NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
+_NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "dozen": 12, "hundred": 100, "thousand": 1000}
+_NEGATING = "no not without none nothing never neither nor nobody cannot except lacking missing"
+_NEGATIONS = frozenset(_NEGATING.split())
+# Words of a line stand for one another.
+_PLACES = (
+    "left",
+    "right",
+    "above over atop",
+    "below under underneath beneath",
+    "behind",
+    "front before",
+    "between among amid",
+    "near beside next by alongside adjacent",
+    "inside within",
+    "outside",
+    "top",
+    "bottom",
+    "across opposite",
+)
+_PLACE_OF = {word: line.split()[0] for line in _PLACES for word in line.split()}
+# Of a word for something special the more general one is so many steps away at most.
+_STEPS_UP = 3
+
+
+def meaning_lost(original: str, rewrite: str) -> str:
+    """Say what of the original a rewrite has lost; empty where nothing was found missing.
+
+    Roles are not looked at: "a dog chases a cat" and "a cat chases a dog" have the same words.
+
+    Args:
+        original: What was asked for.
+        rewrite: What shall be asked instead.
+
+    Raises:
+        MissingResourceError: NLTK's WordNet or stopwords are not installed.
+
+    Example:
+        >>> meaning_lost("two dogs on a couch", "on a red sofa, two dogs sleep")
+        ''
+        >>> meaning_lost("two dogs without a leash", "dogs without a leash")
+        'numbers differ: 2 became none'
+    """
+    before, after = _words(original), _words(rewrite)
+    for name, count in (("numbers", _numbers), ("negations", _negations)):
+        one, other = count(before), count(after)
+        if one != other:
+            return f"{name} differ: {_told(one)} became {_told(other)}"
+    places = {_PLACE_OF[word] for word in before if word in _PLACE_OF}
+    lost = sorted(places - {_PLACE_OF[word] for word in after if word in _PLACE_OF})
+    if lost:
+        return f"the place is lost: {lost[0]}"
+    kept = frozenset(after)
+    for word in dict.fromkeys(before):
+        if _is_content(word) and not any(_stands_for(other, word) for other in kept):
+            return f"a word is lost: {word}"
+    return ""
+
+
+def _words(text: str) -> list[str]:
+    return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
+
+
+def _numbers(words: list[str]) -> Counter:
+    found = (_NUMBERS.get(word, int(word) if word.isdecimal() else None) for word in words)
+    return Counter(number for number in found if number is not None)
+
+
+def _negations(words: list[str]) -> Counter:
+    """Count negations; which word says it may change."""
+    found = sum(word in _NEGATIONS or word.endswith("n't") for word in words)
+    return Counter({"negation": found}) if found else Counter()
+
+
+def _told(counted: Counter) -> str:
+    return ", ".join(str(one) for one in sorted(counted.elements())) or "none"
+
+
+def _is_content(word: str) -> bool:
+    is_counted = word in _NUMBERS or word.isdecimal() or word in _NEGATIONS or word.endswith("n't")
+    return not is_counted and word not in _PLACE_OF and word not in stopwords()
+
+
+@lru_cache(maxsize=100_000)
+def _stands_for(other: str, word: str) -> bool:
+    """Tell whether a word means the same as another one, or something more special."""
+    if other == word or _lemmas(other) & _lemmas(word):
+        return True
+    meanings = _synsets(word)
+    return bool(meanings) and any(
+        synset in meanings or meanings & _above(synset) for synset in _synsets(other)
+    )
+
+
+@cache
+def _lemmas(word: str) -> frozenset[str]:
+    found = (wordnet().morphy(word, kind) for kind in ("n", "v", "a", "r"))
+    return frozenset(one for one in found if one)
+
+
+@cache
+def _synsets(word: str) -> frozenset:
+    """Return the common meanings of a word, by WordNet's order: rare ones would excuse anything."""
+    found = wordnet()
+    return frozenset(one for kind in "nvar" for one in found.synsets(word, kind)[:3])
+
+
+@cache
+def _above(synset) -> frozenset:
+    """Return the more general meanings a few steps up."""
+    found, edge = set(), {synset}
+    for _ in range(_STEPS_UP):
+        edge = {above for one in edge for above in one.hypernyms()}
+        found |= edge
+    return frozenset(found)

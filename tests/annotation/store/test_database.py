@@ -1,0 +1,296 @@
+"""Opening, upgrading, copying and sharing a study's database, and what goes wrong with it."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import select, text
+from support.processes import run_python
+from support.small_disk import can_mount
+from support.studies import answer, do_all, small_store, small_study
+
+from pqpp_annotation.errors import StoreError, StudyError
+from pqpp_annotation.store import schema, tables
+from pqpp_annotation.store.backup import backup
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.study import read_study
+
+TESTS = str(Path(__file__).parents[2])
+
+
+@pytest.fixture
+def store(tmp_path, database):
+    """A study of four prompts with two images each."""
+    store = small_store(tmp_path, **database)
+    yield store
+    store.close()
+
+
+def test_a_study_is_the_same_after_it_was_closed(store):
+    person = store.people.add("a").id
+    held = store.work.next(person)
+    answer(store, person, held)
+    opened = open_store(read_study(store.study.root / "study.yaml"))
+    assert opened.work.history(person)[0].state == "done"
+    assert list(opened.answers.votes()) == list(store.answers.votes())
+    assert opened.work.next(person) == store.work.next(person)
+    opened.close()
+
+
+def test_the_revisions_make_the_tables_that_the_code_has(store):
+    with store.reading() as db:
+        assert compare_metadata(MigrationContext.configure(db), tables.Table.metadata) == []
+        assert schema.revision_of(db) == schema.newest()
+
+
+SECOND = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "second"
+down_revision = "first"
+
+
+def upgrade():
+    with op.batch_alter_table("answer") as batch:
+        batch.add_column(sa.Column("note", sa.Text(), server_default="none", nullable=False))
+    with op.batch_alter_table("person") as batch:
+        batch.drop_column("outside_key")
+"""
+
+
+@pytest.fixture
+def with_second_revision(tmp_path, monkeypatch):
+    """Let the newest version have one more revision, until it is called."""
+    folder = tmp_path / "revisions"
+    folder.mkdir()
+    for path in Path(schema.__file__).parent.joinpath("migrations").glob("*.py"):
+        (folder / path.name).write_text(path.read_text())
+    (folder / "second.py").write_text(SECOND)
+
+    def switch(is_on):
+        monkeypatch.setattr(schema, "_FOLDER", str(folder) if is_on else OWN)
+
+    OWN = schema._FOLDER
+    return switch
+
+
+def test_a_new_revision_keeps_all_that_is_there(store, with_second_revision):
+    person = store.people.add("a").id
+    do_all(store, person)
+    with store.reading() as db:
+        before = db.execute(select(*tables.Answer.__table__.c)).all()
+    with_second_revision(True)
+    opened = open_store(store.study)
+    with opened.reading() as db:
+        after = db.execute(select(*tables.Answer.__table__.c, text("note"))).all()
+        assert [tuple(row)[:-1] for row in after] == [tuple(row) for row in before]
+        assert {row[-1] for row in after} == {"none"}
+        assert schema.revision_of(db) == "second"
+    with_second_revision(False)
+    with pytest.raises(StoreError, match=r"made by a newer version .*'second'.*install that"):
+        open_store(store.study)
+    opened.close()
+
+
+def test_an_upgrade_that_fails_changes_nothing(store, with_second_revision, tmp_path):
+    path = tmp_path / "revisions" / "second.py"
+    path.write_text(path.read_text().replace('drop_column("outside_key")', 'drop_column("none")'))
+    store.people.add("a")
+    with_second_revision(True)
+    with pytest.raises(Exception, match="none"):
+        open_store(store.study)
+    with_second_revision(False)
+    opened = open_store(store.study)
+    assert [person.name for person in opened.people.all()] == ["a"]
+    opened.close()
+
+
+def test_a_study_file_may_change_but_not_what_the_study_is(store):
+    path = store.study.root / "study.yaml"
+    whole = path.read_text()
+    path.write_text(whole.replace("people_per_item: 3", "people_per_item: 5"))
+    opened = open_store(read_study(path))
+    assert opened.study.people_per_item == 5
+    with opened.reading() as db:
+        assert db.scalar(select(tables.Study.config))["people_per_item"] == 5
+    opened.close()
+    path.write_text(whole.replace("seed: 0", "seed: 1"))
+    with pytest.raises(
+        StoreError, match=r"seed: the study file has 1, its database 0; set it back"
+    ):
+        open_store(read_study(path))
+
+
+def test_a_database_opens_without_its_study_file(tmp_path):
+    store = small_store(tmp_path)
+    person = store.people.add("a").id
+    opened = open_store(store.name)
+    assert opened.study == store.study
+    assert opened.work.next(person) is not None
+    for one in (store, opened):
+        one.close()
+
+
+def test_what_is_no_database_of_a_study_is_refused(tmp_path):
+    with pytest.raises(StoreError, match=r"none\.db is not there; make it by pqpp annotate init"):
+        open_store(tmp_path / "none.db")
+    (tmp_path / "text.db").write_text("no database" * 1000)
+    with pytest.raises(StoreError, match=r"text\.db is no database"):
+        open_store(tmp_path / "text.db")
+    with closing(sqlite3.connect(tmp_path / "empty.db")) as db:
+        db.execute("CREATE TABLE other (a)")
+    with pytest.raises(StoreError, match=r"empty\.db holds no study"):
+        open_store(tmp_path / "empty.db")
+    with pytest.raises(StoreError, match="a path, postgresql://USER@HOST/NAME"):
+        open_store("mysql://host/name")
+
+
+def test_a_server_that_is_away_is_told_in_a_line(tmp_path, monkeypatch):
+    pytest.importorskip("psycopg")
+    secret = f"postgresql://me:secret@/study?host={tmp_path}"
+    with pytest.raises(StoreError, match="cannot be reached") as caught:
+        open_store(secret)
+    assert "secret" not in str(caught.value)
+    study = small_study(tmp_path)
+    path = study.root / "study.yaml"
+    path.write_text(path.read_text().replace(study.database, "$NO_SUCH_VARIABLE"))
+    with pytest.raises(StoreError, match="NO_SUCH_VARIABLE is not set"):
+        open_store(read_study(path))
+    path.write_text(path.read_text().replace("$NO_SUCH_VARIABLE", secret))
+    with pytest.raises(StudyError, match="put it in a variable") as caught:
+        read_study(path)
+    assert "secret" not in str(caught.value)
+
+
+def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
+    store = small_store(tmp_path)
+    code = (
+        "from pqpp_annotation.store.database import open_store\n"
+        f"with open_store({store.name!r}).serving():\n    print('served')"
+    )
+    with store.serving():
+        other = run_python(code, tmp_path)
+        assert "is served already by another process; stop that one" in other.stderr
+        # Other commands go on.
+        assert open_store(store.name).people.add("a").name == "a"
+    assert run_python(code, tmp_path).stdout == "served\n"
+
+
+def test_a_backup_while_people_work_is_whole(store, tmp_path):
+    people = [store.people.add(f"p{number}").id for number in range(3)]
+    threads = [threading.Thread(target=do_all, args=(store, one)) for one in people]
+    for thread in threads:
+        thread.start()
+    first = open_store(backup(store, tmp_path / "first.db"))
+    for thread in threads:
+        thread.join()
+    for item in first.answers.votes():
+        assert item in list(store.answers.votes())
+    last = open_store(backup(store, tmp_path / "last.db"))
+    assert list(last.answers.votes()) == list(store.answers.votes())
+    assert last.people.all() == store.people.all()
+    assert last.study.config() == store.study.config()
+    assert do_all(last, last.people.add("another").id) == []
+    for one in (first, last):
+        one.close()
+    if store.is_sqlite:
+        with pytest.raises(StoreError, match="is the database itself"):
+            backup(store, store.name)
+
+
+WORK = """
+import sys, uuid
+sys.path.insert(0, {tests!r})
+from support.studies import answer
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.study import read_study
+store = open_store(read_study({path!r}))
+person = store.people.by_name({name!r}).id
+while shown := store.work.next(person):
+    for image in shown.images:
+        client = str(uuid.uuid4())
+        store.answers.save(person, shown.assignment, image.id, {{"label": 1}}, client)
+        print(client, flush=True)
+"""
+
+
+def test_what_was_saved_is_there_after_a_kill(tmp_path, database):
+    store = small_store(tmp_path, prompts=60, people_per_item=2, **database)
+    said = []
+    for number in range(4):
+        store.people.add(f"p{number % 2}-{number}")
+        code = WORK.format(
+            tests=TESTS, path=str(tmp_path / "study.yaml"), name=f"p{number % 2}-{number}"
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+        )
+        for _ in range(7 + 4 * number):
+            said.append(process.stdout.readline().strip())
+        os.kill(process.pid, signal.SIGKILL)
+        said += [line.strip() for line in process.communicate()[0].splitlines() if len(line) > 36]
+    with store.reading() as db:
+        kept = db.scalars(select(tables.Answer.client_id)).all()
+    assert len(kept) == len(set(kept)) and set(filter(None, said)) <= set(kept)
+    assert len(kept) <= len(said) + 4  # at most one of each was on its way
+    store.close()
+
+
+FULL = """
+import errno, subprocess, sys, uuid
+from pathlib import Path
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", {disk!r}], check=True)
+sys.path.insert(0, {tests!r})
+from support.studies import answer, small_store
+store = small_store(Path({disk!r}), prompts=3)
+person = store.people.add("a").id
+shown = store.work.next(person)
+answer(store, person, shown)
+Path({disk!r}, "filler").write_bytes(b"")
+free = 0
+with open(Path({disk!r}, "filler"), "wb", buffering=0) as file:
+    try:
+        while True:
+            free += file.write(b"x" * 4096)
+    except OSError:
+        pass
+saved = 0
+try:
+    for _ in range(100_000):
+        store.answers.save(
+            person, shown.assignment, shown.images[0].id, {{"label": 1}}, str(uuid.uuid4())
+        )
+        saved += 1
+except OSError as error:
+    assert error.errno == errno.ENOSPC, error
+    print("full", error)
+before = store.answers.count()
+assert before == 2 + saved, (before, saved)
+Path({disk!r}, "filler").unlink()
+answer(store, person, store.work.next(person))
+print("again", store.answers.count() == before + 2)
+"""
+
+
+@pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    code = FULL.format(disk=str(disk), tests=TESTS)
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert "no space is left" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "again True", done.stdout + done.stderr

@@ -1,0 +1,148 @@
+"""Rewrites: the meaning by hand, attacks that are refused, paraphrases that pass."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from pqpp_datasets.load import load_benchmark
+from pqpp_engines.errors import RewriteError
+from pqpp_engines.rewrite import Judge, meaning_lost
+from pqpp_models import Predictor
+
+pytestmark = pytest.mark.realdata  # WordNet is part of it
+
+SYNONYMS = {
+    "couch": "sofa", "sofa": "couch", "bike": "bicycle", "bicycle": "bike", "photo": "photograph",
+    "picture": "image", "sitting": "seated", "street": "road", "road": "street", "woman": "lady",
+    "kid": "child", "child": "kid", "plane": "airplane", "airplane": "plane", "bathroom": "bath",
+    "cellphone": "mobile", "tv": "television", "television": "tv", "refrigerator": "fridge",
+    "fridge": "refrigerator", "motorcycle": "motorbike", "boat": "ship", "automobile": "car",
+    "car": "automobile", "big": "large", "large": "big", "small": "little", "little": "small",
+    "holding": "gripping", "eating": "consuming", "rides": "rides", "puppy": "puppy",
+}  # fmt: skip
+PHRASE = re.compile(r"^(.+?) ((?:on|in|at|near|with|under|behind|by) .+)$")
+
+
+def in_another_order(caption):
+    found = PHRASE.match(caption.rstrip(" ."))
+    return f"{found[2]}, {found[1]}".casefold() if found else None
+
+
+def in_other_words(caption):
+    words = caption.casefold().rstrip(" .").split()
+    changed = [SYNONYMS.get(word, word) for word in words]
+    return " ".join(changed) if changed != words else None
+
+
+def in_more_detail(caption):
+    return f"a detailed photo of {caption.casefold().rstrip(' .')}, soft light, sharp focus"
+
+
+@pytest.fixture(scope="module")
+def captions(real_data):
+    rows = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="validation")
+    return list(rows["prompt"])
+
+
+@pytest.mark.parametrize(
+    ("original", "rewrite", "lost"),
+    [
+        ("two dogs", "2 dogs", ""),
+        ("two dogs", "a pair of dogs", ""),
+        ("two dogs", "three dogs", "numbers differ: 2 became 3"),
+        ("two dogs", "dogs", "numbers differ: 2 became none"),
+        ("a dog", "two dogs", "numbers differ: none became 2"),
+        ("a dog without a leash", "a dog with a leash", "negations differ: negation became none"),
+        ("a dog", "a dog without a leash", "negations differ: none became negation"),
+        ("a man who isn't smiling", "a man not smiling", ""),
+        ("a dog under a table", "a dog beneath a table", ""),
+        ("a dog under a table", "a dog on a table", "the place is lost: below"),
+        ("a bear left of a tree", "a bear right of a tree", "the place is lost: left"),
+        ("a couch", "a sofa", ""),
+        ("a dog", "a puppy", ""),
+        ("a puppy", "a dog", "a word is lost: puppy"),
+        ("a red car", "a car", "a word is lost: red"),
+        ("men riding horses", "a man rides a horse", ""),
+        ("a dog chases a cat", "a cat chases a dog", ""),  # roles are not looked at
+        ("gel wrist wrest", "gel wrist rest", "a word is lost: wrest"),
+        ("working class life", "novelty", "a word is lost: working"),
+    ],
+)
+def test_what_a_rewrite_has_lost(original, rewrite, lost):
+    assert meaning_lost(original, rewrite) == lost
+
+
+def test_paraphrases_keep_the_meaning(captions):
+    judge = Judge("mean_hbpp", "static-train")
+    for made in (in_another_order, in_other_words, in_more_detail):
+        pairs = [(one, made(one)) for one in captions[:600] if made(one)][:150]
+        assert len(pairs) > 60
+        passed = 0
+        for original, rewrite in pairs:
+            [verdict] = judge(original, [rewrite])
+            passed += verdict.accepted or verdict.reason.startswith("not surely better")
+        assert passed / len(pairs) > 0.5, made.__name__
+
+
+def test_leaving_out_words_is_not_accepted_though_the_predictor_likes_it(captions):
+    """Greedily, up to four words: what a predictor alone is gamed by."""
+    predictor, judge = Predictor.from_pretrained("static-train"), Judge("mean_hbpp", "static-train")
+    tried = accepted = 0
+    raised = []
+    for original in captions[:40]:
+        words = original.split()
+        for _ in range(4):
+            shorter = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
+            words = shorter[int(predictor.predict(shorter, "mean_hbpp").argmax())].split()
+            [verdict] = judge(original, [" ".join(words)])
+            tried, accepted = tried + 1, accepted + verdict.accepted
+        raised.append(verdict.gain)
+    assert np.mean(raised) > 0.2  # the attack works on the predictor
+    assert accepted / tried < 0.02
+
+
+def test_rephrasings_of_conqa_are_not_accepted(real_data):
+    seed = json.loads((real_data / "conqa/seed.json").read_text("utf-8"))
+    made = json.loads((real_data / "conqa/exp_GPT_J6B.json").read_text("utf-8"))
+    judge = Judge("mean_hbpp", "static-train")
+    verdicts = [v for n, texts in made.items() for v in judge(seed[n]["Text"], texts)]
+    assert len(verdicts) > 700
+    assert np.mean([one.accepted for one in verdicts]) < 0.02
+
+
+def test_what_is_surely_better_and_says_the_same_is_accepted():
+    judge = Judge("mean_hbpp", "static-train", confidence=0.5)
+    original, better = "a couch dog on", "a dog on a couch"
+    refused = ["a couch", original, " ", "xqzt vrrk plomf", "a dog on a couch, two cats"]
+    verdicts = judge(original, [better, *refused])
+    assert verdicts[0].accepted == (verdicts[0].gain > 0)
+    reasons = [one.reason for one in verdicts[1:]]
+    assert reasons[0] == "a word is lost: dog" and reasons[1] == "it is the same prompt"
+    assert reasons[2] == "it is blank" and reasons[3].startswith("it is far")
+    assert reasons[4] == "numbers differ: none became 2"
+    assert judge.best(original, refused) == original
+    assert judge.best(original, [better]) == (better if verdicts[0].accepted else original)
+
+
+def test_the_bound_is_that_of_independent_normal_errors():
+    judge = Judge("mean_hbpp", "static-train", confidence=0.9)
+    found = judge.predictor.predict_with_uncertainty(["a dog", "one dog"], ["mean_hbpp"])
+    [verdict] = judge("a dog", ["one dog"])
+    spread = np.sqrt((found.deviations**2).sum())
+    assert verdict.gain == pytest.approx(float(found.values[1, 0] - found.values[0, 0]), abs=1e-6)
+    assert verdict.lower_bound == pytest.approx(verdict.gain - 1.2815516 * spread, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"confidence": 1.0}, "below 1"),
+        ({"margin": -1.0}, "margin -1"),
+        ({"predictor": "n_words"}, "does not know how sure"),
+    ],
+)
+def test_judges_that_cannot_be(options, said):
+    with pytest.raises(RewriteError, match=said):
+        Judge("mean_hbpp", **options)
