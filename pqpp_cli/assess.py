@@ -13,7 +13,7 @@ from pqpp_cli.prompt_datasets import add_dataset, refuse_parts
 
 # Each is a module of `pqpp_cli.assessors` with HELP, EPILOG, `add_options(parser)` and
 # `open_assessors(options)`, which loads no model where `options.evidence` names kept evidence.
-ASSESSORS = ("rahf",)
+ASSESSORS = ("rahf", "vistar")
 DTYPES = ("float32", "bfloat16", "float16")
 _NAMED = 3
 
@@ -142,7 +142,7 @@ def run_images(options: argparse.Namespace, open_assessors: Any) -> None:
 
 def prompts_of(options: argparse.Namespace) -> Iterator[dict] | None:
     """Give the rows of prompts that `--file` or `--dataset` names; None where neither does."""
-    refuse_parts(options)
+    refuse_parts(options, but=("image_dir",))
     if options.dataset:
         from pqpp_cli.prompt_datasets import dataset_rows, parts_of
 

@@ -11,6 +11,7 @@ from pqpp_metrics.functional._inputs import (
     as_array,
     finite_numpy,
     require_between,
+    require_choice,
     require_same_shape,
     to_numpy,
 )
@@ -82,7 +83,10 @@ def scene_composition(coverage, consistency):
     return np.sqrt(coverage * consistency)
 
 
-def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6):
+WEIGHTINGS = ("printed", "corrected")
+
+
+def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6, weighting="printed"):
     """Spatial consistency of one image: the worst sign of one solid inside another.
 
     VISTAR, section 3.3.5 (PSC): for each pair of objects with overlapping masks
@@ -90,21 +94,29 @@ def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6):
     epsilon, near 0 where one penetrates the other; weighted by the product of both confidences;
     the score is the lowest. The paper does not print its epsilon; the default is ours.
 
+    The product lets a bad mask look like a penetration, the opposite of what the paper says that
+    it is for. "corrected" is ours: 1 - w (1 - min(C, 1)), where w is the product of confidences.
+
     Args:
         overlap_depths: Mean depth of both objects inside their overlap, shape (pairs, 2).
         outside_depths: Mean depth of both outside of it, same shape and unit.
         confidences: Segmentation confidences of both, same shape, in [0, 1].
         epsilon: What keeps the divisor above 0, in the unit of the depths.
+        weighting: "printed" (default), C times the confidences, or "corrected".
 
     Returns:
         dict: "penetration", the lowest weighted C, 0 or above (NaN without pairs: nothing to
-        judge); "chaos", C of each pair; "weighted", C times the confidences.
+        judge); "chaos", C of each pair; "weighted", C weighted by the confidences.
 
     Example:
         >>> result = penetration([[1.0, 1.5], [2, 2]], [[1, 2], [1, 3]], [[1, 0.5], [1, 1]])
         >>> result["chaos"].round(3).tolist(), round(result["penetration"], 3)
         ([0.5, 0.0], 0.0)
+        >>> unsure = penetration([[2, 2]], [[1, 3]], [[0.5, 0.5]], weighting="corrected")
+        >>> unsure["penetration"]
+        0.75
     """
+    require_choice("weighting", weighting, WEIGHTINGS)
     epsilon = require_between("epsilon", epsilon, 0, float("inf"))
     given = {
         "overlap_depths": overlap_depths,
@@ -121,7 +133,10 @@ def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6):
         raise MetricInputError(f"`overlap_depths` has shape {inside.shape}; give (pairs, 2)")
     _require_range("confidences", confidence, 0.0, 1.0)
     chaos = np.abs(inside[:, 0] - inside[:, 1]) / (np.abs(outside[:, 0] - outside[:, 1]) + epsilon)
-    weighted = chaos * confidence.prod(axis=1)
+    weight = confidence.prod(axis=1)
+    weighted = chaos * weight
+    if weighting == "corrected":
+        weighted = 1 - weight * (1 - np.minimum(chaos, 1))
     return {"penetration": float(weighted.min()), "chaos": chaos, "weighted": weighted}
 
 

@@ -174,3 +174,14 @@ def test_geometric_minimum():
 def test_bad_input_is_one_typed_error(call, words):
     with pytest.raises(MetricInputError, match=words):
         call()
+
+
+def test_penetration_with_the_corrected_weighting():
+    result = penetration(
+        [[1, 1.5], [3, 2]], [[1, 2], [0, 1]], [[0.5, 0.5], [1, 1]], 1e-9, weighting="corrected"
+    )
+    # C is .5 and 1: unsure masks draw the first one up to 1 - .25 * .5.
+    assert result["weighted"] == pytest.approx([0.875, 1.0])
+    assert result["penetration"] == pytest.approx(0.875)
+    with pytest.raises(MetricInputError, match="weighting"):
+        penetration([[1, 2]], [[1, 2]], [[1, 1]], weighting="none")

@@ -1,0 +1,1 @@
+"""Scores after VISTAR: six from what an image shows, one from questions and answers, and roles."""

@@ -1,0 +1,52 @@
+"""Every number that VISTAR's paper leaves open, read from `vistar_choices.yaml`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pqpp_files.extras import needing
+
+FILE = Path(__file__).with_name("vistar_choices.yaml")
+
+
+@functools.cache
+def _all() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    with needing("VISTAR's scores", "assess"):
+        import yaml
+    return yaml.safe_load(FILE.read_text("utf-8"))
+
+
+@functools.cache
+def choices(section: str) -> Mapping[str, Any]:
+    """Return a score's choices by name.
+
+    Args:
+        section: A part of `vistar_choices.yaml`, as `text_rendering`.
+
+    Example:
+        >>> choices("text_rendering")["character_weight"]
+        0.5
+    """
+    return MappingProxyType({name: entry["value"] for name, entry in _all()[section].items()})
+
+
+def stated() -> list[dict[str, str]]:
+    """Return all choices as rows of a card: score, name, value, why.
+
+    Example:
+        >>> sorted(stated()[0])
+        ['name', 'score', 'value', 'why']
+    """
+    return [
+        {"score": section, "name": name, "value": _brief(entry["value"]), "why": entry["why"]}
+        for section, entries in _all().items()
+        for name, entry in entries.items()
+    ]
+
+
+def _brief(value: Any) -> str:
+    return f"{len(value)} entries, see the file" if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,221 @@
+"""The models that VISTAR's scores look with, each loaded once and shared by the scores."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_feedback.assess.assessor import Model
+from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.models import Loaded, load_model
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.score import asked, listed
+
+Timed = Callable[[str], AbstractContextManager[None]]
+_KEPT = 32  # what was seen of the last images is kept for the next score
+_LONGEST = 1024
+"""Pixels of the longer side at which masks and depth are made."""
+
+ROLES: Mapping[str, tuple[str, str]] = {
+    "detector": ("IDEA-Research/grounding-dino-tiny", "AutoModelForZeroShotObjectDetection"),
+    "segmenter": ("facebook/sam-vit-base", "AutoModelForMaskGeneration"),
+    "depth": (
+        "depth-anything/Depth-Anything-V2-Metric-Indoor-Small-hf",
+        "AutoModelForDepthEstimation",
+    ),
+    "similarity": ("openai/clip-vit-large-patch14", "CLIPModel"),
+    "features": ("facebook/dinov2-base", "AutoModel"),
+    "pose": ("usyd-community/vitpose-base-simple", "VitPoseForPoseEstimation"),
+    "expression": ("trpakov/vit-face-expression", "AutoModelForImageClassification"),
+    "anomaly": ("microsoft/resnet-18", "AutoBackbone"),
+}
+"""Role to the model's usual name and to its class in transformers."""
+
+
+@dataclass
+class Objects:
+    """The objects of an image: boxes in pixels (n, 4), masks (n, height, width)."""
+
+    labels: list[str]
+    scores: list[float]
+    boxes: NDArray[np.float64]
+    masks: NDArray[np.bool_]
+
+
+@dataclass
+class Sight:
+    """Models by role, loaded when a score first asks for one.
+
+    Attributes:
+        names: Role to the name of a folder or a repository, where it is not the usual one.
+        device: Where they run; a GPU if there is one, if None.
+        dtype: Of their numbers.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    device: str | None = None
+    dtype: str = "float32"
+    _loaded: dict[str, Loaded] = field(default_factory=dict, repr=False)
+    _seen: OrderedDict[tuple[str, str], Any] = field(default_factory=OrderedDict, repr=False)
+
+    def __post_init__(self) -> None:
+        for role in self.names:
+            if role not in ROLES:
+                raise AssessError(
+                    f"{role!r} is no role of a model; choose among {', '.join(ROLES)}"
+                )
+
+    def model(self, role: str) -> Loaded:
+        """Return the model of a role, loaded at first use.
+
+        Raises:
+            AssessError: It cannot be had, in one line.
+        """
+        if role not in self._loaded:
+            usual, kind = ROLES[role]
+            name = self.names.get(role) or usual
+            self._loaded[role] = load_model(name, kind, role, self.device, self.dtype)
+        return self._loaded[role]
+
+    def told(self, *roles: str) -> dict[str, Model]:
+        """Return the names and revisions of roles, which are loaded."""
+        return {role: self.model(role).told for role in roles}
+
+    def objects(self, image: Any, picture: Picture, timed: Timed) -> Objects:
+        """Return an image's objects: of the words that the prompt lists, else of usual ones.
+
+        Args:
+            image: RGB, of PIL.
+            picture: Its column or parameter `objects` may list the words.
+            timed: Of the score that looks.
+        """
+        words = listed(asked(picture, "objects")) or choices("sight")["usual_objects"]
+        key = "\n".join(words)
+        return self._once(f"objects {key}", picture, lambda: self._objects(image, words, timed))
+
+    def depth(self, image: Any, picture: Picture, timed: Timed) -> NDArray[np.float64]:
+        """Return (height, width), the distance of each pixel along the view."""
+        return self._once("depth", picture, lambda: self._depth(image, timed))
+
+    def _once(self, what: str, picture: Picture, look: Callable[[], Any]) -> Any:
+        key = (what, str(picture.path))
+        if key not in self._seen:
+            self._seen[key] = look()
+            while len(self._seen) > _KEPT:
+                self._seen.popitem(last=False)
+        return self._seen[key]
+
+    def _objects(self, image: Any, words: Sequence[str], timed: Timed) -> Objects:
+        image = smaller(image)
+        labels, scores, boxes = self.detect(image, words, timed)
+        most = choices("sight")["most_objects"]
+        best = np.argsort(-np.array(scores), kind="stable")[:most]
+        labels, scores = [labels[n] for n in best], [scores[n] for n in best]
+        boxes = boxes[best].reshape(-1, 4)
+        masks, sure = self.segment(image, boxes, timed)
+        scores = [one * other for one, other in zip(scores, sure, strict=True)]
+        return Objects(labels, scores, boxes, masks)
+
+    def detect(
+        self, image: Any, words: Sequence[str], timed: Timed
+    ) -> tuple[list[str], list[float], NDArray[np.float64]]:
+        """Return labels, scores and boxes of what is there of some words."""
+        import torch
+
+        detector, least = self.model("detector"), choices("sight")["least_score"]
+        with timed("detector"), torch.inference_mode():
+            inputs = detector.processor(images=image, text=[list(words)], return_tensors="pt")
+            outputs = detector.model(**_placed(inputs, detector))
+            process = detector.processor.post_process_grounded_object_detection
+            given = {"target_sizes": [image.size[::-1]], "threshold": least}
+            try:
+                found = process(outputs, text_labels=[list(words)], **given)[0]
+            except TypeError:
+                found = process(outputs, **given)[0]
+        names = found.get("text_labels") or found["labels"]
+        boxes = found["boxes"].float().cpu().numpy().astype(float).reshape(-1, 4)
+        width, height = image.size
+        boxes = np.clip(boxes, 0, [width, height, width, height])
+        return [str(one) for one in names], found["scores"].float().cpu().tolist(), boxes
+
+    def segment(
+        self, image: Any, boxes: NDArray[np.float64], timed: Timed
+    ) -> tuple[NDArray[np.bool_], list[float]]:
+        """Return the mask of what each box holds, and how sure the model is of it, in [0, 1]."""
+        import torch
+
+        if not len(boxes):
+            return np.zeros((0, *image.size[::-1]), bool), []
+        segmenter = self.model("segmenter")
+        with timed("segmenter"), torch.inference_mode():
+            inputs = segmenter.processor(
+                images=image, input_boxes=[boxes.tolist()], return_tensors="pt"
+            )
+            outputs = segmenter.model(**_placed(inputs, segmenter), multimask_output=False)
+            sizes = [
+                inputs[name]
+                for name in ("original_sizes", "reshaped_input_sizes")
+                if name in inputs
+            ]
+            masks = segmenter.processor.post_process_masks(
+                outputs.pred_masks.cpu().float(), *sizes
+            )[0]
+        sure = outputs.iou_scores.float().cpu().reshape(-1).clamp(0, 1).tolist()
+        return masks[:, 0].numpy().astype(bool), sure
+
+    def _depth(self, image: Any, timed: Timed) -> NDArray[np.float64]:
+        import torch
+
+        image, depth = smaller(image), self.model("depth")
+        with timed("depth"), torch.inference_mode():
+            inputs = depth.processor(images=image, return_tensors="pt")
+            outputs = depth.model(**_placed(inputs, depth))
+            found = depth.processor.post_process_depth_estimation(
+                outputs, target_sizes=[image.size[::-1]]
+            )[0]["predicted_depth"]
+        values = found.float().cpu().numpy().astype(float)
+        if is_distance(depth.model.config):
+            return np.maximum(values, 1e-6)
+        # Nearness, up to scale and shift: what is nearest is taken to be at 1.
+        near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
+        return 1 / (near + choices("sight")["far_nearness"])
+
+
+def is_distance(config: Any) -> bool:
+    """Return whether a model of depth tells distances; most others tell nearness."""
+    kind = getattr(config, "depth_estimation_type", None)
+    return kind == "metric" or (
+        kind is None and config.model_type in ("depth_pro", "glpn", "zoedepth")
+    )
+
+
+def smaller(image: Any) -> Any:
+    """Return an image whose longer side has at most 1,024 pixels."""
+    from PIL import Image
+
+    longest = max(image.size)
+    if longest <= _LONGEST:
+        return image
+    size = [max(1, round(side * _LONGEST / longest)) for side in image.size]
+    return image.resize(size, Image.Resampling.BICUBIC)
+
+
+def _placed(inputs: Any, loaded: Loaded) -> dict[str, Any]:
+    """Return a processor's tensors on the model's device, pixels in its dtype."""
+    import torch
+
+    kind = getattr(torch, loaded.dtype)
+    return {
+        name: value.to(loaded.device, kind)
+        if value.is_floating_point()
+        else value.to(loaded.device)
+        for name, value in inputs.items()
+        if name not in ("original_sizes", "reshaped_input_sizes")
+    }

@@ -1,0 +1,109 @@
+"""Light on rendered scenes whose light is known, and its rules by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
+
+from support.lit_scenes import lit_scene
+
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.light import Light, inferred_light, wanted_light
+from pqpp_feedback.vistar.shadows import cast_shadows, shadow_regions
+
+
+def seen(scene):
+    return cast_shadows(scene.image, scene.masks[scene.masks.any((1, 2))], scene.depth)
+
+
+def degrees_off(seeds, size=192):
+    """Degrees between inferred and true light of each scene; None where nothing is inferred."""
+    found = []
+    for seed in seeds:
+        scene, light = lit_scene(seed, size=size)
+        inferred = inferred_light(seen(scene))
+        if inferred is None:
+            found.append(None)
+            continue
+        cosine = inferred @ light / np.linalg.norm(light)
+        found.append(float(np.degrees(np.arccos(np.clip(cosine, -1, 1)))))
+    return found
+
+
+def check(found):
+    told = [one for one in found if one is not None]
+    assert len(told) >= 0.8 * len(found)
+    assert np.median(told) < 10
+
+
+def test_some_rendered_scenes():
+    check(degrees_off(range(8), 128))
+
+
+@pytest.mark.slow
+def test_100_rendered_scenes():
+    check(degrees_off(range(1000, 1100)))
+
+
+def test_without_a_shadow_there_is_no_direction():
+    picture = Picture(Path("a.png"), "", about={"light": "light from upper-left"})
+    for seed in range(6):
+        scene, _ = lit_scene(seed, shadow=False, size=128)
+        evidence = seen(scene)
+        assert evidence["pairs"] == [] and evidence["floor"]
+        said = Light().score(evidence, picture)
+        assert said.score is None and "shadow" in said.reason
+
+
+def test_shadows_are_found_in_the_picture():
+    shares = []
+    for seed in range(10):
+        scene, _ = lit_scene(seed)
+        labels, _ = shadow_regions(scene.image, scene.floor)
+        found = labels > 0
+        shares.append((found & scene.shadow).sum() / (found | scene.shadow).sum())
+    assert np.median(shares) > 0.85
+
+
+def test_16_phrases_are_unit_vectors_over_the_floor():
+    vectors = np.array(list(choices("light")["phrases"].values()))
+    assert vectors.shape == (16, 3)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-3)
+    assert (vectors[:, 1] > 0.3).all() and len(np.unique(vectors, axis=0)) == 16
+
+
+def test_wanted_light_is_the_longest_phrase():
+    def wanted(prompt, **about):
+        return wanted_light(Picture(Path("a.png"), prompt, about=about))
+
+    assert wanted("A jug, Light from upper left front") @ [-0.5, 0.7071, 0.5] > 0.999
+    assert wanted("A jug", light="light from low-right")[0] > 0.9
+    assert wanted("A jug in the light") is None
+
+
+def test_score_by_hand():
+    up = {"top": [0, 1, 0], "tip": [1, 0, 0]}  # light from the left, 45 degrees high
+    off = {"top": [0, 1, 0], "tip": [-5, 0, 0]}
+    evidence = {"objects": 3, "floor": True, "left_out": [], "pairs": [up, up, off]}
+    picture = Picture(Path("a.png"), "", about={"light": "light from upper-left"})
+    assert Light().score(evidence, picture).score == pytest.approx(1, abs=1e-4)
+    opposite = Picture(Path("a.png"), "", about={"light": "light from upper-right"})
+    said = Light().score(evidence, opposite)
+    assert said.score == pytest.approx(0, abs=1e-4) and "90 degrees" in said.reason
+
+
+@pytest.mark.parametrize(
+    "masks, depth, reason",
+    [
+        (np.zeros((0, 40, 40), bool), np.ones((40, 40)), "no object"),
+        (np.ones((1, 40, 40), bool), np.ones((40, 40)), "no floor"),
+        (np.eye(40, dtype=bool)[None], np.ones((40, 40)), "no floor"),  # a wall
+    ],
+)
+def test_what_shows_no_light(masks, depth, reason):
+    evidence = cast_shadows(np.ones((40, 40, 3)), masks, depth)
+    picture = Picture(Path("a.png"), "light from upper-left")
+    assert reason in Light().score(evidence, picture).reason

@@ -1,0 +1,91 @@
+"""Penetration on rendered solids that touch or share space, and its arithmetic by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
+
+from sklearn.metrics import roc_auc_score
+from support.meeting_solids import meeting_solids
+
+from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.vistar.penetration import (
+    Penetration,
+    conflicts,
+    meeting_pairs,
+)
+
+PICTURE = Picture(Path("a.png"), "two solids")
+
+
+def score_of(scene, weighting="corrected"):
+    pairs = meeting_pairs(scene.masks, scene.depth, [1, 1])
+    evidence = {"objects": 2, "labels": ["a", "b"], "pairs": pairs}
+    return Penetration(weighting=weighting).score(evidence, PICTURE).score
+
+
+def auc(seeds):
+    scores, inside = [], []
+    for seed in seeds:
+        depth = np.random.default_rng([seed, 6]).uniform(0.15, 0.5)
+        scores += [score_of(meeting_solids(seed, 0)), score_of(meeting_solids(seed, depth))]
+        inside += [1, 0]
+    return roc_auc_score(inside, scores)
+
+
+def test_some_touching_and_penetrating_solids():
+    assert auc(range(1000, 1006)) >= 0.8
+
+
+@pytest.mark.slow
+def test_200_touching_and_penetrating_solids():
+    assert auc(range(1000, 1100)) >= 0.9
+
+
+PAIR = {"overlap": [1.0, 1.5], "outside": [1.0, 3.0], "relief": 1.0, "contact": 2.0}
+PAIR |= {"enclosed": 0.1, "confidences": [1.0, 0.5], "objects": [0, 1]}
+
+
+def test_conflicts_by_hand():
+    # C = .5 / (2 + 1); the printed weighting times .5, the corrected 1 - .5 (1 - C).
+    assert conflicts([PAIR], "printed") == pytest.approx([1 / 12])
+    assert conflicts([PAIR], "corrected") == pytest.approx([1 - 0.5 * (1 - 1 / 6)])
+    # In units of the relief: half of .5 / (1 + 1).
+    assert conflicts([{**PAIR, "relief": 2.0}], "printed") == pytest.approx([0.0625])
+    # Half a contact weighs half, and an attachment's conflict is halved.
+    assert conflicts([{**PAIR, "contact": 0.5}], "corrected") == pytest.approx([1 - 0.25 * 5 / 6])
+    assert conflicts([{**PAIR, "enclosed": 0.95}], "corrected") == pytest.approx([1 - 0.25 * 5 / 6])
+
+
+def judged(objects, pairs, weighting="corrected"):
+    evidence = {"objects": objects, "labels": ["cup", "table", "cat"], "pairs": pairs}
+    return Penetration(weighting=weighting).score(evidence, PICTURE)
+
+
+def test_the_worst_pair_counts_and_is_named():
+    fine = {**PAIR, "overlap": [1.0, 9.0], "objects": [0, 2]}
+    said = judged(3, [fine, PAIR])
+    assert said.score == pytest.approx(1 - 0.5 * 5 / 6) and "cup and table" in said.reason
+
+
+def test_without_two_objects_or_a_meeting():
+    assert judged(1, []).score is None
+    assert judged(2, []).score == 1.0
+    # Without a place for it in the printed weighting, a short contact is not judged.
+    assert judged(2, [{**PAIR, "contact": 0.2}], "printed").score == 1.0
+    with pytest.raises(AssessError, match="weighting"):
+        Penetration(weighting="other")
+
+
+def test_far_apart_or_one_before_the_other_is_no_meeting():
+    depth = np.ones((40, 40))
+    masks = np.zeros((2, 40, 40), bool)
+    masks[0, 2:20, 2:20], masks[1, 25:38, 25:38] = True, True
+    assert meeting_pairs(masks, depth, [1, 1]) == []
+    masks[1] = False
+    masks[1, 2:20, 20:38] = True
+    depth = np.where(masks[0], 5.0, 9.0) + np.linspace(0, 0.5, 40)[:, None]
+    assert meeting_pairs(masks, depth, [1, 1]) == []  # a step of 4 at the rim

@@ -1,0 +1,88 @@
+"""Text rendering on drawn texts, and its rules by hand."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rapidocr", reason="text rendering needs pqpp[assess]")
+pytest.importorskip("PIL.Image")
+
+from support.drawn_texts import draw_text
+
+from pqpp_feedback.assess.assessor import evidence_text
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.vistar.text_rendering import (
+    TextRendering,
+    in_reading_order,
+    normalised,
+    wanted_text,
+)
+
+
+def scores(seeds):
+    score, found = TextRendering(), []
+    for seed in seeds:
+        image, text = draw_text(seed)
+        picture = Picture(Path("a.png"), "", about={"text": text})
+        (evidence,) = score.perceive([image], [picture])
+        evidence_text(evidence)
+        found.append(score.score(evidence, picture).score)
+    return found
+
+
+def test_some_drawn_texts():
+    assert sum(scores(range(3))) / 3 >= 0.95
+
+
+@pytest.mark.slow
+def test_200_drawn_texts():
+    found = scores(range(1000, 1200))
+    assert sum(found) / len(found) >= 0.95
+
+
+def judged(pieces, about=None, prompt=""):
+    picture = Picture(Path("a.png"), prompt, about=about or {})
+    return TextRendering().score({"pieces": pieces}, picture)
+
+
+def test_a_case_by_hand():
+    pieces = [
+        {"text": "GRAND", "confidence": 0.9},
+        {"text": "canyn!", "confidence": 0.8},
+        {"text": "xx", "confidence": 0.4},  # too unsure to count
+    ]
+    said = judged(pieces, prompt='A poster that says "Grand Canyon"')
+    # grand canyn / grand canyon: 1 - 1/12 of the letters; one of three tokens.
+    assert said.score == pytest.approx((11 / 12 + 1 / 3) / 2)
+    assert 'read "grand canyn"' in said.reason and said.verdict is None
+
+
+def test_nothing_wanted_and_nothing_read():
+    assert judged([], prompt="a cat").score is None
+    assert judged([], prompt='"Open"').score == 0.0
+
+
+def test_prompt_about_another_angle_is_not_looked_at():
+    looked = []
+    score = TextRendering(lambda image: looked.append(image) or [])
+    picture = Picture(Path("a.png"), '"Open"', about={"angle": "LI"})
+    (evidence,) = score.perceive([None], [picture])
+    said = score.score(evidence, picture)
+    assert not looked and said.score is None and "LI" in said.reason
+
+
+def test_wanted_text_comes_from_parameter_before_quotes():
+    parameters = {"key": ["text"], "value": ["Closed"]}
+    assert wanted_text(Picture(Path("a"), '"Open"', about={"parameters": parameters})) == "Closed"
+    assert wanted_text(Picture(Path("a"), "“Open” now")) == "Open"
+    assert normalised("Don't—stop_ﬁt") == "dont stop fit"
+
+
+def test_reading_order_of_slanted_rows():
+    def piece(text, x, y):  # two rows that fall by one in ten
+        y += x / 10
+        corners = [[x, y], [x + 30, y + 3], [x + 29, y + 13], [x - 1, y + 10]]
+        return {"text": text, "corners": corners}
+
+    pieces = [piece("d", 60, 20), piece("b", 60, 0), piece("c", 0, 20), piece("a", 0, 0)]
+    assert [one["text"] for one in in_reading_order(pieces)] == list("abcd")

@@ -1,0 +1,147 @@
+"""Solids on a floor under one light, cast by rays: picture, masks, depth and shadow are known.
+
+World: x to the right, y up, z towards the viewer; the floor is y = 0.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+FAR = 1e9
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A ball, a box or an upright cylinder.
+
+    `turn` is a rotation matrix from the world to the solid's own axes; `half` are the half extents
+    along them (a ball's radii, a cylinder's radius and half height).
+    """
+
+    kind: str
+    centre: tuple[float, float, float]
+    half: tuple[float, float, float]
+    colour: tuple[float, float, float] = (0.8, 0.3, 0.3)
+    turn: np.ndarray = field(default_factory=lambda: np.eye(3))
+
+    def hit(self, origin, ray):
+        """Return how far along each ray its surface is, FAR without a hit, and the normals."""
+        o = (np.asarray(origin) - self.centre) @ self.turn.T
+        d = ray @ self.turn.T
+        if self.kind == "ball":
+            far, normal = _ball(o, d, np.asarray(self.half))
+        elif self.kind == "box":
+            far, normal = _box(o, d, np.asarray(self.half))
+        else:
+            far, normal = _cylinder(o, d, self.half[0], self.half[1])
+        return far, normal @ self.turn
+
+
+def _ball(o, d, radii):
+    o, d = o / radii, d / radii
+    a, b, c = (d * d).sum(-1), (o * d).sum(-1), (o * o).sum(-1) - 1
+    root = b * b - a * c
+    far = np.where(root > 0, (-b - np.sqrt(np.maximum(root, 0))) / a, FAR)
+    far = np.where(far > 1e-6, far, FAR)
+    normal = (o + np.where(far < FAR, far, 0)[..., None] * d) / radii
+    return far, normal / np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-12)
+
+
+def _box(o, d, half):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one, two = (-half - o) / d, (half - o) / d
+    near, out = np.minimum(one, two), np.maximum(one, two)
+    axis = np.argmax(near, -1)
+    enter, leave = near.max(-1), out.min(-1)
+    far = np.where((enter < leave) & (enter > 1e-6), enter, FAR)
+    normal = np.zeros(d.shape)
+    np.put_along_axis(
+        normal, axis[..., None], -np.sign(np.take_along_axis(d, axis[..., None], -1)), -1
+    )
+    return far, normal
+
+
+def _cylinder(o, d, radius, half):
+    flat = np.array([1.0, 0.0, 1.0])
+    a, b = (d * d * flat).sum(-1), (o * d * flat).sum(-1)
+    c = (o * o * flat).sum(-1) - radius**2
+    root = b * b - a * c
+    with np.errstate(divide="ignore", invalid="ignore"):
+        side = np.where(root > 0, (-b - np.sqrt(np.maximum(root, 0))) / a, FAR)
+        side = np.where(np.abs((o + side[..., None] * d)[..., 1]) <= half, side, FAR)
+        lid = (np.sign(-d[..., 1]) * half - np.broadcast_to(o, d.shape)[..., 1]) / d[..., 1]
+        on = o + lid[..., None] * d
+    lid = np.where((on[..., 0] ** 2 + on[..., 2] ** 2 <= radius**2), lid, FAR)
+    side, lid = (np.where(x > 1e-6, x, FAR) for x in (side, lid))
+    far = np.minimum(side, lid)
+    at = (o + np.where(far < FAR, far, 0)[..., None] * d) * flat / radius
+    up = np.zeros(d.shape)
+    up[..., 1] = np.sign(-d[..., 1])
+    return far, np.where((lid < side)[..., None], up, at)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What was cast: `image` (h, w, 3) in 0 .. 1, `depth` (h, w) along the view, `masks` of solids.
+
+    `shadow` is True on floor that no light reaches, `floor` on all floor; `fov` is the picture's
+    angle from top to bottom in degrees.
+    """
+
+    image: np.ndarray
+    depth: np.ndarray
+    masks: np.ndarray
+    floor: np.ndarray
+    shadow: np.ndarray
+    fov: float
+
+
+def cast(solids, light=None, size=192, pitch=25.0, fov=50.0, distance=6.0, look=(0, 0.4, 0)):
+    """Cast a picture of solids.
+
+    Args:
+        light: Direction to the light; None: light from everywhere, without a shadow.
+        pitch: How far the view is turned down, in degrees.
+        distance: Of the eye from the point `look`.
+    """
+    tilt = np.radians(pitch)
+    ahead = np.array([0, -np.sin(tilt), -np.cos(tilt)])
+    up = np.array([0, np.cos(tilt), -np.sin(tilt)])
+    eye = np.asarray(look, float) - distance * ahead
+    reach = np.tan(np.radians(fov) / 2)
+    y, x = np.mgrid[:size, :size]
+    x, y = ((v + 0.5) / size * 2 - 1 for v in (x, y))
+    ray = ahead + reach * (x[..., None] * np.array([1.0, 0, 0]) - y[..., None] * up)
+    with np.errstate(divide="ignore"):
+        floor = np.where(ray[..., 1] < 0, -eye[1] / ray[..., 1], FAR)
+    floor = np.where(floor < 60, floor, FAR)
+    hits = [solid.hit(eye, ray) for solid in solids]
+    far = np.stack([floor, *(hit[0] for hit in hits)])
+    first = np.where(far.min(0) < FAR, far.argmin(0), -1)
+    nearest = np.where(first >= 0, far.min(0), 60.0)
+    point = eye + nearest[..., None] * ray
+    normal = np.zeros(ray.shape)
+    normal[first == 0] = (0, 1, 0)
+    for number, (_, own) in enumerate(hits, 1):
+        normal[first == number] = own[first == number]
+    lit = np.ones(first.shape, bool)
+    if light is not None:
+        light = np.asarray(light, float) / np.linalg.norm(light)
+        start = point + 1e-4 * normal
+        for solid in solids:
+            lit &= solid.hit(start, np.broadcast_to(light, ray.shape))[0] >= FAR
+        facing = np.clip(normal @ light, 0, 1) * lit
+    else:
+        facing = np.full(first.shape, 0.7)
+    colours = np.array([(0.72, 0.7, 0.66), *(solid.colour for solid in solids), (0.6, 0.7, 0.85)])
+    shade = np.where(first >= 0, 0.35 + 0.65 * facing, 1.0)
+    return Picture(
+        image=np.clip(colours[first] * shade[..., None], 0, 1),
+        depth=nearest,
+        masks=np.stack([first == n for n in range(1, len(solids) + 1)])
+        if solids
+        else np.zeros((0, size, size), bool),
+        floor=first == 0,
+        shadow=(first == 0) & ~lit,
+        fov=fov,
+    )
