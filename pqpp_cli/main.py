@@ -28,6 +28,7 @@ _COMMANDS = (
     "models",
     "build",
     "route",
+    "generate",
     "select",
     "assess",
     "feedback",

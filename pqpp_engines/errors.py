@@ -13,3 +13,7 @@ class RouteError(EngineError):
 
 class RewriteError(EngineError):
     """A prompt cannot be rewritten or judged as asked."""
+
+
+class GenerateError(EngineError):
+    """Images cannot be made as asked."""

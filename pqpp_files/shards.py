@@ -150,12 +150,26 @@ def share_of(shards: Sequence[Shard], share: str | None) -> list[Shard]:
         >>> share_of([Shard(str(n), "", 0, 1) for n in range(5)], "1/2")[0].name
         '1'
     """
+    first, step = parts_of_share(share)
+    return list(shards[first::step])
+
+
+def parts_of_share(share: str | None) -> tuple[int, int]:
+    """Return I and N of a share `I/N`; of no share 0 and 1, which is all.
+
+    Raises:
+        FileError: It is no such share.
+
+    Example:
+        >>> parts_of_share("1/4"), parts_of_share(None)
+        ((1, 4), (0, 1))
+    """
     if share is None:
-        return list(shards)
+        return 0, 1
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", share)
     if not found or int(found[1]) >= int(found[2]):
         raise FileError(f"shard {share!r}: write I/N with I from 0 to N - 1, like 0/4")
-    return list(shards[int(found[1]) :: int(found[2])])
+    return int(found[1]), int(found[2])
 
 
 def run_shards(

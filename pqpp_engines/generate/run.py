@@ -1,0 +1,209 @@
+"""A job of images: each is there when its file is, and the same whoever makes it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pqpp_engines.errors import GenerateError
+from pqpp_engines.generate.generators import Generator, Made
+from pqpp_files.check_output import check_output_folder
+from pqpp_files.write_beside import write_whole
+
+METADATA = "metadata.jsonl"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# Any script and most signs may be in an id; what leads out of a folder may not.
+_ID = re.compile(r"(?!\.)[^/\\\x00-\x1f:]{1,200}")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An image that shall be made."""
+
+    prompt_id: str
+    prompt: str
+    index: int
+
+
+@dataclass
+class Summary:
+    """What a run has done.
+
+    Attributes:
+        made: How many images it made.
+        skipped: How many were there already.
+        blank: Prompts without text, which get no image.
+        flagged: Images made that a safety checker flagged; they are kept, and say so.
+    """
+
+    made: int = 0
+    skipped: int = 0
+    blank: int = 0
+    flagged: int = 0
+
+
+def seed_of(prompt_id: str, model: str, index: int) -> int:
+    """Return the seed of an image: the first 63 bits of a hash of what it is.
+
+    Example:
+        >>> seed_of("mscoco-1", "sdxl", 0) == seed_of("mscoco-1", "sdxl", 0)
+        True
+        >>> seed_of("mscoco-1", "sdxl", 0) == seed_of("mscoco-1", "sdxl", 1)
+        False
+    """
+    text = json.dumps([prompt_id, model, index], ensure_ascii=False)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def generate(
+    generator: Generator,
+    prompts: Sequence[Mapping[str, str]],
+    output: str | os.PathLike[str],
+    images_per_prompt: int = 2,
+    batch_size: int = 1,
+    share: tuple[int, int] = (0, 1),
+    progress: bool = False,
+) -> Summary:
+    """Make images into `images/{prompt_id}/{model}_{i}.png`, with a JSON file each.
+
+    What is there is not made again, so a job that was killed goes on where it was. The image comes
+    last: where it is, its JSON file is. The folder is what `pqpp assess` and `pqpp build` read, and
+    its `metadata.jsonl` lists all images that are there when a run ends.
+
+    Args:
+        generator: What makes them.
+        prompts: With `prompt` and `prompt_id`.
+        output: The folder; other models' images in it stay.
+        images_per_prompt: How many of each.
+        batch_size: How many at a time; with 1 an image is the same to the bit in any job.
+        share: `(i, n)`: only every n-th prompt from the i-th on.
+        progress: Whether a bar is shown.
+
+    Raises:
+        GenerateError: An id or the model's name cannot be a file's name, an id stands twice, or
+            the folder holds images of this model that were made otherwise.
+    """
+    root = Path(output).expanduser()
+    check_output_folder(root)
+    _check(generator, prompts, images_per_prompt, batch_size)
+    chosen = list(prompts)[share[0] :: share[1]]
+    full = [one for one in chosen if one["prompt"].strip()]
+    wanted = [
+        Wanted(one["prompt_id"], one["prompt"], index)
+        for one in full
+        for index in range(images_per_prompt)
+    ]
+    left = [one for one in wanted if not _path(root, generator, one).exists()]
+    summary = Summary(skipped=len(wanted) - len(left), blank=len(chosen) - len(full))
+    _check_settings(root, generator, wanted)
+    todo = iter(left)
+    with _bar(len(wanted), summary.skipped, progress) as bar:
+        while batch := list(islice(todo, batch_size)):
+            seeds = [seed_of(one.prompt_id, generator.name, one.index) for one in batch]
+            made = generator.make([one.prompt for one in batch], seeds)
+            for one, seed, image in zip(batch, seeds, made, strict=True):
+                _write(root, generator, one, seed, image)
+                summary.made += 1
+                summary.flagged += bool(image.flagged)
+                if bar is not None:
+                    bar.update()
+    _list_images(root)
+    return summary
+
+
+def _check(generator: Generator, prompts: Sequence, images: int, batch_size: int) -> None:
+    for option, value in (("images per prompt", images), ("batch size", batch_size)):
+        if value < 1:
+            raise GenerateError(f"{option} {value}: give a number from 1")
+    if not _NAME.fullmatch(generator.name):
+        raise GenerateError(
+            f"model name {generator.name!r}: letters, digits, dots, _ and - make a file's name; "
+            "give another"
+        )
+    seen = set()
+    for one in prompts:
+        if not _ID.fullmatch(one["prompt_id"]):
+            raise GenerateError(
+                f"prompt_id {one['prompt_id']!r:.80} cannot be a folder's name; give another"
+            )
+        if one["prompt_id"] in seen:
+            raise GenerateError(f"prompt_id {one['prompt_id']} stands twice; keep one of them")
+        seen.add(one["prompt_id"])
+
+
+def _path(root: Path, generator: Generator, one: Wanted) -> Path:
+    return root / "images" / one.prompt_id / f"{generator.name}_{one.index}.png"
+
+
+def _check_settings(root: Path, generator: Generator, wanted: Sequence[Wanted]) -> None:
+    """Refuse a folder where the first image of this model was made with other settings."""
+    for one in wanted:
+        path = _path(root, generator, one)
+        if not path.exists():
+            continue
+        try:
+            told = json.loads(path.with_suffix(".json").read_text("utf-8"))
+        except (OSError, ValueError):
+            raise GenerateError(f"{path} has no readable JSON beside it; remove both") from None
+        now = {**generator.settings, "prompt": one.prompt}
+        for name, value in now.items():
+            if told.get(name) != value:
+                raise GenerateError(
+                    f"{path} was made with {name} {told.get(name)!r:.80}, not {value!r:.80}; name "
+                    "another folder or another --name"
+                )
+        return
+
+
+def _write(root: Path, generator: Generator, one: Wanted, seed: int, made: Made) -> None:
+    """Write an image and before it what is told of it."""
+    buffer = io.BytesIO()
+    made.image.save(buffer, "PNG")
+    content = buffer.getvalue()
+    told = {
+        "prompt_id": one.prompt_id,
+        "prompt": one.prompt,
+        "model": generator.name,
+        "index": one.index,
+        "seed": seed,
+        **generator.settings,
+        "flagged": made.flagged,
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    path = _path(root, generator, one)
+    write_whole(path.with_suffix(".json"), json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_whole(path, content)
+
+
+def _list_images(root: Path) -> None:
+    """Write the metadata of an imagefolder of `datasets`: a line for each image that is there."""
+    lines = []
+    for path, told in _told(root):
+        kept = {name: told[name] for name in ("prompt_id", "prompt", "model", "seed", "sha256")}
+        lines.append({"file_name": path.relative_to(root / "images").as_posix(), **kept})
+    text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines)
+    write_whole(root / "images" / METADATA, text)
+
+
+def _told(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path in sorted((root / "images").glob("*/*.png")):
+        beside = path.with_suffix(".json")
+        if not path.name.startswith(".") and beside.is_file():
+            yield path, json.loads(beside.read_text("utf-8"))
+
+
+def _bar(total: int, done: int, progress: bool) -> Any:
+    if not progress:
+        return nullcontext()
+    from tqdm import tqdm
+
+    return tqdm(total=total, initial=done, unit="image")

@@ -1,0 +1,200 @@
+"""Images for prompts: the same in any job, there whole or not at all, and never mixed."""
+
+import hashlib
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_engines.errors import GenerateError
+from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, Made, generate, seed_of
+from pqpp_engines.generate.generators import Generator
+
+PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
+    ("a red cat on a mat", "a blue dog", "two green birds", "three boats"))]  # fmt: skip
+DRAW = (
+    "import sys; from PIL import Image; seed = int(sys.argv[2]);"
+    "Image.new('RGB', (8, 8), (seed % 256, seed // 256 % 256, len(sys.argv[1]))).save(sys.argv[3])"
+)
+COMMAND = f'{sys.executable} -c "{DRAW}" {{prompt}} {{seed}} {{output}}'
+
+
+class Drawn(Generator):
+    """A colour a seed; its first answer of some is flagged."""
+
+    name, settings = "drawn", {"steps": 1}
+
+    def make(self, prompts, seeds):
+        from PIL import Image
+
+        colours = [(seed % 251, len(prompt), 0) for prompt, seed in zip(prompts, seeds)]  # noqa: B905
+        return [Made(Image.new("RGB", (8, 8), one), one[0] % 2 == 0) for one in colours]
+
+
+def contents(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.*")}
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory):
+    pytest.importorskip("diffusers")
+    from support.tiny_rahf import diffusion_xl
+
+    folder = tmp_path_factory.mktemp("pipeline") / "tiny-xl"
+    diffusion_xl().save_pretrained(folder)
+    return folder
+
+
+def tiny(pipeline, **options):
+    return DiffusersGenerator(str(pipeline), steps=2, height=32, width=32, device="cpu", **options)
+
+
+def test_a_pipeline_makes_the_same_images_in_any_job(pipeline, tmp_path):
+    made = generate(tiny(pipeline), PROMPTS, tmp_path / "one", 2)
+    assert (made.made, made.skipped) == (8, 0)
+    for share in ((1, 2), (0, 2)):
+        generate(tiny(pipeline), PROMPTS, tmp_path / "two", 2, share=share)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    told = json.loads((tmp_path / "one/images/p-1/tiny-xl_1.json").read_text())
+    assert told["seed"] == seed_of("p-1", "tiny-xl", 1) and told["steps"] == 2
+    image = (tmp_path / "one/images/p-1/tiny-xl_1.png").read_bytes()
+    assert told["sha256"] == hashlib.sha256(image).hexdigest()
+    assert told["model_id"] == "tiny-xl" and str(tmp_path) not in json.dumps(told)
+    assert len({one for name, one in contents(tmp_path / "one").items() if ".png" in name}) == 8
+
+
+def test_a_batch_gives_nearly_the_same_images(pipeline, tmp_path):
+    import numpy as np
+    from PIL import Image
+
+    generate(tiny(pipeline), PROMPTS, tmp_path / "one", 1)
+    generate(tiny(pipeline), PROMPTS, tmp_path / "four", 1, batch_size=3)
+    for path in (tmp_path / "one").rglob("*.png"):
+        other = tmp_path / "four" / path.relative_to(tmp_path / "one")
+        one, two = (np.asarray(Image.open(file), dtype=int) for file in (path, other))
+        assert abs(one - two).max() <= 1  # of 255
+
+
+def test_what_is_there_is_not_made_again_and_a_rerun_adds(tmp_path):
+    assert generate(Drawn(), PROMPTS, tmp_path, 1).made == 4
+    before = contents(tmp_path)
+    (tmp_path / "images/p-2/drawn_0.png").unlink()
+    again = generate(Drawn(), PROMPTS, tmp_path, 1)
+    assert (again.made, again.skipped) == (1, 3) and contents(tmp_path) == before
+    assert generate(Drawn(), PROMPTS, tmp_path, 3).made == 8
+    lines = (tmp_path / "images/metadata.jsonl").read_text().splitlines()
+    assert len(lines) == 12
+    assert json.loads(lines[0])["file_name"] == "p-0/drawn_0.png"
+
+
+def test_flags_are_kept_and_blank_prompts_have_no_image(tmp_path):
+    made = generate(Drawn(), [*PROMPTS, {"prompt_id": "b", "prompt": " "}], tmp_path, 5)
+    told = [json.loads(p.read_text())["flagged"] for p in tmp_path.rglob("*.json")]
+    assert made.blank == 1 and made.flagged == sum(told) > 0
+    assert not (tmp_path / "images/b").exists()
+
+
+def test_a_folder_does_not_mix_settings_or_prompts(tmp_path):
+    generate(Drawn(), PROMPTS, tmp_path, 1)
+    other = Drawn()
+    other.settings = {"steps": 9}
+    with pytest.raises(GenerateError, match="was made with steps 1, not 9"):
+        generate(other, PROMPTS, tmp_path, 2)
+    changed = [{**PROMPTS[0], "prompt": "another"}]
+    with pytest.raises(GenerateError, match="was made with prompt 'a red cat on a mat', not"):
+        generate(Drawn(), changed, tmp_path, 2)
+
+
+@pytest.mark.parametrize(
+    "prompt_id", ["../x", "a/b", ".hidden", "", "a\\b", "x" * 201, "a\nb", "c:d"]
+)
+def test_ids_that_lead_out_of_the_folder_are_refused(prompt_id, tmp_path):
+    with pytest.raises(GenerateError, match="cannot be a folder's name"):
+        generate(Drawn(), [{"prompt_id": prompt_id, "prompt": "a"}], tmp_path)
+
+
+def test_other_bad_input(tmp_path):
+    with pytest.raises(GenerateError, match="stands twice"):
+        generate(Drawn(), [PROMPTS[0], PROMPTS[0]], tmp_path)
+    with pytest.raises(GenerateError, match="images per prompt 0"):
+        generate(Drawn(), PROMPTS, tmp_path, 0)
+    named = Drawn()
+    named.name = "../x"
+    with pytest.raises(GenerateError, match="model name"):
+        generate(named, PROMPTS, tmp_path)
+    for command, said in (("draw {prompt}", r"\{output\} is not in it"), ("x", r"\{prompt\}")):
+        with pytest.raises(GenerateError, match=said):
+            CommandGenerator(command, "x")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("/no/such/program {prompt} {output}", "No such file"),
+        (f'{sys.executable} -c "raise SystemExit(3)" {{prompt}} {{output}}', "ended with 3"),
+        (f'{sys.executable} -c "" {{prompt}} {{output}}', "wrote no image"),
+    ],
+)
+def test_commands_that_fail(command, said, tmp_path):
+    with pytest.raises(GenerateError, match=said):
+        generate(CommandGenerator(command, "x"), PROMPTS[:1], tmp_path)
+    assert not list(tmp_path.rglob("*.png"))
+
+
+def test_a_prompt_is_never_run_as_a_command(tmp_path):
+    hostile = [{"prompt_id": "h", "prompt": f'"; touch {tmp_path}/owned; echo "$(id)'}]
+    generate(CommandGenerator(COMMAND, "drawn"), hostile, tmp_path / "out", 1)
+    assert not (tmp_path / "owned").exists()
+
+
+def test_killed_at_any_time_and_run_again_it_ends_alike(tmp_path):
+    rows = "\n".join(f"p{n},a photo of {n} dogs" for n in range(6))
+    (tmp_path / "prompts.csv").write_text(f"prompt_id,prompt\n{rows}\n")
+    words = ["generate", "--command", COMMAND, "--name", "drawn", "--file",
+             str(tmp_path / "prompts.csv"), "--images-per-prompt", "1", "--output"]  # fmt: skip
+    assert main([*words, str(tmp_path / "whole")]) == 0
+    cut = tmp_path / "cut"
+    for wanted in (1, 3):
+        process = subprocess.Popen([sys.executable, "-m", "pqpp_cli.main", *words, str(cut)])
+        while process.poll() is None and len(list(cut.rglob("*.png"))) < wanted:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert main([*words, str(cut)]) == 0
+    assert contents(cut) == contents(tmp_path / "whole")
+
+
+def test_the_command_takes_a_pipeline_and_shares_of_a_launcher(pipeline, tmp_path, monkeypatch):
+    (tmp_path / "p.txt").write_text("a red cat\na blue dog\ntwo birds\n")
+    words = ["generate", "--model", str(pipeline), "--steps", "1", "--height", "32", "--width",
+             "32", "--images-per-prompt", "1", "--file", str(tmp_path / "p.txt"), "--output",
+             str(tmp_path / "out")]  # fmt: skip
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main(words) == 0
+    assert [one.parent.name for one in (tmp_path / "out").rglob("*.png")] == ["1"]
+    monkeypatch.delenv("RANK")
+    assert main(words) == 0
+    assert len(list((tmp_path / "out").rglob("*.png"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--model", "x", "--dtype", "int3"], "choose among float32"),
+        (["--model", "x", "--offload", "disk"], "choose among model"),
+        (["--model", "/no/such/folder"], "no usable pipeline"),
+        (["--command", "x {prompt} {output}"], "say by --name"),
+        (["--model", "x", "--shard", "2/2"], "write I/N"),
+    ],
+)
+def test_what_cannot_be_made_is_said_in_a_line(more, said, tmp_path, capsys):
+    (tmp_path / "p.txt").write_text("a cat\n")
+    words = ["generate", "--file", str(tmp_path / "p.txt"), "--output", str(tmp_path / "out")]
+    assert main([*words, *more]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
