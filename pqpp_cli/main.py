@@ -26,6 +26,7 @@ _COMMANDS = (
     "datasets",
     "metrics",
     "models",
+    "annotate",
     "build",
     "route",
     "generate",

@@ -31,7 +31,7 @@ from pqpp_annotation.store.answers import Answers
 from pqpp_annotation.store.events import Events
 from pqpp_annotation.store.invitations import Invitations
 from pqpp_annotation.store.people import People
-from pqpp_annotation.store.rows import StoredImage
+from pqpp_annotation.store.rows import ItemCounts, StoredImage
 from pqpp_annotation.store.work import Work
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.items import NewItem
@@ -127,6 +127,21 @@ class Store:
         if found is None:
             raise NotAllowedError("this study has no such image")
         return StoredImage(self.study.root / found[0], *found[1:])
+
+    def count_items(self) -> ItemCounts:
+        """Return how many items there are, by what they are for."""
+        item = tables.Item
+        query = select(item.purpose, func.count(), func.count().filter(self._is_full()))
+        with self.reading() as db:
+            rows = db.execute(query.group_by(item.purpose)).all()
+        found = {purpose: (count, full) for purpose, count, full in rows}
+        work, full = found.get("work", (0, 0))
+        return ItemCounts(
+            work, full, found.get("control", (0, 0))[0], found.get("training", (0, 0))[0]
+        )
+
+    def _is_full(self):
+        return tables.Item.done >= self.study.people_per_item
 
     def add_items(self, items: list[NewItem], images: list[CheckedImage]) -> int:
         """Add items and their images, while people work; items that are there already stay.

@@ -51,6 +51,30 @@ class StoredImage:
 
 
 @dataclass(frozen=True)
+class ItemCounts:
+    """How many items a study has.
+
+    Attributes:
+        finished: Work items that have as many people as the study wants.
+
+    Example:
+        >>> print(ItemCounts(work=20, finished=5, control=2, training=0))
+        20 items, 5 finished, 2 control items, 0 training items
+    """
+
+    work: int
+    finished: int
+    control: int
+    training: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.work:,} items, {self.finished:,} finished, {self.control:,} control items, "
+            f"{self.training:,} training items"
+        )
+
+
+@dataclass(frozen=True)
 class Past:
     """An item that a person was given."""
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from threading import Lock
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, and_, func, insert, or_, select, update
@@ -14,6 +11,7 @@ from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.kinds import Shown, ShownImage
 from pqpp_annotation.protocol.order import is_control, shuffled
 from pqpp_annotation.store import tables
+from pqpp_annotation.store.orders import Orders
 from pqpp_annotation.store.rows import Feedback, Past, Person, Progress, Training
 from pqpp_annotation.store.training import check_in, feedback_in, training_in
 
@@ -24,8 +22,6 @@ MOST_OPEN = 5
 """How many items one person can hold at a time: the one on the page, and some ahead for a lost
 connection."""
 
-_ORDERS_KEPT = 500
-_FIRST_LOOK, _MOST_AT_ONCE = 32, 2048
 _MINUTE = 60_000
 Item, Assignment, Answer = tables.Item, tables.Assignment, tables.Answer
 _COLUMNS = list(Assignment.__table__.c)
@@ -36,7 +32,7 @@ class Work:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._orders = _Orders()
+        self._orders = Orders()
 
     def next(self, person_id: int, after: int | None = None) -> Shown | None:
         """Return what a person does next, reserved for the person.
@@ -352,51 +348,3 @@ class Work:
 
     def _is_paused(self, db: Connection) -> bool:
         return db.scalar(select(tables.Study.paused)) is not None
-
-
-class _Orders:
-    """The people's random orders, kept until items are added."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._last = 0
-        self._items: Mapping[str, array] = {}
-        self._kept: OrderedDict[tuple[int, str], array] = OrderedDict()
-        self._places: dict[int, int] = {}
-
-    def of(self, db: Connection, seed: int, person_id: int, purpose: str) -> array:
-        """Return the ids of the items of a purpose in a person's order."""
-        last = db.scalar(select(func.max(Item.id))) or 0
-        key = (person_id, purpose)
-        with self._lock:
-            if last != self._last:
-                found: dict[str, array] = {}
-                for item, its in db.execute(select(Item.id, Item.purpose).order_by(Item.id)):
-                    found.setdefault(its, array("q")).append(item)
-                self._items, self._last = found, last
-                self._kept.clear()
-                self._places.clear()
-            if key not in self._kept:
-                ids = self._items.get(purpose, ())
-                self._kept[key] = array("q", shuffled(ids, seed, purpose, person_id))
-                if len(self._kept) > _ORDERS_KEPT:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(key)
-            return self._kept[key]
-
-    def parts(self, person_id: int, order: array) -> Iterator[tuple[list[int], int]]:
-        """Give an order in growing parts with their places, first from where the last item was.
-
-        What is before was full or the person's own then, but others may have given a place back.
-        """
-        begin = min(self._places.get(person_id, 0), len(order))
-        for start, end in ((begin, len(order)), (0, begin)):
-            size = _FIRST_LOOK
-            while start < end:
-                part = order[start : min(start + size, end)].tolist()
-                yield part, start
-                start, size = start + len(part), min(size * 4, _MOST_AT_ONCE)
-
-    def reached(self, person_id: int, place: int) -> None:
-        """Keep the place at which an item was found."""
-        self._places[person_id] = place

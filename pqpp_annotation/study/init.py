@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.study.items import draw_controls, read_items
 from pqpp_annotation.study.study import Study, read_study, study_of
-from pqpp_files.write_beside import write_whole
+from pqpp_files.write_beside import write_beside
 
 _COMMENTS = {
     "name": "The study, whole; every setting may be changed but name, kind and seed.",
@@ -65,9 +65,9 @@ def make_study(
     items = draw_controls(items, study.control.count, study.seed)
     if not any(item.purpose == "work" for item in items):
         raise StudyError(f"{file}: it holds control and training items only; add others")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    create_store(study, items, images)
-    write_whole(place, _yaml_of(study))
+    with write_beside(place) as beside:  # which comes when the database is there
+        beside.write_text(_yaml_of(study), "utf-8")
+        create_store(study, items, images)
     return read_study(place)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.study.images import CheckedImage, check_images, unique
+from pqpp_annotation.study.sources import fetch_images, is_address
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.votes.read import FLAGS
 from pqpp_files.read_table import read_table
@@ -50,7 +51,8 @@ def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[Chec
         study: Says the kind of task, where the images lie and how control items are drawn.
         file: The table, as `read_table` takes it, with the columns prompt and image (or that of
             `image_column`); model, prompt_id (else prompts are numbered), reference, control,
-            training (yes or no) and expected (the right answer of a training item).
+            training (yes or no) and expected (the right answer of a training item). Images
+            that are named by their address are fetched first.
 
     Returns:
         The items in the table's order, and each distinct image.
@@ -65,8 +67,10 @@ def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[Chec
         by_prompt.setdefault(row["prompt_id"], []).append(row)
     for own in by_prompt.values():
         _check_prompt(own)
-    paths = {row["image"]: _path_of(study, row["image"]) for row in rows if row["image"]}
-    images = check_images(paths, study.root)
+    names = dict.fromkeys(row["image"] for row in rows)
+    fetched = fetch_images(filter(is_address, names), study.root / f"{study.name}-images")
+    folder = study.root / Path(study.image_dir or "").expanduser()
+    images = check_images({name: fetched.get(name, folder / name) for name in names}, study.root)
     sha256_of = {name: image.sha256 for name, image in images.items()}
     items = []
     for own in by_prompt.values():
@@ -189,11 +193,6 @@ def _expected(study: Study, rows: Sequence[Row]) -> dict[str, Any]:
             raise StudyError(f"{row['where']}: {error}") from None
         found[row["image"] if study.kind.about_image else ""] = value
     return found
-
-
-def _path_of(study: Study, image: str) -> Path:
-    folder = Path(study.image_dir or "").expanduser()
-    return study.root / folder / image
 
 
 def _is_set(row: Row, name: str) -> bool:

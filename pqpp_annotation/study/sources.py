@@ -1,0 +1,115 @@
+"""Images that lie elsewhere: at addresses, or in a column of a dataset; copied beside the study."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pqpp_annotation.errors import StudyError
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.write_beside import write_beside, write_whole
+
+_AT_ONCE = 8
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+
+
+def is_address(image: str) -> bool:
+    """Tell whether an image is named by its address.
+
+    Example:
+        >>> is_address("https://example.org/a.png"), is_address("a.png")
+        (True, False)
+    """
+    return _ADDRESS.match(image) is not None
+
+
+def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
+    """Bring images from their addresses to a folder, those that are not there yet.
+
+    A study shows what was fetched: no browser of an annotator asks another server for it.
+
+    Returns:
+        Address to file.
+
+    Raises:
+        StudyError: Some cannot be had; names the first and says how many.
+    """
+    places = {url: folder / sha256_of_parts([url])[:32] for url in addresses}
+    if not places:
+        return {}
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = list(pool.map(_fetched, places.items()))
+    faults = [fault for fault in found if fault]
+    if faults:
+        more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
+        raise StudyError(f"{faults[0]}; try again, or correct the table{more}")
+    return places
+
+
+def _fetched(pair: tuple[str, Path]) -> str | None:
+    """Fetch an image where it is not there; return what went wrong."""
+    from pqpp_hub.pull import download
+
+    address, place = pair
+    if place.exists():
+        return None
+    try:
+        with write_beside(place) as beside:
+            download(address, beside)
+    except (OSError, ValueError) as error:
+        return f"image {address:.200}: {' '.join(str(error).split())[:150]}"
+    return None
+
+
+def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "image") -> None:
+    """Write the images of a dataset's column to a folder, and a table that names them.
+
+    Args:
+        rows: A `datasets.Dataset` with the columns `prompt` and `image_column`, whose cells are
+            images, paths or addresses; other columns of texts and numbers go into the table.
+        folder: Where the images go, numbered.
+        table: The table to write, JSON Lines.
+        image_column: The column of images.
+
+    Raises:
+        StudyError: There is no such column, or an image is missing.
+    """
+    import datasets
+
+    if image_column not in rows.column_names:
+        known = ", ".join(rows.column_names)[:200]
+        raise StudyError(f"no column {image_column!r} among {known}; name it by --image-column")
+    is_image = isinstance(rows.features[image_column], datasets.Image)
+    if is_image:
+        rows = rows.cast_column(image_column, datasets.Image(decode=False))
+    kept = [
+        name
+        for name, kind in rows.features.items()
+        if name == image_column or isinstance(kind, datasets.Value | datasets.ClassLabel)
+    ]
+    rows = rows.select_columns(kept)
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for number, row in enumerate(rows):
+        if is_image:
+            row[image_column] = _written(row[image_column], folder, number)
+        lines.append(json.dumps(row, ensure_ascii=False, default=str))
+    write_whole(table, "\n".join(lines) + "\n")
+
+
+def _written(cell: dict | None, folder: Path, number: int) -> str:
+    """Write an image, and return its name in the table."""
+    content = (cell or {}).get("bytes")
+    if content is None:
+        path = (cell or {}).get("path")
+        if not path or not Path(path).is_file():
+            raise StudyError(f"row {number + 1} of the dataset has no image; leave it out")
+        content = Path(path).read_bytes()
+    name = f"{number:06d}{Path((cell or {}).get('path') or '').suffix.lower()}"
+    write_whole(folder / name, content)
+    return name

@@ -1,0 +1,305 @@
+"""`pqpp annotate`: a study made, people invited, and one line for what cannot be done."""
+
+import csv
+import json
+import sqlite3
+
+import pytest
+from PIL import Image
+
+pytest.importorskip("sqlalchemy", reason="needs the extra `annotate`")
+
+from support.file_server import serve
+from support.small_disk import can_mount, run_on_small_disks
+from support.studies import do_all, write_table
+
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.study import read_study
+from pqpp_cli.main import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a table of six prompts and their images, where commands run."""
+    write_table(tmp_path, 6)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def init(*words):
+    start = ("annotate", "init", "study.yaml", "--file", "prompts.csv", "--image-dir", "images")
+    return main([*start, *words])
+
+
+def rewrite(path, change):
+    """Change the rows of a table."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows = change(rows)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else ["prompt", "image"])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_from_an_empty_folder_to_votes(folder, capsys):
+    assert init("--title", "Which?", "--set", "control.count=2", "--people-per-item", "2") == 0
+    said = capsys.readouterr().out
+    assert "4 items, 0 finished, 2 control items" in said and "serve study.yaml" in said
+    study = read_study(folder / "study.yaml")
+    assert (study.title, study.people_per_item, study.control.count) == ("Which?", 2, 2)
+    store = open_store(study)
+    # The links that it prints are good.
+    roles = [store.invitations.redeem(line.split("/join/")[1]).role
+             for line in said.splitlines() if "/join/" in line]  # fmt: skip
+    assert roles == ["owner", "annotator"]
+    do_all(store, store.people.by_name("annotator-2").id)
+    assert main(["annotate", "status", "study.yaml", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["items"] == {"work": 4, "finished": 0, "control": 2, "training": 0}
+    assert found["answers"] >= 8
+    assert [(one["name"], one["state"]) for one in found["people"]] == [
+        ("owner-1", ""),
+        ("annotator-2", "finished"),
+    ]
+    assert main(["annotate", "backup", "study.yaml", "--output", "copy.db"]) == 0
+    copy = open_store("copy.db")
+    assert list(copy.answers.votes()) == list(store.answers.votes())
+    assert main(["annotate", "export", "study.yaml", "--output", "votes"]) == 0
+    assert (folder / "votes" / "judgments.csv").is_file()
+    for one in (store, copy):
+        one.close()
+
+
+@pytest.mark.parametrize("style", ["table", "csv"])
+def test_status_in_words_and_as_a_table(folder, capsys, style):
+    assert init() == 0
+    capsys.readouterr()
+    assert main(["annotate", "status", "study.yaml", "--format", style]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("6 items" if style == "table" else "name,role,done,skipped,left")
+
+
+def test_links_are_written_listed_and_ended(folder, capsys):
+    assert init() == 0
+    words = ("--count", "3", "--label", "wave", "--address", "https://study.example/")
+    assert main(["annotate", "invite", "study.yaml", *words, "--output", "links.csv"]) == 0
+    with (folder / "links.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["id", "label", "role", "link", "expires"] and len(rows) == 3
+    token = rows[0]["link"].removeprefix("https://study.example/join/")
+    store = open_store(read_study("study.yaml"))
+    assert store.invitations.redeem(token).role == "annotator"
+    assert main(["annotate", "invite", "study.yaml", "--revoke", rows[1]["id"]]) == 0
+    capsys.readouterr()
+    assert main(["annotate", "invite", "study.yaml", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert [line.split()[2] for line in listed.splitlines()[3:]] == ["used", "revoked", "not"]
+    assert token not in listed
+    assert main(["annotate", "invite", "study.yaml", "--shared", "--days", "2"]) == 0
+    assert store.invitations.all()[-1].is_shared
+    assert main(["annotate", "invite", "study.yaml", "--revoke", "99"]) == 2
+    assert "no invitation 99" in capsys.readouterr().err
+    store.close()
+
+
+def test_a_person_signs_in_by_a_password(folder, capsys, monkeypatch):
+    assert init() == 0
+    (folder / "secret.txt").write_text("a long secret\n")
+    words = ["annotate", "invite", "study.yaml", "--name", "ann", "--role", "owner"]
+    assert main([*words, "--password-file", "secret.txt"]) == 0
+    store = open_store(read_study("study.yaml"))
+    assert store.people.verify("ann", "a long secret").role == "owner"
+    (folder / "secret.txt").write_text("another secret")
+    assert main([*words, "--password-file", "secret.txt"]) == 0
+    assert store.people.verify("ann", "another secret")
+    (folder / "secret.txt").write_text("short")
+    capsys.readouterr()
+    assert main([*words[:-3], "bob", "--password-file", "secret.txt"]) == 2
+    assert main(words) == 2
+    assert main([*words[:3], "--password-file", "secret.txt"]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("pqpp: error: ") == 3 and "secret" not in said.out
+    store.close()
+
+
+def test_prompts_are_added_to_a_study(folder, capsys):
+    assert init() == 0
+    write_table(folder, 9)
+    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 0
+    assert "added: 3 items" in capsys.readouterr().out
+    assert init() == 2
+    assert "--add adds prompts to it" in capsys.readouterr().err
+
+
+def test_long_prompts_and_other_scripts_stay_as_they_are(folder):
+    prompts = ["x" * 5000, "قطة حمراء على سجادة", 'a "cat",\nand a dog <b>&amp;</b>']
+    rewrite(
+        folder / "prompts.csv",
+        lambda rows: [row | {"prompt": prompts[int(row["prompt_id"][1:]) % 3]} for row in rows],
+    )
+    assert init() == 0
+    store = open_store(read_study("study.yaml"))
+    shown = do_all(store, store.people.add("a").id)
+    assert sorted(one.prompt for one in shown) == sorted(prompts * 2)
+    store.close()
+
+
+def test_images_come_from_addresses(folder, capsys):
+    with serve() as server:
+        address = server.url.rstrip("/")
+        server.files = {f"/{one.name}": one.read_bytes() for one in folder.glob("images/*")}
+        rewrite(
+            folder / "prompts.csv",
+            lambda rows: [row | {"image": f"{address}/{row['image']}"} for row in rows],
+        )
+        assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv"]) == 0
+    # Without the other server: what was fetched is shown.
+    store = open_store(read_study("study.yaml"))
+    person = store.people.add("a").id
+    shown = do_all(store, person)
+    for image in (image for one in shown for image in one.images):
+        found = store.image(image.sha256)
+        assert found.path.is_file() and found.media_type == "image/png"
+    assert next(store.answers.votes()).image.startswith(address)
+    store.close()
+    rewrite(folder / "prompts.csv", lambda rows: [rows[0] | {"image": f"{address}/new.png"}])
+    assert main(["annotate", "init", "other.yaml", "--file", "prompts.csv"]) == 2
+    assert f"image {address}/new.png: " in capsys.readouterr().err
+
+
+def test_prompts_and_images_come_from_a_dataset(folder, cache, capsys):
+    import datasets
+
+    pictures = [Image.new("RGB", (5, 4), (number, 0, 0)) for number in range(3)]
+    rows = {"caption": ["a", "b", "a"], "picture": pictures, "model": ["x", "x", "y"]}
+    features = datasets.Features(
+        {"caption": datasets.Value("string"), "picture": datasets.Image(),
+         "model": datasets.Value("string")}
+    )  # fmt: skip
+    datasets.Dataset.from_dict(rows, features=features).save_to_disk(folder / "mine")
+    words = ["--dataset", "mine", "--column", "caption", "--image-column", "picture"]
+    assert main(["annotate", "init", "study.yaml", *words]) == 0, capsys.readouterr().err
+    store = open_store(read_study("study.yaml"))
+    shown = do_all(store, store.people.add("a").id)
+    assert sorted(len(one.images) for one in shown) == [1, 2]
+    assert {vote.model for vote in store.answers.votes()} == {"x", "y"}
+    store.close()
+
+
+def broken(folder):
+    (folder / "images" / "3-sdxl.png").write_bytes(b"no image")
+
+
+def truncated(folder):
+    path = folder / "images" / "3-sdxl.png"
+    path.write_bytes(path.read_bytes()[:45])
+
+
+def drawing(folder):
+    (folder / "images" / "3-sdxl.png").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+
+
+def table(change):
+    return lambda folder: rewrite(folder / "prompts.csv", change)
+
+
+def first_row(**cells):
+    return table(lambda rows: [rows[0] | cells, *rows[1:]])
+
+
+BAD = {
+    "empty": (table(lambda rows: []), (), r"it holds no prompts"),
+    "no image column": (
+        table(lambda rows: [{"prompt": "a"}]), (), "no column 'image' .*--image-column",
+    ),
+    "missing image": (
+        lambda folder: (folder / "images" / "0-sdxl.png").unlink(),
+        (),
+        r"image 0-sdxl\.png: there is no such file",
+    ),
+    "broken image": (broken, (), r"image 3-sdxl\.png: it is no image in PNG"),
+    "truncated image": (truncated, (), r"image 3-sdxl\.png: it is damaged"),
+    "drawing": (drawing, (), r"image 3-sdxl\.png: it is no image in PNG"),
+    "empty prompt": (first_row(prompt=" "), (), "line 2: prompt is empty"),
+    "empty image": (first_row(image=""), (), "line 2: image is empty"),
+    "long prompt": (first_row(prompt="x" * 20_001), (), "line 2: prompt has 20,001 characters"),
+    "other prompt of one id": (first_row(prompt="b"), (), "line 3: .*another prompt"),
+    "odd flag": (first_row(control="perhaps"), (), "line 2: control is 'perhaps'; yes or no"),
+    "half a control item": (first_row(control="yes"), (), "control is set for some images"),
+    "twice": (
+        table(lambda rows: [rows[0], *rows]), (), r"line 3: image 0-sdxl\.png stands twice",
+    ),
+    "training without an answer": (
+        table(lambda rows: [row | {"training": "1"} for row in rows[:2]] + rows[2:]),
+        (),
+        "line 2: expected is empty",
+    ),
+    "training with an odd answer": (
+        table(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
+        (),
+        "line 2: .*9",
+    ),
+    "only controls": (
+        table(lambda rows: [row | {"control": "yes"} for row in rows]),
+        (),
+        "control and training items only",
+    ),
+    "many controls": (lambda folder: None, ("--set", "control.count=6"), "6 of 6 items"),
+    "odd kind": (lambda folder: None, ("--kind", "relevanz"), "did you mean 'relevance'"),
+    "odd setting": (lambda folder: None, ("--set", "best=0"), "`best` is 0"),
+    "unknown setting": (lambda folder: None, ("--set", "bests=1"), "did you mean 'best'"),
+    "no setting": (lambda folder: None, ("--set", "best"), "write it like control.count=20"),
+    "setting twice": (
+        lambda folder: None, ("--set", "control=1", "--set", "control.every=2"), "has a value",
+    ),
+    "nobody": (lambda folder: None, ("--people-per-item", "0"), "`people_per_item` is 0"),
+    "negative seed": (lambda folder: None, ("--seed", "-1"), "`seed` is -1"),
+    "dataset too": (lambda folder: None, ("--dataset", "pqpp"), "give a table of prompts by it"),
+    "password": (
+        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "put it in a variable",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_shown_is_said_and_nothing_is_written(folder, capsys, case):
+    import re
+
+    spoil, words, said = BAD[case]
+    spoil(folder)
+    before = sorted(folder.rglob("*"))
+    assert init(*words) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and re.search(said, error), error
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_database_of_a_newer_version_is_refused(folder, capsys):
+    assert init() == 0
+    with sqlite3.connect(folder / read_study("study.yaml").database) as db:
+        db.execute("UPDATE alembic_version SET version_num = 'later'")
+    capsys.readouterr()
+    assert main(["annotate", "status", "study.yaml"]) == 2
+    assert "newer version of pqpp (its tables are 'later'" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
+def test_a_disk_that_is_full_has_no_half_of_a_study(folder):
+    words = [
+        "annotate",
+        "init",
+        "disk/study.yaml",
+        "--file",
+        "prompts.csv",
+        "--image-dir",
+        "images",
+    ]
+    cases = [
+        {"disk": str(folder / "disk"), "size": size, "words": words, "cache": str(folder / "cache")}
+        for size in (4096, 40_960)
+    ]
+    for ended in run_on_small_disks(cases, folder):
+        assert (ended["code"], ended["error"]) == (2, None)
+        assert "no space is left" in ended["stderr"] and ended["stderr"].count("\n") == 1
+        assert ended["left"] == []
