@@ -34,7 +34,7 @@ import numpy as np
 from pqpp_cli.main import main as pqpp
 from pqpp_metrics.functional import spearman_qpp
 from pqpp_models import Predictor
-from pqpp_models.text.normaliser import normalise
+from pqpp_models.encoder.normaliser import normalise
 
 FOLDS, SEEDS = 5, 3
 LEXICAL = {"gimbrr": 0.7666, "agiqa": 0.3674, "tia2_composition": 0.4155, "tia2_counting": 0.8859}

@@ -125,8 +125,8 @@ def _encoder(options: argparse.Namespace):
     from pqpp_files.extras import needing
     from pqpp_files.names import comma_separated
     from pqpp_models import Predictor
+    from pqpp_models.encoder.normaliser import CURRENT
     from pqpp_models.text.collection.encoded import encoder_of
-    from pqpp_models.text.normaliser import CURRENT
 
     try:
         layers = [int(part) for part in comma_separated(options.layers or "")]

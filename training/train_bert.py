@@ -13,6 +13,7 @@ with script_imports("train_bert"):
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.bert.predictor import BertPredictor
     from pqpp_models.encoder.encoding import as_batch, score
+    from pqpp_models.encoder.normaliser import CURRENT, normalise
     from pqpp_models.encoder.tokens import encode, length_sorted
     from pqpp_models.pretrained import load_tokenizer
     from pqpp_models.record.means import from_parts, means_in
@@ -59,12 +60,15 @@ def train_bert(recipe: BertRecipe, training: Rows, validation: Rows):
         head_dropout=recipe.head_dropout,
         max_length=recipe.max_length,
         target_weights=weights,
+        normaliser=CURRENT,
     )
     recipe = replace(recipe, max_length=model.config.max_length)
     tokenizer = load_tokenizer(recipe.model)
     pad_id = tokenizer.pad_token_id or 0
-    encoded = encode(tokenizer, training.prompts, recipe.max_length)
-    held_out = encode(tokenizer, validation.prompts, recipe.max_length)
+    encoded, held_out = (
+        encode(tokenizer, [normalise(one) for one in rows.prompts], recipe.max_length)
+        for rows in (training, validation)
+    )
     batches = length_sorted([len(ids) for ids in held_out], recipe.batch_size)
 
     def collate(examples):

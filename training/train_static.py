@@ -26,7 +26,7 @@ with script_imports("train_static"):
     from pqpp_models.alignment.recipe import StaticRecipe
     from pqpp_models.alignment.teacher import TARGET
     from pqpp_models.alignment.training import Training
-    from pqpp_models.text.normaliser import normalise
+    from pqpp_models.encoder.normaliser import normalise
     from pqpp_models.text.static.predictor import StaticPredictor
     from pqpp_models.text.text_ensemble.predictor import tuned_logits
     from pqpp_models.training.arguments import parse_recipe

@@ -23,6 +23,7 @@ with script_imports("train_text_ensemble"):
     from pqpp_models.alignment.sources import read_sources
     from pqpp_models.bench.calibrated import evaluate_calibrated, score_table
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.encoder.normaliser import CURRENT, normalise
     from pqpp_models.encoder.pretrained import allowed_length, check_layers, load_encoder
     from pqpp_models.targets import scale_targets
     from pqpp_models.text.calibration import distance_to_nearest
@@ -30,7 +31,6 @@ with script_imports("train_text_ensemble"):
     from pqpp_models.text.collection.postings import Postings
     from pqpp_models.text.conformal import calibrate_targets
     from pqpp_models.text.known_words import KnownWords
-    from pqpp_models.text.normaliser import CURRENT, normalise
     from pqpp_models.text.text_ensemble.predictor import TextEnsemblePredictor, tuned_logits
     from pqpp_models.text.training.collection_model import (
         FitSettings,

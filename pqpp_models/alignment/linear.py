@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pqpp_models.alignment.teacher import gaussian, relative_ranks
 from pqpp_models.encoder.encoding import embed
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.encoder.tokens import encode
-from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.solving import cross_validate, solve
 
 STRENGTHS = tuple(10.0 ** (step / 2) for step in range(0, 9))

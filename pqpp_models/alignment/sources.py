@@ -18,8 +18,8 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.names import did_you_mean
 from pqpp_models.bench.generalisation import ScoredPrompts, gimbrr_match_rates, pqpp_sets
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.errors import PredictorError
-from pqpp_models.text.normaliser import normalise
 
 NEWEST = ("dalle_3", "midjourney_6")
 """The newest generators of GenAI-Bench: what `alignment` calls a current generator."""

@@ -19,8 +19,8 @@ from scipy.stats import rankdata
 
 from pqpp_models.bench.generalisation import ScoredPrompts
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.targets import scale_targets
-from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.training.tuning import TuneSettings, fine_tune
 
 TARGET = "alignment"

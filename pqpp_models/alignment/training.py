@@ -23,6 +23,7 @@ from pqpp_models.alignment.teacher import (
 )
 from pqpp_models.bench.calibrated import evaluate_calibrated
 from pqpp_models.bench.generalisation import ScoredPrompts
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.encoder.pretrained import check_layers, load_encoder, word_pieces_of
 from pqpp_models.text.calibration import distance_to_nearest
 from pqpp_models.text.collection.collection import Collection
@@ -32,7 +33,6 @@ from pqpp_models.text.conformal import (
     join_calibrations,
 )
 from pqpp_models.text.known_words import KnownWords
-from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.static.distillation import (
     DistilSettings,
     StaticModule,

@@ -28,6 +28,8 @@ class BertPredictorConfig(PreTrainedConfig):
             what its encoder takes, and refuses another number above it.
         target_weights: Weight of each target's squared error; all 1, as in the paper, if left out.
         initializer_range: Standard deviation of the head's first weights.
+        normaliser: What prompts went through in training, and go through in prediction; the model
+            itself gets tokens of what came out.
 
     Example:
         >>> BertPredictorConfig(targets=["mean_hbpp"]).num_labels
@@ -46,6 +48,7 @@ class BertPredictorConfig(PreTrainedConfig):
     max_length: int = MAX_LENGTH
     target_weights: list[float] | tuple[float, ...] | None = None
     initializer_range: float = 0.02
+    normaliser: str = "as_typed"
     predictor_type: str = "bert"
     format_version: int = 1
 

@@ -28,6 +28,7 @@ from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.bert.onnx_graph import why_refused
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.checkpoint import CONFIG, Tensors
+from pqpp_models.encoder.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_models.errors import CheckpointError, UnknownPredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import check_limits, resolve_targets, unscale_targets
@@ -91,6 +92,7 @@ class OnnxBertPredictor(Predictor):
             graph = quantize_graph(graph)
         config = {"max_length": predictor.model.config.max_length, "int8": int8}
         config |= {"targets": list(predictor.targets), "training": predictor.details}
+        config[KEY] = predictor.model.config.normaliser
         made = cls(graph, predictor.processor, config, threads)
         made.record = predictor.record
         return made
@@ -101,7 +103,9 @@ class OnnxBertPredictor(Predictor):
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.encoder.tokens import encode, length_sorted, padded
 
-        encoded = encode(self.tokenizer, rows, self.config["max_length"])
+        normalise = NORMALISERS[self.config.get(KEY, "as_typed")]
+        prompts = [normalise(row) for row in rows]
+        encoded = encode(self.tokenizer, prompts, self.config["max_length"])
         pad_id = self.tokenizer.pad_token_id or 0
         scores = np.empty((len(rows), len(self.targets)))
 
@@ -175,7 +179,9 @@ class OnnxBertPredictor(Predictor):
                 f"{folder / GRAPH} is damaged or belongs to another {CONFIG} (its sha256 differs); "
                 "save or download the predictor again"
             )
-        own = {k: config[k] for k in ("targets", "max_length", "int8", "training") if k in config}
+        kept = ("targets", "max_length", "int8", "training")
+        own = {k: config[k] for k in kept if k in config}
+        own[KEY] = read_normaliser(folder, config)
         length = own.get("max_length")
         if not isinstance(length, int) or isinstance(length, bool) or length < 1:
             raise CheckpointError(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models import registration
+from pqpp_models.checkpoint import Tensors
+from pqpp_models.encoder.normaliser import NORMALISERS, read_normaliser
 from pqpp_models.targets import unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
@@ -39,23 +42,40 @@ class BertPredictor(TorchPredictor):
         registration.register()  # the tokenizer's loader reads the model's configuration
         return AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
 
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the predictor of a folder whose files have been read.
+
+        Raises:
+            CheckpointError: the weights or the configuration do not fit each other, or the
+                normaliser is not known here.
+            MissingExtraError: torch or transformers is not installed.
+        """
+        read_normaliser(folder, config)
+        return super().from_checkpoint(folder, config, tensors)
+
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return what the head gets of each prompt: the fine-tuned encoder's space."""
         from pqpp_models.encoder.encoding import embed
-        from pqpp_models.encoder.tokens import encode
 
-        encoded = encode(self.processor, self._read_rows(rows), self.model.config.max_length)
+        encoded = self._encode(self._read_rows(rows))
         pad_id = self.processor.pad_token_id or 0
         return embed(self.model, encoded, pad_id, self.batch_size, self.device)
 
     def _try(self) -> None:
         self.predict(["a cat"])
 
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        from pqpp_models.encoder.encoding import score
+    def _encode(self, prompts: Sequence[str]) -> list[list[int]]:
         from pqpp_models.encoder.tokens import encode
 
-        encoded = encode(self.processor, rows, self.model.config.max_length)
+        normalise = NORMALISERS[self.model.config.normaliser]
+        length = self.model.config.max_length
+        return encode(self.processor, [normalise(prompt) for prompt in prompts], length)
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        from pqpp_models.encoder.encoding import score
+
+        encoded = self._encode(rows)
         pad_id = self.processor.pad_token_id or 0
         scores = score(self.model, encoded, pad_id, self.batch_size, self.device, len(self.targets))
         columns = [self.targets.index(target) for target in targets]

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_hub.card import render_card
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.targets import target_limits
 from pqpp_models.text import known_words
 from pqpp_models.text.instructions import InstructionModel
 from pqpp_models.text.known_words import KnownWords
-from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.words import WordTables, kinds_of_prompts
 
 NEAREST = 5

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.normaliser import normalise
+from pqpp_models.encoder.normaliser import normalise
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """How English a prompt must be for its prediction to count at all, and to count in full."""

@@ -7,7 +7,7 @@ import pytest
 from models.made_up import made_up
 
 from pqpp_models import TARGETS
-from pqpp_models.text.normaliser import normalise
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
 

@@ -15,6 +15,7 @@ from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
 )
 from pqpp_models.bert.onnx_predictor import OnnxBertPredictor, quantize_graph  # noqa: E402
 from pqpp_models.bert.predictor import BertPredictor  # noqa: E402
+from pqpp_models.encoder.normaliser import CURRENT  # noqa: E402
 
 PROMPTS = ["a cat", "?", "a man riding a wave on a surfboard", "zebra " * 90]
 
@@ -54,6 +55,20 @@ def test_it_predicts_the_same(predictor, tmp_path):
     (folder / "model.onnx").unlink()
     with pytest.raises(CheckpointError, match="is missing"):
         Predictor.from_pretrained(folder)
+
+
+@pytest.mark.slow
+def test_it_has_the_normaliser_of_what_it_was_made_of(predictor, tmp_path):
+    prompts, shouted = ["a cat", "a man riding a wave"], ["A CAT!", "A man riding  a wave."]
+    plain = OnnxBertPredictor.from_torch(predictor)
+    assert not np.allclose(plain.predict(shouted), plain.predict(prompts), atol=1e-6)
+    predictor.model.config.normaliser = CURRENT
+    try:
+        made = OnnxBertPredictor.from_torch(predictor)
+    finally:
+        predictor.model.config.normaliser = "as_typed"
+    for one in (made, Predictor.from_pretrained(made.save_pretrained(tmp_path / "saved"))):
+        assert np.allclose(one.predict(shouted), plain.predict(prompts), atol=1e-6)
 
 
 def by_hand(rows, weights, bias):

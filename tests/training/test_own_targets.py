@@ -56,6 +56,7 @@ def test_one_target_of_somebodys_model(trained, tmp_path):
     predictor = Predictor.from_pretrained(folder)
     assert predictor.targets == ("mini-dalle_hbpp",)
     assert (((found := predictor.predict(["A cat."])) >= -1) & (found <= 2)).all()
+    assert predictor.predict([" a CAT"]) == pytest.approx(found, abs=1e-6)
 
 
 def test_all_targets_that_the_data_tells_of_and_the_range_of_a_rating(trained, tmp_path):
@@ -64,7 +65,7 @@ def test_all_targets_that_the_data_tells_of_and_the_range_of_a_rating(trained, t
     assert predictor.targets == ("flux_hbpp", "mini-dalle_hbpp", "mean_hbpp", "flux_rating")
     config = json.loads((folder / "config.json").read_text())
     assert config["limits"] == {"flux_rating": [1.0, 5.0]}
-    model, prompts = predictor.model, ["A cat and 3 birds.", "A cat."]
+    model, prompts = predictor.model, ["a cat and 3 birds", "a cat"]
     ids = predictor.processor(prompts, padding=True, return_tensors="pt")
     with torch.inference_mode():
         scores = model(ids["input_ids"], ids["attention_mask"]).scores.double().numpy()

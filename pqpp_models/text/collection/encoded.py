@@ -15,11 +15,11 @@ import numpy as np
 
 from pqpp_hub.card import render_card
 from pqpp_models.checkpoint import Tensors, read_config, read_tensors, write_checkpoint
+from pqpp_models.encoder.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.text.collection.collection import Collection, word_tensors, words_from_tensors
 from pqpp_models.text.collection.neighbours import Floats
 from pqpp_models.text.collection.postings import Postings
-from pqpp_models.text.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_models.text.words import WordTables, words_of
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_metrics.functional.qpp_report import qpp_values
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
@@ -23,7 +24,6 @@ from pqpp_models.record.record import TrainingRecord
 from pqpp_models.targets import known_range
 from pqpp_models.text.calibration import CALIBRATION, distance_to_nearest
 from pqpp_models.text.conformal import calibrate_targets
-from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.features import (
     Floats,
     Standardisation,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, WEIGHTS, Tensors, check_tensors
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.calibration import (
@@ -19,7 +20,6 @@ from pqpp_models.text.calibration import (
     distance_to_nearest,
     read_calibration,
 )
-from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.features import (
     BUCKETS,
     Floats,

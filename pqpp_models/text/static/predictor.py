@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from pqpp_models import registry
 from pqpp_models.checkpoint import CONFIG, Tensors, check_tensors
+from pqpp_models.encoder.normaliser import CURRENT, NORMALISERS, read_normaliser
+from pqpp_models.encoder.normaliser import KEY as NORMALISER
 from pqpp_models.errors import CheckpointError, UnknownTargetError
 from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text import instructions
@@ -26,8 +28,6 @@ from pqpp_models.text.calibration import (
 )
 from pqpp_models.text.instructions import InstructionModel, renamed_details
 from pqpp_models.text.known_words import KnownWords
-from pqpp_models.text.normaliser import CURRENT, NORMALISERS, read_normaliser
-from pqpp_models.text.normaliser import KEY as NORMALISER
 from pqpp_models.text.static.network import LINEAR, SCALE, StaticNetwork
 from pqpp_models.text.static.word_pieces import WordPieces, pack_vocabulary, unpack_vocabulary
 from pqpp_models.text.words import WordTables

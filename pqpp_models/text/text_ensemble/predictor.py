@@ -20,6 +20,7 @@ from pqpp_files.extras import needing
 from pqpp_models import registration
 from pqpp_models.building import building_within
 from pqpp_models.checkpoint import Tensors
+from pqpp_models.encoder.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_models.errors import CheckpointError
 from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text.calibration import (
@@ -31,7 +32,6 @@ from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.instructions import InstructionModel, renamed_details
 from pqpp_models.text.known_words import KnownWords
-from pqpp_models.text.normaliser import KEY, NORMALISERS, read_normaliser
 from pqpp_models.torch_predictor import processor_files
 
 # The prefixes of the arrays in a checkpoint; "outside." is the instruction model.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_models.checkpoint import check_place
-from pqpp_models.text.normaliser import normalise
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.text.training.texts import with_relevant_counts
 from pqpp_models.training.card import versions
 from pqpp_models.training.data import Rows, load_rows

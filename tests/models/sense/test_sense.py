@@ -1,24 +1,15 @@
 """The shipped predictor against what any person can tell of prompts, and against how they type."""
 
 import json
-import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.spellings import ten_thousand_prompts, typed_otherwise
 
 from pqpp_models import Predictor
 
 HERE = Path(__file__).parent
-TYPED = {
-    "capitals": str.upper,
-    "a caption": lambda prompt: f"{prompt[:1].upper()}{prompt[1:]}.",
-    "marks at the end": lambda prompt: f"{prompt} ...!?",
-    "blanks": lambda prompt: "  " + prompt.replace(" ", "   ") + "\t",
-    "line ends": lambda prompt: prompt.replace(" ", "\r\n") + "\n",
-    "decomposed": lambda prompt: unicodedata.normalize("NFD", prompt),
-    "full width": lambda prompt: prompt.replace("a", "\uff41").replace("!", "\uff01"),
-}
 
 
 def lines_of(name):
@@ -61,20 +52,9 @@ def test_what_is_no_prompt_is_never_among_the_best(static):
 
 @pytest.mark.realdata
 def test_how_ten_thousand_prompts_are_typed_changes_nothing(static, real_data, cache):
-    from pqpp_datasets.load import load_benchmark
-    from pqpp_models.alignment.sources import read_sources
-
-    prompts = [one for study in read_sources(str(real_data)).values() for one in study.prompts]
-    folder = str(real_data / "pqpp" / "v1.0")
-    for split in ("train", "validation"):
-        rows = load_benchmark("pqpp-v1.0", data_dir=folder, split=split)
-        prompts += list(rows["prompt"])
-    prompts = prompts[:10_000]
-    assert len(prompts) == 10_000
+    prompts = ten_thousand_prompts(real_data)
     known = static.predict_with_uncertainty(prompts)
-    ways = list(TYPED.values())
-    typed = [ways[place % len(ways)](prompt) for place, prompt in enumerate(prompts)]
-    found = static.predict_with_uncertainty(typed)
+    found = static.predict_with_uncertainty(typed_otherwise(prompts))
     for one, other in zip(known, found, strict=True):
         # Batches of other shapes round the last digits otherwise.
         np.testing.assert_allclose(other, one, rtol=0, atol=2e-6)

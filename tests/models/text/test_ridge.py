@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from pqpp_models import Predictor
 from pqpp_models.checkpoint import read_tensors
+from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.errors import CheckpointError, PredictorError
 from pqpp_models.text.known_words import KnownWords
-from pqpp_models.text.normaliser import normalise
 from pqpp_models.text.ridge.features import Standardisation, hashed_words
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor

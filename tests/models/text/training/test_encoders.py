@@ -95,6 +95,7 @@ def test_any_encoder_is_fine_tuned_by_train_bert(kind, pooling, files, monkeypat
     monkeypatch.setattr("sys.argv", ["train_bert.py", *flags])
     load_script("train_bert").main()
     made, found = values_of(files / "made" / "model")
+    np.testing.assert_allclose(made.predict(["A  CAT!"]), found[:1], atol=2e-6)
     assert found.shape == (3, 2) and np.isfinite(found).all()
     np.testing.assert_allclose(made.predict(PROMPTS[::-1])[::-1], found, atol=2e-6)
 
