@@ -11,9 +11,11 @@ from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputFile
 from pqpp_cli.prompt_datasets import add_dataset, refuse_parts
 
-# Each is a module of `pqpp_cli.assessors` with HELP, EPILOG, `add_options(parser)` and
-# `open_assessors(options)`, which loads no model where `options.evidence` names kept evidence.
-ASSESSORS = ("rahf", "vistar")
+# Each is a module of `pqpp_cli.assessors` with HELP, EPILOG, AGREEMENT (how well it agrees with
+# people, in a sentence), `add_options(parser)` and `open_assessors(options)`, which loads no model
+# where `options.evidence` names kept evidence; it may have `check(options)`, called before anything
+# is read, and `finish(options)`, called when the table is written.
+ASSESSORS = ("gimbrr", "vistar", "rahf")
 DTYPES = ("float32", "bfloat16", "float16")
 _NAMED = 3
 
@@ -71,6 +73,12 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         help="score what an earlier run saw and kept in this table, without images and models",
     )
     parser.add_argument(
+        "--people",
+        metavar="FILE",
+        help="people's answers, to say how well the verdicts agree: image (or prompt_id and "
+        "model) and matched",
+    )
+    parser.add_argument(
         "--output",
         type=OutputFile,
         metavar="FILE",
@@ -99,23 +107,22 @@ def run(options: argparse.Namespace) -> None:
     """Assess the images, or kept evidence, and write the table."""
     from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
 
-    _check(options)
     module = importlib.import_module(f"pqpp_cli.assessors.{options.assessor}")
+    _check(options)
+    getattr(module, "check", lambda _: None)(options)
     if options.evidence:
-        assessors = module.open_assessors(options)
-        rows = (row for one in assessors for row in recompute(read_verdicts(options.evidence), one))
+        by_name = {one.name: one for one in module.open_assessors(options)}
+        kept = (row for row in read_verdicts(options.evidence) if row["assessor"] in by_name)
+        rows = (row for one in kept for row in recompute([one], by_name[one["assessor"]]))
         note(f"{write_verdicts(options.output, rows)} rows scored again: {options.output}")
-        return
-    run_images(options, module.open_assessors)
+    elif not _looked(options, module.open_assessors):
+        return  # the first process tells the rest
+    _say_agreement(options, module.AGREEMENT)
+    getattr(module, "finish", lambda _: None)(options)
 
 
-def run_images(options: argparse.Namespace, open_assessors: Any) -> None:
-    """Find the images, load the models, assess and say how it went.
-
-    Args:
-        options: Those of `_add_common`.
-        open_assessors: Called with the options once there is something to look at.
-    """
+def _looked(options: argparse.Namespace, open_assessors: Any) -> bool:
+    """Assess the images, and tell whether this process wrote the table."""
     from pqpp_feedback.assess.pictures import find_pictures
     from pqpp_feedback.assess.run import assess
 
@@ -138,11 +145,36 @@ def run_images(options: argparse.Namespace, open_assessors: Any) -> None:
         note(line)
     if ran.rows:
         note(f"{ran.rows} rows: {options.output}")
+    return bool(ran.rows)
+
+
+def _say_agreement(options: argparse.Namespace, known: str) -> None:
+    """Say how well each routine's verdicts agree with people, as far as it is known."""
+    from pqpp_feedback.assess.agreement import agreement, in_words
+    from pqpp_feedback.assess.people import read_people, with_people
+    from pqpp_feedback.assess.verdicts import read_verdicts
+
+    if not options.people:
+        note(f"{known} --people FILE measures it on your images")
+        return
+    judged = (row for row in read_verdicts(options.output) if row["verdict"] is not None)
+    rows, answers = with_people(judged, read_people(options.people))
+    if not rows:
+        note(f"{options.people} has no answer on an image that has a verdict")
+    for routine in dict.fromkeys(row["routine"] for row in rows):
+        pairs = [
+            (row["verdict"], answer)
+            for row, answer in zip(rows, answers, strict=True)
+            if row["routine"] == routine
+        ]
+        note(f"{routine}: {in_words(agreement(*zip(*pairs, strict=True)))}")
 
 
 def prompts_of(options: argparse.Namespace) -> Iterator[dict] | None:
     """Give the rows of prompts that `--file` or `--dataset` names; None where neither does."""
-    refuse_parts(options, but=("image_dir",))
+    # Here it is the folder of what was generated, not a column of the dataset.
+    options = argparse.Namespace(**{**vars(options), "image_dir": None})
+    refuse_parts(options)
     if options.dataset:
         from pqpp_cli.prompt_datasets import dataset_rows, parts_of
 

@@ -8,6 +8,7 @@ EPILOG = """examples:
   pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
   pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
 """
+AGREEMENT = "How well a RAHF model agrees with people stands in its card (pqpp bench measures it)."
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,79 @@
+"""What people say of images, from a table of a user, beside rows of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pqpp_feedback.assess.errors import AssessError
+from pqpp_files.read_table import read_table
+
+_ANSWERS = ("matched", "label", "verdict")
+_SAID = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+
+
+class People:
+    """People's answers, by image or by prompt and generator.
+
+    Args:
+        answers: The key of an image, `(image,)` or `(prompt_id, generator)`, to its answer.
+    """
+
+    def __init__(self, answers: Mapping[tuple[str, ...], bool]) -> None:
+        self._answers = dict(answers)
+
+    def of(self, row: Mapping[str, Any]) -> bool | None:
+        """Return the answer on the image of a row of verdicts; None where there is none.
+
+        Example:
+            >>> row = {"image": "a.png", "prompt_id": 7, "generator": "sdxl"}
+            >>> People({("7", "sdxl"): True}).of(row)
+            True
+        """
+        by_prompt = (str(row["prompt_id"]), str(row["generator"]))
+        return self._answers.get((str(row["image"]),), self._answers.get(by_prompt))
+
+
+def read_people(path: str | Path) -> People:
+    """Read people's answers from a table.
+
+    The answer stands in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; an
+    empty one counts for nothing. The image is told by `image`, or by `prompt_id` and `model` (or
+    `generator`). Of several answers on one image the more frequent counts, and none if they are
+    as many.
+
+    Raises:
+        AssessError: An answer is none of these, or there is none at all.
+        FileError: The table cannot be read or has no such columns.
+    """
+    table = read_table(path)
+    named = next((name for name in _ANSWERS if name in table), _ANSWERS[0])
+    generator = "generator" if "generator" in table else "model"
+    columns = ["image"] if "image" in table else ["prompt_id", generator]
+    votes: dict[tuple[str, ...], list[float]] = {}
+    keys = zip(*(table[name] for name in columns), strict=True)
+    for row, (key, cell) in enumerate(zip(keys, table[named], strict=True)):
+        said = str("" if cell is None else cell).strip().lower()
+        if not said:
+            continue
+        if said not in _SAID:
+            raise AssessError(
+                f"{table.place_of(row)}: {named} is {cell!r:.40}; write true or false, yes or no, "
+                "or 1 or 0"
+            )
+        votes.setdefault(tuple(map(str, key)), []).append(_SAID[said])
+    means = {key: sum(some) / len(some) for key, some in votes.items()}
+    found = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
+    if not found:
+        raise AssessError(f"{path}: no image has an answer; fill the column {named}")
+    return People(found)
+
+
+def with_people(
+    rows: Iterable[Mapping[str, Any]], people: People
+) -> tuple[list[Mapping[str, Any]], list[bool]]:
+    """Return the rows that people have answered, and their answers."""
+    pairs = [(row, people.of(row)) for row in rows]
+    known = [(row, answer) for row, answer in pairs if answer is not None]
+    return [row for row, _ in known], [answer for _, answer in known]

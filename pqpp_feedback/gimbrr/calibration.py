@@ -1,0 +1,226 @@
+"""Fitting the calibrated routine to half of people's answers, and measuring it on the other half.
+
+Prompts, not images, are parted in halves, by the hash of the prompt's id: images of one prompt are
+alike. For each task, and for all tasks with the same kinds of conditions together, are fitted: the
+template of names and the score from which on a box counts (by the likelihood), the weights of the
+margins and the bias (logistic regression, weights not negative), and the probability from which on
+an image matches (by Cohen's kappa).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_feedback.assess.agreement import agreement
+from pqpp_feedback.assess.assessor import random_for
+from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.people import People, with_people
+from pqpp_feedback.assess.verdicts import picture_of
+from pqpp_feedback.gimbrr.asked import asked_of
+from pqpp_feedback.gimbrr.conditions import KINDS, Condition
+from pqpp_feedback.gimbrr.margins import margins_of
+from pqpp_feedback.gimbrr.routines.calibrated import Calibrated, kinds_of
+from pqpp_feedback.gimbrr.seen import TEMPLATES, Seen
+from pqpp_feedback.gimbrr.tasks import conditions_of
+from pqpp_files.errors import FileError
+from pqpp_files.json_values import value_parser
+from pqpp_files.open_input import Input
+from pqpp_metrics.functional.agreement import cohen_kappa
+
+FORMAT = 1
+LEAST = 20
+"""Images that a task must have in the half that is fitted to; with fewer it is not fitted."""
+BOX_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_PENALTY = 1e-3
+_FITTED = {"template", "box_threshold", "weights", "bias", "threshold", "n"}
+
+Case = tuple[Seen, Sequence[Condition], str, str, bool]
+"""What was seen, what must hold, the image's id, the task, and what people say."""
+
+
+def calibrate(rows: Sequence[Mapping[str, Any]], people: People) -> dict[str, Any]:
+    """Fit the routine.
+
+    Args:
+        rows: Verdicts of any of GIMBRR's routines, with evidence.
+        people: What people say of the images.
+
+    Returns:
+        What `write_calibration` writes: `tasks`, what was fitted; `models`, role to name and
+        revision; and `agreement`, by task, measured on the half that was not fitted to.
+
+    Raises:
+        AssessError: The rows come of several models, or too few of them have an answer.
+    """
+    known, answers = with_people((row for row in rows if row["evidence"]), people)
+    models = {(row["model"], row["revision"]) for row in known}
+    if len(models) > 1:
+        raise AssessError("the evidence is of several models; calibrate each by itself")
+    halves: tuple[list[Case], list[Case]] = ([], [])
+    for row, answer in zip(known, answers, strict=True):
+        picture = picture_of(row)
+        asked = asked_of(picture.about)
+        conditions = conditions_of(asked)
+        seen = Seen(json.loads(row["evidence"]))
+        if isinstance(conditions, str) or not _is_told(seen, conditions):
+            continue
+        half = int(random_for(row["prompt_id"], "half").integers(2))
+        halves[half].append((seen, conditions, picture.image_id, asked.task, answer))
+    tasks = _fitted_tasks(halves[0])
+    if not tasks:
+        raise AssessError(
+            f"{len(halves[0])} images with an answer of people are in the half that is fitted to, "
+            f"{LEAST} of a task are the fewest; collect more answers"
+        )
+    ((name, revision),) = models
+    return {
+        "format": FORMAT,
+        "models": {"model": json.loads(name), "revision": json.loads(revision)},
+        "tasks": tasks,
+        "agreement": _measured(tasks, halves[1]),
+    }
+
+
+def write_calibration(calibration: Mapping[str, Any]) -> str:
+    """Return a calibration as JSON."""
+    return json.dumps(calibration, indent=1, sort_keys=True) + "\n"
+
+
+def read_calibration(path: str | Path) -> dict[str, Any]:
+    """Read what `write_calibration` wrote.
+
+    Raises:
+        AssessError: It is no calibration of this format.
+        FileError: The file cannot be read.
+    """
+    found = value_parser(refuse_constants=True)(Input(path).read(), str(path))
+    tasks = found.get("tasks") if isinstance(found, dict) else None
+    whole = isinstance(tasks, dict) and all(
+        isinstance(one, dict) and set(one) >= _FITTED for one in tasks.values()
+    )
+    if not whole or found.get("format") != FORMAT:
+        raise FileError(
+            f"{path}: no calibration of format {FORMAT}; make one by pqpp assess gimbrr "
+            "--evidence FILE --people FILE --fit-calibration FILE"
+        )
+    return found
+
+
+def check_models(calibration: Mapping[str, Any], models: Mapping[str, str]) -> None:
+    """Refuse evidence of other models than those that a calibration was fitted to.
+
+    Args:
+        calibration: The calibration.
+        models: Role to name.
+
+    Raises:
+        AssessError: A model is another one.
+
+    Example:
+        >>> check_models({"models": {"model": {"clip": "a"}}}, {"clip": "b"})
+        Traceback (most recent call last):
+        pqpp_feedback.assess.errors.AssessError: the calibration is of clip a, the ...
+    """
+    for role, name in calibration["models"]["model"].items():
+        if models.get(role, name) != name:
+            raise AssessError(
+                f"the calibration is of {role} {name}, the evidence of {models[role]}; calibrate "
+                "again with answers of people on this evidence"
+            )
+
+
+def _is_told(seen: Seen, conditions: Sequence[Condition]) -> bool:
+    return all(
+        seen.has(KINDS[one.kind]) and (one.kind != "counts" or seen.can_emit(one.name))
+        for one in conditions
+    )
+
+
+def _fitted_tasks(cases: Sequence[Case]) -> dict[str, dict[str, Any]]:
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        for key in (case[3], kinds_of(case[1])):
+            groups.setdefault(key, []).append(case)
+    return {key: _fit(some) for key, some in sorted(groups.items()) if len(some) >= LEAST}
+
+
+def _fit(cases: Sequence[Case]) -> dict[str, Any]:
+    answers = np.array([case[4] for case in cases])
+    kinds = sorted({one.kind for case in cases for one in case[1]})
+    templates = TEMPLATES if set(kinds) - {"counts"} else ["photo"]
+    thresholds = BOX_THRESHOLDS if "counts" in kinds else (0.5,)
+    best: tuple[float, dict[str, Any], NDArray[np.float64]] | None = None
+    for template in templates:
+        for box_threshold in thresholds:
+            margins = np.array(
+                [
+                    [found[kind][0] for kind in kinds]
+                    for case in cases
+                    for found in [margins_of(case[0], case[1], template, box_threshold)]
+                ]
+            )
+            loss, weights, bias = _logistic(margins, answers)
+            if best is None or loss < best[0]:
+                fitted = {
+                    "template": template,
+                    "box_threshold": box_threshold,
+                    "weights": dict(zip(kinds, weights.tolist(), strict=True)),
+                    "bias": bias,
+                    "n": len(cases),
+                }
+                best = (loss, fitted, margins @ weights + bias)
+    _, fitted, logits = best
+    return fitted | {"threshold": _threshold(1 / (1 + np.exp(-logits)), answers)}
+
+
+def _logistic(
+    margins: NDArray[np.float64], answers: NDArray[np.bool_]
+) -> tuple[float, NDArray[np.float64], float]:
+    """Return the penalised loss, weights that are not negative, and the bias."""
+    from scipy.optimize import minimize
+
+    signs = np.where(answers, 1.0, -1.0)
+
+    def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        z = signs * (margins @ x[:-1] + x[-1])
+        slope = -signs / (1 + np.exp(np.clip(z, -500, 500))) / len(z)
+        penalty = _PENALTY * x
+        gradient = np.append(margins.T @ slope, slope.sum()) + penalty
+        return float(np.logaddexp(0, -z).mean() + (penalty @ x) / 2), gradient
+
+    columns = margins.shape[1]
+    start = np.zeros(columns + 1)
+    bounds = [(0, None)] * columns + [(None, None)]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return float(found.fun), found.x[:-1], float(found.x[-1])
+
+
+def _threshold(likely: NDArray[np.float64], answers: NDArray[np.bool_]) -> float:
+    """Return the probability from which on kappa is highest; of equal ones that nearest to .5."""
+    if answers.all() or not answers.any():
+        return 0.5
+    values = np.unique(likely)
+    middles = (values[1:] + values[:-1]) / 2
+    kappas = [(float(cohen_kappa(likely >= one, answers)), one) for one in (0.5, *middles)]
+    return float(max(kappas, key=lambda pair: (round(pair[0], 12), -abs(pair[1] - 0.5)))[1])
+
+
+def _measured(tasks: Mapping[str, Any], cases: Sequence[Case]) -> list[dict[str, Any]]:
+    routine = Calibrated(tasks)
+    groups: dict[str, tuple[list[bool], list[bool]]] = {}
+    for seen, conditions, image_id, task, answer in cases:
+        verdict = routine.judge(seen, conditions, image_id, task).verdict
+        if verdict is not None:
+            for key in (task, "all"):
+                said, true = groups.setdefault(key, ([], []))
+                said.append(verdict)
+                true.append(answer)
+    last = groups.pop("all", None)
+    groups |= {"all": last} if last else {}
+    return [{"task": key, **agreement(*pair)} for key, pair in groups.items()]

@@ -1,0 +1,209 @@
+"""The models that look, as tiny random ones: only the name differs from the real ones'."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from support.tiny_eyes import KINDS, save_detector  # noqa: E402
+from support.tiny_models import save_clip, save_vit  # noqa: E402
+
+from pqpp_cli.main import main  # noqa: E402
+from pqpp_feedback.assess.errors import AssessError  # noqa: E402
+from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
+from pqpp_feedback.gimbrr.asked import VOCABULARY  # noqa: E402
+from pqpp_feedback.gimbrr.eyes import ClipEye, DetectorEye, apart  # noqa: E402
+from pqpp_feedback.gimbrr.seen import TEMPLATES, Seen  # noqa: E402
+from pqpp_models.errors import CheckpointError  # noqa: E402
+
+
+def pictures(number, seed=0):
+    random = np.random.default_rng(seed)
+    sizes = [(48, 40), (30, 64), (64, 64)]
+    return [
+        Image.fromarray(random.integers(0, 255, (*sizes[n % 3], 3), dtype=np.uint8))
+        for n in range(number)
+    ]
+
+
+@pytest.fixture(scope="module")
+def eyes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("eyes")
+    save_clip(folder / "clip")
+    save_detector(folder / "detr", "detr")
+    return folder
+
+
+def test_clip_sees_what_transformers_computes(eyes):
+    import torch
+    from transformers import CLIPModel, CLIPProcessor
+
+    eye = ClipEye(str(eyes / "clip"), "cpu")
+    (image,) = pictures(1)
+    seen = Seen({"clip": eye.look([image], [["koala"]])[0]})
+    model = CLIPModel.from_pretrained(eyes / "clip").eval()
+    processor = CLIPProcessor.from_pretrained(eyes / "clip")
+    for name in ("koala", VOCABULARY[0], VOCABULARY[90]):
+        inputs = processor(text=[name], images=image, return_tensors="pt", padding=True)
+        with torch.inference_mode():
+            logit = model(**inputs).logits_per_image.item()
+        assert seen.scale * seen.similarity(name, "bare") == pytest.approx(logit, abs=1e-3)
+    assert set(TEMPLATES) == {"bare", "photo"}
+    assert seen.similarity("koala", "photo") != seen.similarity("koala", "bare")
+
+
+def test_what_is_seen_of_an_image_does_not_depend_on_the_others(eyes):
+    images = pictures(5)
+    clip, detector = ClipEye(str(eyes / "clip"), "cpu"), DetectorEye(str(eyes / "detr"), "cpu")
+    for eye in (clip, detector):
+        together = eye.look(images, [["apple", "cat"]] * 5)
+        alone = [one for image in images for one in eye.look([image], [["apple", "cat"]])]
+        assert repr(together) == repr(alone)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_detectors_of_four_kinds_give_boxes_by_name(tmp_path, kind):
+    eye = DetectorEye(str(save_detector(tmp_path / kind, kind)), "cpu")
+    found = eye.look(pictures(2), [["apple", "couch", "hat"], ["cat"]])
+    is_open = kind in ("owlv2", "grounding_dino")
+    couch, hat = ("couch", "hat") if is_open else ("Sofa", None)
+    assert found[0]["labels"] == {"apple": "apple", "couch": couch, "hat": hat}
+    seen = Seen({"detector": found[0]})
+    assert seen.can_emit("apple") and seen.can_emit("hat") == is_open
+    boxes = [box for one in found for box in one["boxes"]]
+    if kind != "rt_detr":  # whose random scores are low
+        assert boxes
+    for box in boxes:
+        left, top, right, bottom = box["box"]
+        assert 0 <= left <= right <= 1 and 0 <= top <= bottom <= 1 and box["score"] > 0.05
+    assert seen.scores_of("apple") == sorted(seen.scores_of("apple"), reverse=True)
+    assert eye.told.revision.startswith("sha256:")
+
+
+def test_boxes_of_detr_are_those_of_transformers(eyes):
+    import torch
+    from transformers import DetrForObjectDetection, DetrImageProcessor
+
+    (image,) = pictures(1)
+    (found,) = DetectorEye(str(eyes / "detr"), "cpu").look([image], [["apple"]])
+    model = DetrForObjectDetection.from_pretrained(eyes / "detr").eval()
+    processor = DetrImageProcessor.from_pretrained(eyes / "detr")
+    with torch.inference_mode():
+        outputs = model(**processor(images=image, return_tensors="pt"))
+    probabilities = outputs.logits.softmax(-1)[0, :, :-1]
+    scores, labels = probabilities.max(-1)
+    expected = sorted((s for s, n in zip(scores, labels, strict=True) if n == 1 and s > 0.05))
+    assert [box["score"] for box in found["boxes"]] == pytest.approx(
+        [float(s) for s in expected[::-1]], abs=1e-6
+    )
+
+
+def test_a_box_over_a_better_one_is_left_out():
+    boxes = [{"box": box} for box in ([0, 0, 2, 2], [0, 1, 2, 3], [0, 0.5, 2, 2.5], [5, 5, 6, 6])]
+    assert apart(boxes, 0.5) == [boxes[0], boxes[1], boxes[3]]  # overlaps 1/3, 3/5, 0
+
+
+def test_what_is_no_such_model_is_told_in_one_line(tmp_path, eyes):
+    save_vit(tmp_path / "vit")
+    with pytest.raises((AssessError, CheckpointError), match="vit") as told:
+        DetectorEye(str(tmp_path / "vit"), "cpu")
+    assert "\n" not in str(told.value)
+    with pytest.raises((AssessError, CheckpointError), match="vit"):
+        ClipEye(str(tmp_path / "vit"), "cpu")
+    with pytest.raises(AssessError, match="CLIP: there is no folder nope"):
+        ClipEye("nope")
+    with pytest.raises(AssessError, match="`dtype` is 'int8'"):
+        ClipEye(str(eyes / "clip"), "cpu", "int8")
+
+
+PROMPTS = """prompt_id,prompt,task,representations,task_specific_label,auto_assessment
+1,an apple,Single object,apple,,True
+2,"a cat, no apple",Negation,cat,apple,True
+3,3 cats,Counting,cat,3,True
+4,two hats,Counting,hat,2,True
+5,a chimera,Chimeras,cat,,False
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    for prompt_id, image in zip(range(1, 6), pictures(5), strict=True):
+        path = tmp_path / "images" / str(prompt_id) / "m_0.png"
+        path.parent.mkdir(parents=True)
+        image.save(path)
+    (tmp_path / "prompts.csv").write_text(PROMPTS)
+    return tmp_path
+
+
+def test_the_command_assesses_and_scores_again_without_models(study, eyes, capsys):
+    words = ["assess", "gimbrr", "--image-dir", str(study), "--file", str(study / "prompts.csv")]
+    words += ["--clip", str(eyes / "clip"), "--detector", str(eyes / "detr"), "--device", "cpu"]
+    table = study / "v.parquet"
+    assert main([*words, "--output", str(table)]) == 0
+    said = capsys.readouterr().err
+    assert "images a second" in said and "clip: " in said and "detector: " in said
+    assert "agree with people on 3,860 images" in said
+    rows = list(read_verdicts(table))
+    assert [row["verdict"] is None for row in rows] == [False, False, False, True, True]
+    assert rows[3]["reason"] == "the detector has no class 'hat'"
+    assert rows[4]["reason"] == "the task 'Chimeras' has no routine"
+    assert json.loads(rows[0]["revision"])["clip"].startswith("sha256:")
+    assert {row["routine"] for row in rows} == {"gimbrr-published"}
+    assert [set(json.loads(row["evidence"])) for row in rows] == [
+        *({"clip"}, {"clip"}, {"detector"}, {"detector"}, set())
+    ]
+    again = ["assess", "gimbrr", "--evidence", str(table), "--output", str(study / "w.parquet")]
+    assert main(again) == 0
+    assert (study / "w.parquet").read_bytes() == table.read_bytes()
+    assert main([*again, "--seed", "7"]) == 0
+    assert (study / "w.parquet").read_bytes() != table.read_bytes()
+    (study / "people.csv").write_text("prompt_id,model,matched\n1,m,true\n2,m,false\n")
+    assert main([*again, "--people", str(study / "people.csv")]) == 0
+    assert "gimbrr-published: agreement with people: accuracy" in capsys.readouterr().err
+
+
+def test_batches_change_no_byte_of_the_table(study, eyes):
+    words = ["assess", "gimbrr", "--image-dir", str(study), "--file", str(study / "prompts.csv")]
+    words += ["--clip", str(eyes / "clip"), "--detector", str(eyes / "detr"), "--device", "cpu"]
+    found = set()
+    for size in ("1", "3", "16"):
+        assert main([*words, "--batch-size", size, "--output", str(study / "v.parquet")]) == 0
+        found.add((study / "v.parquet").read_bytes())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--image-dir", "STUDY", "--clip", "nobody/nothing"], "nobody/nothing"),
+        (["--image-dir", "STUDY", "--routine", "calibrated"], "go together"),
+        (["--image-dir", "STUDY", "--calibration", "PROMPTS"], "go together"),
+        (["--image-dir", "STUDY", "--fit-calibration", "STUDY/c.json"], "--evidence FILE and"),
+        (["--image-dir", "STUDY", "--evidence", "PROMPTS"], "give one, the images or"),
+        ([], "give one, the images or"),
+        (["--image-dir", "STUDY", "--dataset", "gimbrr", "--file", "PROMPTS"], "give one"),
+        (["--evidence", "PROMPTS", "--file", "PROMPTS"], "it holds the prompts"),
+        (["--evidence", "PROMPTS"], "no Parquet"),
+        (["--image-dir", "STUDY", "--output", "STUDY/v.csv"], "name a file in .parquet"),
+        (["--image-dir", "STUDY", "--batch-size", "0"], "`batch_size` is 0"),
+        (["--image-dir", "STUDY"], "no image has a usable prompt"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(study, words, said, capsys, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    places = {"STUDY": str(study), "PROMPTS": str(study / "prompts.csv")}
+    given = []
+    for word in words:
+        for name, place in places.items():
+            word = word.replace(name, place)
+        given.append(word)
+    if "--clip" in given:
+        given += ["--file", str(study / "prompts.csv")]
+    assert main(["assess", "gimbrr", *given]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert said in last and "error" in last
+    assert not list(study.glob("*.parquet"))

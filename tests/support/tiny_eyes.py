@@ -1,0 +1,150 @@
+"""Random detectors of a few kilobytes, of four kinds, saved as transformers saves them."""
+
+from support.tiny_models import _character_tokenizer as character_tokenizer
+
+LABELS = ("person", "apple", "cat", "Sofa", "N/A")
+KINDS = ("detr", "rt_detr", "owlv2", "grounding_dino")
+
+
+def save_detector(folder, kind="detr"):
+    """Save a random detector with its processor, and return the folder."""
+    import torch
+
+    torch.manual_seed(0)
+    model, processor = globals()[f"_{kind}"]()
+    with torch.no_grad():  # so that boxes and scores differ
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def _resnet(**options):
+    from transformers import ResNetConfig
+
+    sizes = {"embedding_size": 4, "hidden_sizes": [4, 4, 8, 8], "depths": [1, 1, 1, 1]}
+    return ResNetConfig(**sizes, layer_type="basic", **options)
+
+
+def _names():
+    return {
+        "id2label": dict(enumerate(LABELS)),
+        "label2id": {name: number for number, name in enumerate(LABELS)},
+    }
+
+
+def _detr():
+    from transformers import DetrConfig, DetrForObjectDetection, DetrImageProcessor
+
+    layers = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "num_queries": 6}
+    layers |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    layers |= {"encoder_ffn_dim": 8, "decoder_ffn_dim": 8}
+    config = DetrConfig(
+        use_timm_backbone=False,
+        use_pretrained_backbone=False,
+        backbone_config=_resnet(out_features=["stage4"]),
+        **layers,
+        **_names(),
+    )
+    images = DetrImageProcessor(size={"shortest_edge": 48, "longest_edge": 64})
+    return DetrForObjectDetection(config), images
+
+
+def _rt_detr():
+    from transformers import (
+        RTDetrConfig,
+        RTDetrForObjectDetection,
+        RTDetrImageProcessor,
+        RTDetrResNetConfig,
+    )
+
+    backbone = RTDetrResNetConfig(
+        embedding_size=4,
+        hidden_sizes=[4, 4, 8, 8],
+        depths=[1, 1, 1, 1],
+        layer_type="basic",
+        out_features=["stage2", "stage3", "stage4"],
+    )
+    config = RTDetrConfig(
+        backbone_config=backbone,
+        encoder_hidden_dim=8,
+        encoder_in_channels=[4, 8, 8],
+        encoder_ffn_dim=8,
+        encoder_attention_heads=2,
+        d_model=8,
+        num_queries=6,
+        decoder_in_channels=[8, 8, 8],
+        decoder_ffn_dim=8,
+        decoder_layers=1,
+        decoder_attention_heads=2,
+        num_denoising=0,
+        **_names(),
+    )
+    return RTDetrForObjectDetection(config), RTDetrImageProcessor(size={"height": 64, "width": 64})
+
+
+def _owlv2():
+    from transformers import (
+        Owlv2Config,
+        Owlv2ForObjectDetection,
+        Owlv2ImageProcessor,
+        Owlv2Processor,
+    )
+
+    tokenizer = character_tokenizer()
+    layers = {"hidden_size": 8, "intermediate_size": 8}
+    layers |= {"num_hidden_layers": 1, "num_attention_heads": 2}
+    config = Owlv2Config(
+        text_config={"vocab_size": len(tokenizer), "max_position_embeddings": 48, **layers},
+        vision_config={"image_size": 32, "patch_size": 8, **layers},
+        projection_dim=8,
+    )
+    images = Owlv2ImageProcessor(size={"height": 32, "width": 32})
+    return Owlv2ForObjectDetection(config), Owlv2Processor(images, tokenizer)
+
+
+def _grounding_dino():
+    from transformers import (
+        BertConfig,
+        GroundingDinoConfig,
+        GroundingDinoForObjectDetection,
+        GroundingDinoImageProcessor,
+        GroundingDinoProcessor,
+        SwinConfig,
+    )
+
+    tokenizer = character_tokenizer()
+    swin = SwinConfig(
+        image_size=64,
+        patch_size=4,
+        embed_dim=4,
+        depths=[1, 1, 1, 1],
+        num_heads=[1, 1, 2, 2],
+        window_size=2,
+        out_features=["stage2", "stage3", "stage4"],
+    )
+    text = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=64,
+    )
+    config = GroundingDinoConfig(
+        backbone_config=swin,
+        text_config=text,
+        d_model=32,
+        num_queries=6,
+        encoder_layers=1,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=8,
+        decoder_ffn_dim=8,
+        num_feature_levels=4,
+        max_text_len=64,
+    )
+    images = GroundingDinoImageProcessor(size={"shortest_edge": 128, "longest_edge": 192})
+    return GroundingDinoForObjectDetection(config), GroundingDinoProcessor(images, tokenizer)
