@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pqpp_cli import bench_gimbrr, bench_richhf
+from pqpp_cli import bench_gimbrr, bench_richhf, bench_routing
 from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
 from pqpp_cli.output import OutputPage
 from pqpp_cli.prompt_datasets import add_dataset
@@ -12,7 +12,7 @@ from pqpp_cli.prompt_datasets import add_dataset
 FORMATS = ("table", "markdown", "latex", "csv", "json")
 TABLES = (
     *("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics"),
-    "generalisation",
+    *("generalisation", "routing"),
 )
 SUBSET = "pqpp-v1.0"
 
@@ -20,7 +20,7 @@ _ONLY = {
     "predictors": {
         **dict.fromkeys(("targets", "predictors", "report", "projection", "baseline", "metrics")),
         **{"subset": None, "table": "main", "fitted_to": "mscoco", "image_dir": None},
-        **{"scores": [], "metric": [], "explain": False},
+        **{"scores": [], "metric": [], "explain": False, "plot": None},
     },
     "richhf": {**dict.fromkeys(("models", "clip", "pickapic_dir", "limit")), "batch_size": 16},
 }
@@ -33,6 +33,7 @@ _TABLE_OF = {
     "fitted_to": "cross-dataset",
     "metrics": "automatic-metrics",
     "metric": "automatic-metrics",
+    "plot": "routing",
 }
 """Options that one table alone has."""
 
@@ -50,6 +51,7 @@ _EPILOG = """examples:
   pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
   pqpp bench --dataset ratings.csv --targets mean_rating --predictors ./my_predictor,n_words
   pqpp bench --table generalisation --dataset theirs --split test --predictors ./my_predictor
+  pqpp bench --table routing --predictors static,n_words --plot routing.png
   pqpp bench --dataset richhf --models ./rahf --pickapic-dir pickapic --split test
   pqpp bench --dataset gimbrr
 
@@ -63,6 +65,9 @@ tables of the PQPP paper:
 generalisation is ours: prompts of another kind, with a score by people. Of a --dataset, and of each
 --scores, every target is compared with the prediction for it or, where a predictor has none, with
 that of the same measure; pqpp stands for its DrawBench prompts and GIMBRR's too.
+routing is ours: the mean quality where prompts go to the weaker or the stronger of two models
+(--targets, PQPP's are GLIDE and SDXL), by the predicted gain, or the paper's rule: by how low the
+weaker one's prediction is.
 
 `linguistic` stands for the paper's eight text features. Rows without a true value are left out and
 n says how many remain. Published rows come from the splits that the notes name. A predictor that
@@ -116,6 +121,7 @@ def add_parser(subparsers) -> None:
     _add_metrics(parser)
     _add_report(parser)
     add_output(parser, FORMATS, by_name=True)
+    bench_routing.add_options(parser)
     bench_richhf.add_options(parser)
     parser.set_defaults(run=run, column="prompt")
 
@@ -190,6 +196,8 @@ def run(options: argparse.Namespace) -> None:
         _note(line)
     if split is None:
         return _generalisation(options, predictors)
+    if options.table == "routing":
+        return bench_routing.run(options, predictors, split)
     _tables(options, predictors, split)
 
 

@@ -12,6 +12,7 @@ from pqpp_files.visible import visible
 _SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
 _SUFFIXES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
 _PLAIN = ("", ".txt")
+_PICTURES = (".png", ".pdf", ".svg")
 
 
 class OutputFile(str):
@@ -20,6 +21,10 @@ class OutputFile(str):
 
 class OutputPage(OutputFile):
     """The name of an HTML file to write."""
+
+
+class OutputPicture(OutputFile):
+    """The name of an image file to write."""
 
 
 class OutputFolder(str):
@@ -75,6 +80,8 @@ def check_outputs(options: argparse.Namespace) -> None:
         option = f"--{name.replace('_', '-')}"
         if isinstance(path, OutputPage) and not path.lower().endswith((".html", ".htm")):
             raise CommandError(f"{option} {path}: a page is written; name a file in .html")
+        if isinstance(path, OutputPicture) and not path.lower().endswith(_PICTURES):
+            raise CommandError(f"{option} {path}: name a file in {', '.join(_PICTURES)}")
         try:
             if isinstance(path, OutputFolder):
                 check_output_folder(path, inputs=inputs)

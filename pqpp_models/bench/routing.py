@@ -1,0 +1,274 @@
+"""What predictors are worth to a router: quality against the share of the stronger model.
+
+Source: the second use of PQPP (section 1), choosing the generator; the curve of RouteLLM
+(arXiv 2406.18665). The arithmetic is `pqpp_metrics.functional.routing`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_datasets.target_columns import is_mean, measure_of
+from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
+from pqpp_models.bench.held_out import fitted_notes, held_out_builds, marked
+from pqpp_models.bench.protocol import Predictions, predict_all
+from pqpp_models.bench.split import Split
+from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
+
+Floats = NDArray[np.float64]
+RANDOM, ORACLE = "random", "oracle"
+SHARES = (0.25, 0.5)
+
+
+@dataclass(frozen=True)
+class Routing:
+    """A row of the table.
+
+    Attributes:
+        rule: By what prompts are sent to the stronger model.
+        predictor: Whose predictions the rule takes; the rule's own name where it takes none.
+        gain: Area over random routing, in units of the targets; `ci_low` and `ci_high` at 95 %.
+        oracle_share: Of what an oracle gains.
+        better: By how much than random routing of the same table's first predictor, None for it.
+        p_value: Of that difference, by a paired bootstrap.
+        at_25: Mean quality where a quarter goes to the stronger model.
+        at_50: The same for half.
+        share_for_80: The least share that brings 80 % of what it gains for all.
+        n: Prompts.
+        fitted_rows: To how many of them the predictor was fitted; None where that is not recorded.
+        stands_for: The release that a build was taken for.
+        fitted_on: The split that the predictor was fitted on, where that is told.
+    """
+
+    rule: str
+    predictor: str
+    gain: float
+    ci_low: float
+    ci_high: float
+    oracle_share: float
+    better: float | None
+    p_value: float | None
+    at_25: float
+    at_50: float
+    share_for_80: float
+    n: int
+    fitted_rows: int | None = 0
+    stands_for: str | None = None
+    fitted_on: str | None = None
+
+
+@dataclass(frozen=True)
+class RoutingTable:
+    """The rows, and the curves that they come from.
+
+    Attributes:
+        weak: The target of the weaker model.
+        strong: The target of the stronger one.
+        means: Of the two.
+        rows: The table.
+        curves: Rule to shares and mean qualities.
+        notes: Lines on builds that were taken, or could not be had.
+    """
+
+    weak: str
+    strong: str
+    means: tuple[float, float]
+    rows: list[Routing]
+    curves: dict[str, tuple[Floats, Floats]]
+    notes: list[str]
+
+
+def pair_of(split: Split, targets: Sequence[str]) -> tuple[str, str]:
+    """Return the targets of the weaker and the stronger of two models.
+
+    Args:
+        split: The rows.
+        targets: Two targets; of more the first two models of one measure are taken.
+
+    Raises:
+        PredictorError: There are no two.
+    """
+    of_models = [one for one in targets if not is_mean(one) and one != "alignment"]
+    measures = dict.fromkeys(measure_of(one) for one in of_models)
+    groups = ([t for t in of_models if measure_of(t) == one] for one in measures)
+    pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
+    if len(pair) != 2:
+        raise PredictorError(
+            f"routing needs two models, there are {', '.join(targets)}; name two targets"
+        )
+    means = {one: np.nanmean(np.array(split.rows[one][:], dtype=float)) for one in pair}
+    weak, strong = sorted(pair, key=lambda one: means[one])
+    return weak, strong
+
+
+def run_routing(
+    split: Split,
+    predictors: Mapping[str, Predictor],
+    targets: Sequence[str],
+    progress: bool = False,
+) -> RoutingTable:
+    """Compare routings of prompts between two models, on rows where both were judged.
+
+    Args:
+        split: The rows.
+        predictors: Name to predictor; one that predicts a single score routes by how hard it says
+            that prompts are.
+        targets: As for `pair_of`.
+        progress: Show a bar on standard error.
+
+    Raises:
+        PredictorError: There are no two models, or none of the rows has both.
+    """
+    weak, strong = pair_of(split, targets)
+    values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}
+    kept = np.flatnonzero(~np.isnan(values[weak]) & ~np.isnan(values[strong]))
+    if not len(kept):
+        raise PredictorError(f"no row has both {weak} and {strong}; name other targets")
+    rows = split.rows.select(kept.tolist())
+    low, high = values[weak][kept], values[strong][kept]
+    builds = held_out_builds(predictors, rows)
+    found: list[Routing] = []
+    curves: dict[str, tuple[Floats, Floats]] = {}
+    first: Floats | None = None
+    for one in predict_all(builds.predictors, rows, (weak, strong), progress):
+        for rule, scores in _rules(one, weak, strong):
+            row = _row(rule, one, scores, low, high, first)
+            found.append(_with_record(row, one, builds.stands_for))
+            first = scores if first is None else first
+            curves[rule] = _curve(scores, low, high)
+    found.append(_row(ORACLE, ORACLE, high - low, low, high, first))
+    curves[ORACLE] = _curve(high - low, low, high)
+    found.append(_row(RANDOM, RANDOM, np.zeros(len(low)), low, high, first))
+    curves[RANDOM] = _curve(np.zeros(len(low)), low, high)
+    means = (float(low.mean()), float(high.mean()))
+    notes = [*builds.notes, *fitted_notes([r for r in found if r.rule not in (ORACLE, RANDOM)])]
+    return RoutingTable(weak, strong, means, found, curves, notes)
+
+
+def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
+    """Give the rules that a predictor's answers allow, with each prompt's need of the strong one.
+
+    A prompt without a prediction, a blank one, goes to the strong model.
+    """
+    columns = {name: said.values[:, at] for at, name in enumerate(said.targets)}
+    if said.targets == (weak, strong) and np.array_equal(*columns.values(), equal_nan=True):
+        sign = 1 if said.higher == "harder" else -1
+        yield f"{said.predictor}, harder prompts", _filled(sign * columns[weak])
+        return
+    if weak in columns and strong in columns:
+        yield f"{said.predictor}, predicted gain", _filled(columns[strong] - columns[weak])
+    if weak in columns:
+        yield f"{said.predictor}, low {weak}", _filled(-columns[weak])
+
+
+def _filled(scores: Floats) -> Floats:
+    known = scores[~np.isnan(scores)]
+    return np.nan_to_num(scores, nan=float(known.max()) + 1 if len(known) else 0.0)
+
+
+def _row(
+    rule: str, said: Any, scores: Floats, weak: Floats, strong: Floats, first: Floats | None
+) -> Routing:
+    found = routing_gain(scores, weak, strong, SHARES)
+    other = compare_routings(scores, first, weak, strong) if first is not None else None
+    return Routing(
+        rule,
+        getattr(said, "predictor", rule),
+        found["routing_gain"],
+        found["ci_low"],
+        found["ci_high"],
+        found["oracle_share"],
+        other and other["difference"],
+        other and other["p_value"],
+        *found["qualities"],
+        found["share_for_80"],
+        found["n"],
+    )
+
+
+def _with_record(row: Routing, said: Predictions, stands_for: Mapping[str, str]) -> Routing:
+    from dataclasses import replace
+
+    fitted = int(said.fitted.sum()) if said.fitted is not None else None
+    return replace(
+        row,
+        fitted_rows=fitted if said.is_recorded else None,
+        stands_for=stands_for.get(said.predictor),
+        fitted_on=said.fitted_on,
+    )
+
+
+def _curve(scores: Floats, weak: Floats, strong: Floats) -> tuple[Floats, Floats]:
+    found = routing_curve(scores, weak, strong)
+    return found["shares"], found["qualities"]
+
+
+def format_routing(style: str, table: RoutingTable) -> str:
+    """Return the table as `table`, `markdown`, `latex`, `csv` or `json`; the best gain first."""
+    rows = sorted(table.rows, key=lambda one: (bool(one.fitted_rows), -one.gain))
+    if style == "json":
+        found = {**asdict(table), "rows": [asdict(one) for one in rows]}
+        del found["curves"]
+        return json.dumps(found, indent=1)
+    if style == "csv":
+        from pqpp_files.write_table import table_text
+
+        names = list(asdict(rows[0]))
+        columns = {name: [getattr(one, name) for one in rows] for name in names}
+        return "".join(table_text("csv", [columns]))
+    from tabulate import tabulate
+
+    unit = measure_of(table.strong)
+    header = ["rule", "gain over random [95 %]", "of oracle", "- first", "p", "at 25 %", "at 50 %"]
+    cells = [
+        [
+            marked(one.rule, one.fitted_rows),
+            f"{one.gain:.3f} [{one.ci_low:.3f}, {one.ci_high:.3f}]",
+            f"{one.oracle_share:.1%}",
+            "" if one.better is None else f"{one.better:+.3f}",
+            "" if one.p_value is None else f"{one.p_value:.3f}",
+            f"{one.at_25:.3f}",
+            f"{one.at_50:.3f}",
+            f"{one.share_for_80:.2f}",
+        ]
+        for one in rows
+    ]
+    form = {"table": "simple", "markdown": "github", "latex": "latex_booktabs"}[style]
+    text = tabulate(cells, [*header, "share for 80 %"], form, disable_numparse=True)
+    what = unit.name if unit else "quality"
+    said = (
+        f"{table.weak} mean {table.means[0]:.3f}, {table.strong} mean {table.means[1]:.3f}, "
+        f"{table.rows[0].n} prompts; at 25 and 50 % stands the mean {what} where that "
+        f"share goes to {table.strong}; p by paired bootstrap against the table's first predictor"
+    )
+    return "\n".join([text, "", said, *table.notes])
+
+
+def plot_routing(table: RoutingTable, path: Any) -> None:
+    """Draw quality against the share of the stronger model, a line a rule, into an image file."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    styles = {RANDOM: {"color": "0.5", "linestyle": ":"}, ORACLE: {"color": "0", "linestyle": "--"}}
+    # Okabe and Ito's colours, which the colour-blind tell apart.
+    colours = iter(["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"] * 9)
+    for rule, (shares, qualities) in table.curves.items():
+        axes.plot(shares, qualities, label=rule, **styles.get(rule) or {"color": next(colours)})
+    axes.set(
+        xlabel=f"share of prompts that {table.strong.rsplit('_', 1)[0]} gets",
+        ylabel=f"mean {getattr(measure_of(table.strong), 'name', 'quality')}",
+        xlim=(0, 1),
+    )
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150, metadata={})

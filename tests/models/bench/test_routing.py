@@ -1,0 +1,93 @@
+"""The table of routing: its rows are those of the pure functions, PQPP's are the known ones."""
+
+import json
+
+import datasets
+import numpy as np
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_datasets.load import load_benchmark
+from pqpp_metrics.functional import routing_gain
+from pqpp_models import Predictor
+from pqpp_models.bench.routing import format_routing, pair_of, run_routing
+from pqpp_models.bench.split import Split
+from pqpp_models.errors import PredictorError
+
+N_WORDS = {"n_words": Predictor.from_pretrained("n_words")}
+
+
+def made(**columns):
+    """Prompts of 1 to 8 words; the two models are as good as the columns say."""
+    rows = {"prompt": [" ".join(["dog"] * n) for n in range(1, 9)], **columns}
+    return Split.of(datasets.Dataset.from_dict(rows))
+
+
+WEAK, STRONG = [2.0, 2, 2, 1, 1, 0, 0, 0], [2.0, 2, 2, 2, 2, 2, 2, 2]
+
+
+def test_a_row_is_what_the_functions_say_and_the_weaker_model_is_found():
+    split = made(flux_hbpp=STRONG, mini_hbpp=WEAK)
+    table = run_routing(split, N_WORDS, ["flux_hbpp", "mini_hbpp"])
+    assert (table.weak, table.strong, table.means) == ("mini_hbpp", "flux_hbpp", (1.0, 2.0))
+    [row] = [one for one in table.rows if one.predictor == "n_words"]
+    found = routing_gain(range(8), WEAK, STRONG)
+    assert row.rule == "n_words, harder prompts" and row.oracle_share == 1.0
+    assert (row.gain, row.at_25, row.at_50) == (found["routing_gain"], *found["qualities"])
+    assert [one.rule for one in table.rows[-2:]] == ["oracle", "random"]
+    assert table.rows[-1].gain == pytest.approx(0, abs=1e-12)
+
+
+def test_rows_that_lack_a_model_are_left_out():
+    split = made(a_hbpp=[None, *STRONG[1:]], b_hbpp=[*WEAK[:-1], float("nan")])
+    assert run_routing(split, N_WORDS, ["a_hbpp", "b_hbpp"]).rows[0].n == 6
+
+
+def test_which_two_models_are_taken():
+    split = made(a_hbpp=STRONG, b_hbpp=WEAK, mean_hbpp=WEAK, c_p10=[0.5] * 8)
+    assert pair_of(split, ["c_p10", "mean_hbpp", "a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")
+    assert pair_of(split, ["a_hbpp", "c_p10"]) == ("c_p10", "a_hbpp")
+    with pytest.raises(PredictorError, match="routing needs two models"):
+        pair_of(split, ["mean_hbpp", "a_hbpp", "c_p10"])
+
+
+@pytest.mark.realdata
+def test_on_pqpp_the_build_fitted_on_train_alone_reaches_half_of_the_oracle(real_data):
+    rows = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="validation")
+    split = Split.of(rows)
+    static = {"static": Predictor.from_pretrained("static")}
+    table = run_routing(split, static, ["glide_hbpp", "sdxl_hbpp"])
+    gain, low = table.rows[0], table.rows[1]
+    assert gain.rule == "static-train, predicted gain" and gain.stands_for == "static"
+    assert gain.gain >= 0.123 and gain.oracle_share == pytest.approx(0.4986, abs=2e-3)
+    assert low.rule == "static-train, low glide_hbpp" and low.gain < gain.gain
+    assert (gain.at_25, gain.at_50) == pytest.approx((0.961, 1.305), abs=5e-3)
+    assert [one.gain for one in table.rows[2:]] == pytest.approx([0.2468, 0], abs=1e-4)
+    assert "stands for static" in format_routing("table", table)
+
+
+def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = {
+        "prompt": [" ".join(["dog"] * n) for n in range(1, 9)],
+        "a_hbpp": WEAK,
+        "b_hbpp": STRONG,
+    }
+    datasets.Dataset.from_dict(rows).to_csv("mine.csv")
+    words = ["bench", "--table", "routing", "--dataset", "mine.csv", "--predictors", "n_words"]
+    assert main([*words, "--targets", "a_hbpp,b_hbpp", "--plot", "curve.png"]) == 0
+    assert "n_words, harder prompts" in capsys.readouterr().out
+    assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    assert main([*words, "--targets", "a_hbpp,b_hbpp", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["weak"] == "a_hbpp" and len(found["rows"]) == 3
+    assert np.isclose(found["rows"][0]["oracle_share"], 1)
+    for more, said in (
+        (["--plot", "curve.gif"], "name a file in .png"),
+        (["--baseline", "n_words"], "--table routing has none"),
+        (["--targets", "a_hbpp"], "routing needs two models"),
+    ):
+        assert main([*words, *more]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["bench", "--plot", "curve.png"]) == 2
+    assert "only --table routing has it" in capsys.readouterr().err
