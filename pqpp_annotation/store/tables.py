@@ -74,7 +74,10 @@ class Item(Table):
     """
 
     __tablename__ = "item"
-    __table_args__ = (UniqueConstraint("prompt_id", "part"),)
+    __table_args__ = (
+        UniqueConstraint("prompt_id", "part"),
+        Index("item_by_purpose", "purpose", "done"),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     prompt_id: Mapped[str] = mapped_column(Text)
     part: Mapped[int] = mapped_column(default=0)

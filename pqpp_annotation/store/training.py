@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, func, select, update
@@ -13,15 +14,14 @@ from pqpp_annotation.store.rows import Feedback, Person, Training
 from pqpp_annotation.study.study import Study
 
 Item, Assignment, Answer = tables.Item, tables.Assignment, tables.Answer
-_NEEDS_IT = ("annotator",)
+_COUNT = select(func.count()).select_from(Item).where(Item.purpose == "training")
 
 
 def training_in(db: Connection, study: Study, person: Person) -> Training:
     """Return how far a person is in the training round; control members and owners have none."""
-    is_training = Item.purpose == "training"
-    total = db.scalar(select(func.count()).select_from(Item).where(is_training))
     tries_left = max(study.training.tries - person.training_tries, 0)
-    if person.trained is not None or not total or person.role not in _NEEDS_IT:
+    total = db.scalar(_COUNT)
+    if person.trained is not None or not total or person.role != "annotator":
         return Training(0, total, 0, tries_left, True)
     rows = [row for row in _own(db, person.id) if row.state == "done"]
     right = sum(feedback_in(db, study.kind, row).is_right for row in rows)
@@ -56,19 +56,22 @@ def feedback_in(db: Connection, kind: Kind, row: Any) -> Feedback:
     return Feedback(is_right, by_id)
 
 
-def check_in(db: Connection, study: Study, person: Person, now: int) -> None:
+def check_in(db: Connection, study: Study, person: Person, now: int) -> Training:
     """Look whether a try is over: it opens the work, or the items come once more.
 
     It is called when a person goes on, so that the feedback on the last item can be read before.
     The answers of a failed try stay, no longer current.
+
+    Returns:
+        How far the person is now.
     """
     state = training_in(db, study, person)
     if state.is_passed or state.done < state.total or not state.tries_left:
-        return
+        return state
     own = tables.Person.id == person.id
     if state.right >= study.training.least * state.total:
         db.execute(update(tables.Person).where(own).values(trained=now))
-        return
+        return replace(state, is_passed=True)
     tries = person.training_tries + 1
     db.execute(update(tables.Person).where(own).values(training_tries=tries))
     if tries < study.training.tries:
@@ -77,6 +80,7 @@ def check_in(db: Connection, study: Study, person: Person, now: int) -> None:
         db.execute(again.values(state="open", finished=None))
         old = update(Answer).where(Answer.assignment_id.in_(ids))
         db.execute(old.values(current=False))
+    return replace(state, done=0, right=0, tries_left=state.tries_left - 1)
 
 
 def _own(db: Connection, person_id: int) -> list[Any]:

@@ -52,9 +52,8 @@ class Work:
                 comprehension check as often as it may be tried.
         """
         with self._store.writing(alone=True) as db:
-            check_in(db, self._store.study, self.allowed_in(db, person_id), self._store.clock())
             person = self.allowed_in(db, person_id)
-            training = training_in(db, self._store.study, person)
+            training = check_in(db, self._store.study, person, self._store.clock())
             if training.is_passed:
                 found = self._next_in(db, person, after)
             else:

@@ -55,12 +55,6 @@ class Admission(Options):
     min_reference_share: float = option(MIN_REFERENCE_SHARE, "reference images found relevant")
     exclude: str | None = option(None, "`flagged`, as of `pqpp build`")
 
-    def __post_init__(self) -> None:
-        """Check what may be left out, too."""
-        super().__post_init__()
-        if self.exclude not in (None, "flagged"):
-            raise StudyError(f"exclude: {self.exclude!r:.40} came; flagged is allowed")
-
 
 @dataclass(kw_only=True)
 class Payment(Options):
@@ -132,6 +126,9 @@ class Study(Options):
             raise StudyError(
                 f"name: {self.name!r:.80} came; lower-case letters, digits and hyphens are allowed"
             )
+        exclude = self.admission.exclude
+        if exclude not in (None, "flagged"):
+            raise StudyError(f"exclude: {exclude!r:.40} came; flagged is allowed")
         if not self.database:
             raise StudyError("database: it is empty; name a file, or $NAME of a variable")
         if re.match(r"\w[\w+]*://", self.database):

@@ -33,6 +33,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_item")),
         sa.UniqueConstraint("prompt_id", "part", name=op.f("uq_item_prompt_id_part")),
     )
+    op.create_index("item_by_purpose", "item", ["purpose", "done"], unique=False)
     op.create_table(
         "person",
         sa.Column("id", sa.Integer(), nullable=False),

@@ -1,0 +1,126 @@
+"""The study file: what it may say, what is refused, and that it is read back as it was written."""
+
+import pytest
+import yaml
+from support.studies import small_study, write_table
+
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.kinds import KINDS
+from pqpp_annotation.study import make_study, read_study
+from pqpp_annotation.study.study import study_of
+
+
+def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
+    study = small_study(
+        tmp_path,
+        title="Which images?",
+        instructions="Look.\n\nThen say.",
+        consent="Do you agree? نعم",
+        payment={"per_item": 0.05, "currency": "USD"},
+        completion={"code": "ABC"},
+        control={"every": 4},
+    )
+    assert read_study(tmp_path / "study.yaml") == study
+    assert (study.payment.per_item, study.payment.gap_minutes) == (0.05, 2.0)
+    assert (study.control.every, study.completion.code) == (4, "ABC")
+    assert study.consent == "Do you agree? نعم" and "نعم" in (tmp_path / "study.yaml").read_text()
+    text = (tmp_path / "study.yaml").read_text()
+    assert yaml.safe_load(text) == study.config()
+    assert "# Whose votes count" in text
+
+
+def test_a_study_moves_with_its_folder(tmp_path):
+    (tmp_path / "first").mkdir()
+    small_study(tmp_path / "first", name="mine")
+    (tmp_path / "first").rename(tmp_path / "second")
+    from pqpp_annotation.store.database import open_store
+
+    store = open_store(read_study(tmp_path / "second" / "study.yaml"))
+    shown = store.work.next(store.people.add("a").id)
+    assert all(store.image(image.sha256).path.is_file() for image in shown.images)
+    store.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
+    study = small_study(tmp_path, kind)
+    assert study.kind.name == study.kind_name == kind
+    assert study.task == study.kind.check_study(study.task)
+
+
+BAD = {
+    "no name": ({"kind": "rating"}, "name: it is missing"),
+    "no kind": ({"name": "a"}, "kind: it is missing"),
+    "odd name": ({"name": "My Study", "kind": "rating"}, "lower-case letters"),
+    "path as name": ({"name": "../a", "kind": "rating"}, "lower-case letters"),
+    "number as name": ({"name": 5, "kind": "rating"}, "`name` is 5; it must be a str"),
+    "odd kind": ({"name": "a", "kind": "ratings"}, "kind: 'ratings' is unknown; did you mean"),
+    "unknown": ({"name": "a", "kind": "rating", "consnt": "x"}, "a study has no `consnt`"),
+    "none": ({"name": "a", "kind": "rating", "people_per_item": 0}, "must be 1 or more|least"),
+    "half a person": ({"name": "a", "kind": "rating", "people_per_item": 1.5}, "must be an int"),
+    "no time": ({"name": "a", "kind": "rating", "reservation_minutes": 0}, "must be above 0"),
+    "group": ({"name": "a", "kind": "rating", "control": 6}, "must be a group of settings"),
+    "in a group": (
+        {"name": "a", "kind": "rating", "control": {"evry": 6}}, "a study has no `evry`",
+    ),
+    "every": ({"name": "a", "kind": "rating", "control": {"every": 1}}, "`every` is 1"),
+    "share": ({"name": "a", "kind": "rating", "training": {"least": 2}}, "`least` is 2"),
+    "task": ({"name": "a", "kind": "rating", "task": "x"}, "task: 'x' came"),
+    "in the task": ({"name": "a", "kind": "rating", "task": {"lowest": 1}}, "lowest"),
+    "flag": (
+        {"name": "a", "kind": "rating", "admission": {"exclude": "all"}}, "exclude: 'all' came",
+    ),
+    "URL": (
+        {"name": "a", "kind": "rating", "database": "postgresql://a:b@c/d"}, "in a variable",
+    ),
+    "no database": ({"name": "a", "kind": "rating", "database": ""}, "database: it is empty"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_impossible_settings_are_refused(case):
+    given, said = BAD[case]
+    with pytest.raises(StudyError, match=said) as caught:
+        study_of(given)
+    assert "\n" not in str(caught.value) and "a recipe" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- a\n", "name: [", "a: &x 1\nb: *x\n", "name: a\nkind: rating\n" + "#" * 10**6]
+)
+def test_what_is_no_study_file_is_refused(tmp_path, text):
+    path = tmp_path / "study.yaml"
+    path.write_text(text)
+    with pytest.raises(StudyError, match=r"study\.yaml"):
+        read_study(path)
+    with pytest.raises(StudyError, match="a study file is made by pqpp annotate init"):
+        read_study(tmp_path / "prompts.csv")
+
+
+def test_a_study_that_is_there_stays(tmp_path):
+    small_study(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.glob("study.*")}
+    with pytest.raises(StudyError, match="is there already"):
+        small_study(tmp_path)
+    with pytest.raises(StudyError, match=r"a study file is written; name it like study\.yaml"):
+        make_study(tmp_path / "study.txt", write_table(tmp_path), tmp_path / "images")
+    assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
+
+
+def test_control_items_are_drawn_by_the_seed(tmp_path):
+    from pqpp_annotation.store.database import open_store
+
+    drawn = []
+    for number, seed in enumerate((0, 0, 1)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        study = small_study(folder, prompts=20, control={"count": 5}, seed=seed)
+        store = open_store(study)
+        member = store.people.add("m", "control").id
+        prompts = set()
+        while shown := store.work.next(member):
+            prompts.add(shown.prompt)
+            store.work.skip(member, shown.assignment)
+        drawn.append(prompts)
+        store.close()
+    assert len(drawn[0]) == 5 and drawn[0] == drawn[1] != drawn[2]
