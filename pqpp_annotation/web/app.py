@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from pqpp_annotation.errors import AnnotationError, AnswerError, NotAllowedError, StoreError
+from pqpp_annotation.owner import pages as owner
 from pqpp_annotation.web import files, people, work
 from pqpp_annotation.web.security import LOG, Guard
 from pqpp_annotation.web.site import Elsewhere, SignInError, Site, TooOftenError
@@ -44,6 +45,7 @@ def create_app(store: Any, study: Any, *, secret: str, allows_http: bool = False
     files.mount_static(app)
     for part in (people, work, files):
         app.include_router(part.router(site))
+    app.include_router(owner.router(store, study, site))
     _add_errors(app, site)
 
     @app.get("/")

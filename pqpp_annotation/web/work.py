@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.kinds import Shown
+from pqpp_annotation.protocol.completion import Finish, finish_of
 from pqpp_annotation.web.site import Elsewhere, Site
 
 LONGEST = 3600.0
@@ -157,7 +158,9 @@ def router(site: Site) -> APIRouter:
         person = worker(request)
         progress = store.work.progress(person.id)
         is_finished = store.work.next(person.id) is None
-        finish = study.completion if is_finished and progress.done else None
+        finish = Finish(None, None)
+        if is_finished and progress.done:
+            finish = finish_of(store, study, person)
         return site.render(
             request,
             "thanks.html",

@@ -45,7 +45,7 @@ class Visitor:
 
     def __init__(self, browser, **how):
         self.context = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce"} | how)
-        self.context.set_default_timeout(10_000)
+        self.context.set_default_timeout(60_000)
         self.problems, self.asked = [], []
         self.context.on("request", lambda request: self.asked.append(request.url))
         self.context.on("weberror", lambda error: self.problems.append(str(error.error)))

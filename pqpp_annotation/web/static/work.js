@@ -98,7 +98,6 @@ async function show(next) {
   showProgress();
   const abort = new AbortController();
   find("task").replaceChildren(page.content.cloneNode(true));
-  find("task").classList.remove("locked");
   item = {abort, handle: null, isNew: Object.keys(task.answers).length === 0};
   item.handle = start(task, api(task, abort.signal)) ?? {};
   find("back-button").disabled = visited.length === 0;
@@ -243,6 +242,7 @@ function lookAhead() {
       if (!next.task || next.task.purpose === "training") break;
       ahead.push(next);
       await Promise.all(next.task.images.map(({url}) => load(url)));
+      find("task").dataset.ahead = ahead.length;
     }
   })().catch(() => {}).finally(() => (fetching = null));
 }
@@ -269,7 +269,9 @@ async function feedback() {
   if (told.is_over && told.is_passed) text += " Practice is over; from now on it counts.";
   else if (told.is_over && tries_left > 1) text += " That was not enough: practice starts once more.";
   item.handle.mark?.(told.expected);
-  find("task").classList.add("locked");
+  for (const control of find("task").querySelectorAll(".panel :is(button, input, textarea)")) {
+    control.disabled = true;
+  }
   note("");
   find("feedback-text").textContent = text;
   find("feedback").dataset.kind = told.is_right ? "good" : "bad";

@@ -328,7 +328,7 @@ def test_leaving_ends_every_session(make_client):
 
 
 def test_the_end_shows_the_code_once_there_is_nothing_left(make_client):
-    completion = {"code": "C0DE", "url": "https://example.org/done?cc=C0DE"}
+    completion = {"code": "C0DE", "url": "https://example.org/done?cc={code}"}
     client = make_client(completion=completion)
     join(client)
     assert "C0DE" not in client.get("/thanks").text

@@ -1,0 +1,338 @@
+"""Judging in a real browser: keys, touch, lost connections, tabs, reloads, training, leaving."""
+
+import pytest
+from support.browser import NARROW, saved
+from support.served import serving
+from support.studies import small_study
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """A function that makes a study and serves it until the test ends."""
+    import contextlib
+
+    with contextlib.ExitStack() as ends:
+        yield lambda **settings: ends.enter_context(serving(small_study(tmp_path, **settings)))
+
+
+def labels(served, **how):
+    """What was said, in the order in which it came."""
+    votes = sorted(served.store.answers.votes(**how), key=lambda vote: vote.created)
+    return [vote.value["label"] for vote in votes]
+
+
+def assignment(page):
+    """The item that is shown."""
+    return page.evaluate("history.state.assignment")
+
+
+def loaded_ahead(page):
+    """Wait until the next item and its images are there."""
+    page.wait_for_selector("#task[data-ahead='1']")
+
+
+def judge(page, *keys):
+    """Press the keys of choices, then go on to the next item."""
+    before = assignment(page)
+    for key in keys:
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "before => history.state?.assignment !== before || location.pathname === '/thanks'",
+        arg=before,
+    )
+
+
+def test_keys_alone_are_enough_from_the_link_to_the_end(serve, visitor):
+    served = serve(prompts=2)
+    page = visitor().open(served.link())
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('button.primary')"):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector("html[data-ready]")
+    assert page.inner_text("#count") == "0 of 2"
+    judge(page, "1", "2")
+    assert page.inner_text("#count") == "1 of 2"
+    page.keyboard.press("?")
+    assert "High relevance" in page.inner_text("#keys")
+    page.keyboard.press("Escape")
+    page.keyboard.press("3")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("4")
+    judge(page, "ArrowRight", "1")
+    page.wait_for_url("**/thanks")
+    assert "You have judged 2 items" in page.inner_text("main")
+    assert sorted(labels(served)) == [-1, 1, 2, 2]
+
+
+def test_a_finger_is_enough(serve, visitor):
+    served = serve(prompts=1)
+    page = visitor(viewport=NARROW, has_touch=True, is_mobile=True).join(served.link())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator(".choice").nth(0).tap()
+    page.locator(".choice").nth(1).tap()
+    saved(page)
+    page.locator("#task .primary").tap()
+    page.wait_for_url("**/thanks")
+    assert sorted(labels(served)) == [1, 2]
+
+
+def test_saved_is_shown_only_when_it_is(serve, visitor):
+    served = serve(prompts=1)
+    page = visitor().join(served.link())
+    gate = []
+    page.route("**/api/answers", lambda route: gate.append(route))
+    page.keyboard.press("1")
+    page.wait_for_selector("#saved[data-state='sending'][data-waiting='1']")
+    assert page.inner_text("#saved") == "Saving …" and served.store.answers.count() == 0
+    gate[0].continue_()
+    saved(page)
+    assert page.inner_text("#saved") == "Saved" and served.store.answers.count() == 1
+
+
+def test_without_a_connection_work_goes_on_and_leaves_in_order(serve, visitor):
+    served = serve(prompts=6, people_per_item=1)
+    person = visitor()
+    page = person.join(served.link())
+    loaded_ahead(page)
+    person.context.set_offline(True)
+    judge(page, "1", "2")
+    assert page.locator(".stage img").evaluate("image => image.complete && image.naturalWidth > 0")
+    page.keyboard.press("3")
+    page.keyboard.press("4")
+    page.wait_for_selector("#saved[data-state='offline'][data-waiting='4']")
+    assert "4 answers wait for the connection" in page.inner_text("#saved")
+    assert served.store.answers.count() == 0
+    person.context.set_offline(False)
+    saved(page)
+    assert labels(served) == [2, 1, 0, -1]
+    assert page.locator("#banner").is_hidden()
+
+
+def test_what_waits_outlives_the_tab(serve, visitor):
+    served = serve(prompts=6)
+    person = visitor()
+    page = person.join(served.link())
+    person.context.set_offline(True)
+    page.keyboard.press("1")
+    page.wait_for_selector("#saved[data-state='offline'][data-waiting='1']")
+    page.close()
+    person.context.set_offline(False)
+    page = person.ready(person.open(f"{served.url}/work"))
+    saved(page)
+    assert labels(served) == [2]
+    assert page.locator(".thumb .mark").all_inner_texts() == ["1", ""]
+
+
+def test_a_server_that_is_away_loses_nothing(serve, visitor):
+    served = serve(prompts=4)
+    page = visitor().join(served.link())
+    loaded_ahead(page)
+    served.stop()
+    judge(page, "1", "1")
+    page.keyboard.press("2")
+    page.wait_for_selector("#saved[data-state='offline'][data-waiting='3']")
+    served.start()
+    saved(page)
+    assert labels(served) == [2, 2, 1]
+
+
+def test_a_vote_whose_answer_was_lost_counts_once(serve, visitor):
+    served = serve(prompts=1)
+    page = visitor().join(served.link())
+    lost = []
+
+    def lose(route):
+        if not lost:
+            lost.append(route.fetch())
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/api/answers", lose)
+    page.keyboard.press("1")
+    saved(page)
+    assert lost[0].ok and served.store.answers.count() == 1
+
+
+def test_two_tabs_agree(serve, visitor):
+    served = serve(prompts=3)
+    person = visitor()
+    one = person.join(served.link())
+    two = person.ready(person.open(f"{served.url}/work"))
+    assert assignment(one) == assignment(two)
+    one.keyboard.press("1")
+    saved(one)
+    two.wait_for_function("() => document.querySelector('.thumb .mark').textContent === '1'")
+    assert "in another tab" in two.inner_text("#banner")
+    two.bring_to_front()
+    two.keyboard.press("2")
+    saved(two)
+    assert sorted(labels(served)) == [1, 2]
+    person.context.set_offline(True)
+    for page in (one, two):
+        page.bring_to_front()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("4")
+    person.context.set_offline(False)
+    saved(one)
+    saved(two)
+    assert served.store.answers.count() == 4
+
+
+def test_the_back_button_shows_the_item_before_to_be_changed(serve, visitor):
+    served = serve(prompts=3)
+    page = visitor().join(served.link())
+    first = assignment(page)
+    judge(page, "1", "1")
+    saved(page)
+    second = assignment(page)
+    page.go_back()
+    page.wait_for_url(f"**/work/{first}")
+    assert page.locator(".thumb .mark").all_inner_texts() == ["1", "1"]
+    page.locator(".thumb").nth(0).click()
+    page.keyboard.press("3")
+    saved(page)
+    assert sorted(labels(served)) == [0, 2]
+    assert len(labels(served, current=False)) == 3
+    judge(page)
+    assert assignment(page) == second
+    page.keyboard.press("b")
+    page.wait_for_url(f"**/work/{first}")
+
+
+def test_reloading_at_each_step_changes_nothing(serve, visitor):
+    served = serve(prompts=2)
+    person = visitor()
+    page = person.join(served.link())
+    for step, key in enumerate("1234"):
+        page.reload()
+        person.ready(page)
+        assert page.inner_text("#count") == f"{step // 2} of 2"
+        marks = page.locator(".thumb .mark").all_inner_texts()
+        assert len([mark for mark in marks if mark]) == step % 2
+        page.keyboard.press(key)
+        saved(page)
+    assert sorted(labels(served)) == [-1, 0, 1, 2]
+
+
+def test_an_item_is_skipped_and_another_comes(serve, visitor):
+    served = serve(prompts=2)
+    page = visitor().join(served.link())
+    first = assignment(page)
+    page.keyboard.press("s")
+    page.wait_for_function("before => history.state.assignment !== before", arg=first)
+    saved(page)
+    [person] = served.store.people.all()
+    assert served.store.work.progress(person.id).skipped == 1
+    page.keyboard.press("h")
+    page.wait_for_url("**/history")
+    assert "skipped" in page.inner_text(".earlier")
+    page.locator(".earlier a").last.click()
+    page.wait_for_selector("html[data-ready]")
+    assert assignment(page) == first
+    judge(page, "1", "1")
+    saved(page)
+    assert served.store.work.progress(person.id).skipped == 0
+
+
+def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
+    served = serve(prompts=1, training=2)
+    page = visitor().join(served.link())
+    assert page.inner_text("#count") == "Practice 1 of 2"
+
+    def practise(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#feedback:not([hidden])")
+        text = page.inner_text("#feedback-text")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#feedback[hidden]", state="attached")
+        return text
+
+    assert practise("1", "1") == "That is right."
+    text = practise("4", "1")
+    assert "Not quite" in text and "1 of 2 were right" in text and "once more" in text
+    assert page.inner_text("#count") == "Practice 1 of 2"
+    practise("1", "1")
+    assert "from now on it counts" in practise("1", "1")
+    assert page.inner_text("#count") == "0 of 1"
+    judge(page, "2", "2")
+    assert labels(served, purpose="work") == [1, 1]
+
+
+def test_whoever_fails_practice_is_thanked(serve, visitor):
+    served = serve(prompts=1, training=1)
+    page = visitor().join(served.link())
+    for _ in range(2):
+        page.keyboard.press("4")
+        page.keyboard.press("4")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#feedback:not([hidden])")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#feedback", state="hidden")
+    page.wait_for_selector("h1")
+    page.wait_for_function("() => document.body.innerText.includes('comprehension check')")
+
+
+def test_another_device_goes_on_where_the_first_was(serve, visitor):
+    served = serve(prompts=3)
+    link = served.link()
+    page = visitor().join(link)
+    judge(page, "1", "1")
+    page.keyboard.press("2")
+    saved(page)
+    other = visitor(viewport=NARROW).join(link)
+    assert assignment(other) == assignment(page)
+    assert other.inner_text("#count") == "1 of 3"
+    assert other.locator(".thumb .mark").all_inner_texts() == ["2", ""]
+
+
+def test_keys_can_be_switched_off(serve, visitor):
+    served = serve(prompts=1)
+    person = visitor()
+    page = person.join(served.link())
+    page.click("#help-button")
+    page.uncheck("#keys-on")
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    page.reload()
+    person.ready(page)
+    page.keyboard.press("1")
+    assert page.locator(".thumb .mark").all_inner_texts() == ["", ""]
+    page.locator(".choice").first.click()
+    saved(page)
+    assert labels(served) == [2]
+
+
+def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
+    served = serve(prompts=2)
+    link = served.link()
+    person = visitor()
+    page = person.join(link)
+    [one] = served.store.people.all()
+    served.store.people.end_sessions(one.id)
+    page.keyboard.press("1")
+    page.wait_for_selector("#saved[data-state='signed-out']")
+    assert "sign in" in page.inner_text("#banner")
+    assert served.store.answers.count() == 0
+    again = person.join(link)
+    saved(again)
+    assert labels(served) == [2]
+
+
+def test_leaving_for_good(serve, visitor):
+    served = serve(prompts=1, consent="We keep what you say.")
+    page = visitor().join(served.link())
+    page.keyboard.press("1")
+    saved(page)
+    page.click(".menu summary")
+    page.click("text=Withdraw")
+    page.click("button.danger")
+    assert "have been deleted" in page.inner_text("main")
+    assert served.store.answers.count() == 0
