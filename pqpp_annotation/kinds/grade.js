@@ -18,6 +18,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   showPrompt(part.prompt, task.prompt);
   part.question.textContent = task.settings.question;
   part.choices.classList.toggle("scale", isScale);
+  part.stage.style.setProperty("--ratio", Math.min(...images.map(({width, height}) => width / height)));
   part.thumbs.hidden = images.length < 2;
   part.thumbs.classList.toggle("many", images.length > 12);
   const zoom = zoomable([part.stage], part.zoom, api);

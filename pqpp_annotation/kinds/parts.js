@@ -63,7 +63,7 @@ export function placeIn(image, event) {
   return {x: (event.clientX - box.left) / box.width, y: (event.clientY - box.top) / box.height};
 }
 
-/** Whether Enter or the blank already does something where the focus is. */
+/** Whether Enter already does something where the focus is. */
 export function isOnControl() {
-  return document.activeElement?.matches("button, a, summary, input, select, textarea") ?? false;
+  return document.activeElement?.matches("button, a, summary, select, textarea, input:not([type=radio], [type=checkbox])") ?? false;
 }

@@ -17,6 +17,9 @@ export function start(task, api) {
   for (const [image, {url, width, height}] of [[part.leftImage, left], [part.rightImage, right]]) {
     Object.assign(image, {src: url, width, height});
   }
+  const fit = new ResizeObserver(() => part.stages.classList.toggle("stacked", isLargerStacked(part.stages, task.images)));
+  fit.observe(part.stages);
+  api.signal.addEventListener("abort", () => fit.disconnect());
   const zoom = zoomable([part.left, part.right], part.zoom, api);
   const buttons = choices.map((one, place) => choiceButton(one, place, api, () => choose(one.value)));
   part.choices.append(...buttons);
@@ -61,4 +64,11 @@ export function start(task, api) {
       part.note.hidden = false;
     },
   };
+}
+
+/** Whether two images are larger one above the other than beside each other. */
+function isLargerStacked({clientWidth, clientHeight}, images) {
+  const shape = Math.max(...images.map(({width, height}) => width / height));
+  const widest = (width, height) => Math.min(width, height * shape);
+  return widest(clientWidth, clientHeight / 2) > widest(clientWidth / 2, clientHeight);
 }

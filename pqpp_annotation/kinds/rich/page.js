@@ -21,7 +21,7 @@ export function start(task, api) {
   const {value} = draft;
   let mode = MODES[0];
 
-  part.canvas.style.setProperty("--ratio", image.width / image.height);
+  part.stage.style.setProperty("--ratio", image.width / image.height);
   Object.assign(part.image, {src: image.url, width: image.width, height: image.height});
   const zoom = zoomable([part.stage], part.zoom, api);
 

@@ -1,0 +1,160 @@
+"""Each kind by the keyboard alone."""
+
+import pytest
+from sqlalchemy import select
+from support.browser import saved
+from support.kind_pages import to_the_end, values
+
+from pqpp_annotation.store.tables import ItemImage
+
+pytestmark = pytest.mark.browser
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+@pytest.mark.parametrize(
+    ("kind", "task", "keys", "expected"),
+    [
+        ("relevance", {}, "14", [2, -1]),
+        ("rating", {}, "4", [4]),
+        ("rating", {"low": 0, "high": 10}, "x", [10]),
+        ("rating", {"low": -2, "high": 2}, "1", [-2]),
+        ("match", {}, "n", [0]),
+        ("match", {}, "1", [1]),
+        ("ranking", {}, "r2u", [1, 0, None]),
+    ],
+)
+def test_labels(serve, visitor, kind, task, keys, expected):
+    served = serve(kind, task=task)
+    page = visitor().join(served.link())
+    press(page, *keys, "Enter")
+    to_the_end(page)
+    assert [value["label"] for value in values(served)] == expected
+
+
+def test_images_in_turn_and_back(serve, visitor):
+    """Backspace goes back to the image judged last, the arrows to any; an answer may be changed."""
+    served = serve("ranking", images=4)
+    page = visitor().join(served.link())
+    current = page.locator(".thumb[aria-current=true]")
+    press(page, "1", "2")
+    assert current.get_attribute("aria-label") == "Image 3 of 4, not judged yet"
+    press(page, "Backspace")
+    assert current.get_attribute("aria-label") == "Image 2 of 4, Not relevant"
+    press(page, "3")
+    assert current.get_attribute("aria-label") == "Image 2 of 4, Unsure"
+    press(page, "ArrowLeft", "ArrowLeft")
+    assert current.get_attribute("aria-label") == "Image 4 of 4, not judged yet"
+    press(page, "1")
+    assert current.get_attribute("aria-label") == "Image 3 of 4, not judged yet"
+    press(page, "1", "Enter")
+    to_the_end(page)
+    assert [value["label"] for value in values(served)] == [1, None, 1, 1]
+
+
+def test_going_on_leads_to_what_is_open(serve, visitor):
+    served = serve("ranking", images=3)
+    page = visitor().join(served.link())
+    press(page, "1", "ArrowRight", "Enter")
+    assert (
+        page.locator(".thumb[aria-current=true]").get_attribute("aria-label").startswith("Image 2")
+    )
+    page.wait_for_function("() => document.querySelector('#live').textContent.startsWith('2 of 3')")
+    assert page.url.endswith("/work")
+
+
+def test_only_what_the_study_offers(serve, visitor):
+    page = visitor().join(serve("ranking", task={"unsure": False}).link())
+    assert page.locator(".choice .name").all_inner_texts() == ["Relevant", "Not relevant"]
+    press(page, "3")
+    assert page.locator(".choice[aria-pressed=true]").count() == 0
+
+
+@pytest.mark.parametrize(("keys", "choice"), [("1", "left"), ("ArrowRight", "right"), ("3", "tie")])
+def test_preference(serve, visitor, keys, choice):
+    served = serve("preference")
+    page = visitor().join(served.link())
+    press(page, "Enter", keys, "Enter")
+    to_the_end(page)
+    [value] = values(served)
+    other = {"a": "b", "b": "a"}[value["left"]]
+    assert value["choice"] == {"left": value["left"], "right": other, "tie": "tie"}[choice]
+
+
+def test_preference_names_the_image_that_was_seen(serve, visitor):
+    """The export's model is that of the picture that stood there, for many orders."""
+    served = serve("preference", prompts=[f"prompt {n}" for n in range(6)])
+    page = visitor().join(served.link())
+    with served.store.reading() as db:
+        hashes = dict(db.execute(select(ItemImage.sha256, ItemImage.model)).tuples().all())
+    seen = []
+    for number in range(6):
+        page.wait_for_function(
+            "count => document.querySelector('#count').textContent.startsWith(count)",
+            arg=f"{number} of",
+        )
+        source = page.get_attribute(".pair .stage >> nth=0 >> img", "src")
+        seen.append(hashes[source.rsplit("/", 1)[-1]])
+        press(page, "1", "Enter")
+    to_the_end(page)
+    votes = sorted(served.store.answers.votes(), key=lambda vote: vote.created)
+    rows = served.study.kind.export(votes, served.study.task)["preferences"]
+    assert [row[f"model_{row['choice']}"] for row in rows] == seen
+    assert len({vote.value["left"] for vote in votes}) == 2
+
+
+def test_linked_prompts_on_demand(serve, visitor):
+    """The first prompt links to the second; its picture of the same model is shown."""
+    served = serve("match", prompts=["a cube and a cat", "a cat"])
+    page = visitor().join(served.link())
+    for _ in range(2):
+        if page.inner_text(".prompt") == "a cube and a cat":
+            break
+        press(page, "y", "Enter")
+        page.wait_for_function(
+            "() => document.querySelector('#count').textContent.startsWith('1 of')"
+        )
+    linked = page.locator(".linked")
+    assert linked.locator("summary").inner_text().split("\n")[-1].strip() == "Linked prompt"
+    assert not linked.locator("img").is_visible()
+    press(page, "l")
+    assert linked.locator(".linked-prompt").inner_text() == "a cat"
+    assert (
+        linked.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)")
+        == 400
+    )
+    press(page, "l")
+    assert not linked.locator("img").is_visible()
+
+
+def test_without_single_keys(serve, visitor):
+    """A person who switched them off judges by Tab and the blank; no key is shown."""
+    served = serve("relevance", images=1)
+    page = visitor().join(served.link())
+    press(page, "?")
+    page.uncheck("#keys-on")
+    press(page, "Escape", "1")
+    assert page.locator(".choice[aria-pressed=true]").count() == 0
+    page.get_by_role("button", name="Low relevance").focus()
+    press(page, "Space")
+    saved(page)
+    press(page, "Enter")  # which has the focus by now
+    to_the_end(page)
+    assert values(served) == [{"label": 1}]
+
+
+def test_zoom(serve, visitor):
+    page = visitor().join(serve("relevance").link())
+    image = page.locator(".stage > img")
+    before = image.bounding_box()["width"]
+    press(page, "z")
+    assert image.bounding_box()["width"] == pytest.approx(2.5 * before, rel=0.02)
+    page.locator(".stage").focus()
+    middle = page.evaluate("document.querySelector('.stage').scrollTop")
+    press(page, "ArrowDown")
+    page.wait_for_function("at => document.querySelector('.stage').scrollTop > at", arg=middle)
+    press(page, "1")
+    assert image.bounding_box()["width"] == pytest.approx(before, abs=1)

@@ -1,0 +1,115 @@
+"""Each kind in every look: axe, prompts of any length and direction, names for screen readers."""
+
+import pytest
+from support.browser import in_every_look, picture, violations
+from support.kind_pages import IMAGES
+
+pytestmark = pytest.mark.browser
+ARABIC = 'قطة حمراء صغيرة تجلس على "طاولة" خشبية، والشمس تشرق.'
+LONG = ("A very long prompt with a great many words in it, " * 100)[:5000]
+FIRST_KEYS = {"rating": "4", "match": "yl", "ranking": "1", "preference": "2", "rich": "pm3"}
+
+
+@pytest.mark.parametrize("kind", IMAGES)
+def test_no_violation(serve, visitor, kind):
+    page = visitor().join(serve(kind, prompts=["a cube and a cat", "a cat"]).link())
+    for state in ("fresh", "judged"):
+        for look in in_every_look(page):
+            assert violations(page) == [], (state, look)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
+            picture(page, f"{kind}-{state}-{look.replace(', ', '-').replace(' ', '')}.png")
+        for key in FIRST_KEYS.get(kind, "12"):
+            page.keyboard.press(key)
+        if kind == "rich":
+            page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("kind", IMAGES)
+def test_right_to_left(serve, visitor, kind):
+    page = visitor().join(serve(kind, prompts=[ARABIC]).link())
+    prompt = page.locator(".prompt")
+    assert prompt.evaluate("one => getComputedStyle(one).direction") == "rtl"
+    assert prompt.inner_text().replace("\n", "") == ARABIC
+    assert (
+        page.locator(".question").first.evaluate("one => getComputedStyle(one).direction") == "ltr"
+    )
+
+
+def test_arrows_follow_the_direction_of_the_words(serve, visitor):
+    page = visitor().join(serve("rich", prompts=[ARABIC]).link())
+    for key in ("w", "ArrowLeft", "Space"):
+        page.keyboard.press(key)
+    assert page.locator(".word[aria-pressed=true]").inner_text() == ARABIC.split()[1]
+
+
+@pytest.mark.parametrize("kind", IMAGES)
+def test_five_thousand_characters(serve, visitor, kind):
+    """The prompt scrolls inside, by the keyboard too; the image stays large."""
+    page = visitor().join(serve(kind, prompts=[LONG]).link())
+    prompt = page.locator(".prompt")
+    for look in in_every_look(page):
+        assert prompt.evaluate("one => one.scrollHeight > one.clientHeight"), look
+        assert prompt.bounding_box()["height"] < 0.45 * page.viewport_size["height"], look
+        assert page.locator(".stage").first.bounding_box()["height"] > 200, look
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
+        assert violations(page) == [], look
+    prompt.focus() if kind != "rich" else page.locator(".word").first.focus()
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.querySelector('.prompt').scrollTop > 0")
+
+
+NAMES = {
+    "relevance": ["High relevance", "Low relevance", "No relevance", "Unrealistic"],
+    "rating": ["Not at all", "A little", "Partly", "Mostly", "Completely"],
+    "match": ["Yes", "No"],
+    "ranking": ["Relevant", "Not relevant", "Unsure"],
+    "preference": ["A is better", "B is better", "Neither is better"],
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_names_for_screen_readers(serve, visitor, kind):
+    page = visitor().join(serve(kind).link())
+    snapshot = page.locator("#task").aria_snapshot()
+    for name in NAMES[kind]:
+        assert f'- button "{name}"' in snapshot
+    assert '- region "Prompt"' in snapshot
+    assert '- button "Next"' in snapshot
+    image = "Image A" if kind == "preference" else f"Image 1 of {IMAGES[kind]}"
+    assert f'- img "{image}"' in snapshot
+    group = page.get_by_role("group", name=page.inner_text(".question"))
+    assert group.get_by_role("button").count() == len(NAMES[kind])
+
+
+def test_names_of_the_rich_page(serve, visitor):
+    page = visitor().join(serve("rich").link())
+    page.locator(".canvas").click(position={"x": 50, "y": 50})
+    snapshot = page.locator("#task").aria_snapshot()
+    for line in (
+        'application "Image with points"',
+        'img "The image to judge"',
+        'group "Press words that the image does not show"',
+        'button "cube"',
+        'button "Implausible',
+        'button "Remove implausible point 1"',
+        'group "Plausibility"',
+        'radio "5"',
+        'checkbox "Inappropriate image"',
+        'button "Next"',
+    ):
+        assert f"- {line}" in snapshot, line
+
+
+def test_state_is_told(serve, visitor):
+    page = visitor().join(serve("relevance").link())
+    page.keyboard.press("1")
+    told = "() => document.querySelector('#live').textContent === 'Image 2 of 2'"
+    page.wait_for_function(told)
+    page.keyboard.press("2")
+    page.wait_for_function(
+        "() => document.querySelector('#live').textContent.startsWith('Low relevance. All')"
+    )
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(
+        "() => document.querySelector('#live').textContent === 'Image 1 of 2, High relevance'"
+    )

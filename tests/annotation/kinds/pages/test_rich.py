@@ -1,0 +1,204 @@
+"""Rich feedback: where points are, undo, words, the draft, the flag, and the export of it all."""
+
+import numpy as np
+import pytest
+from support.browser import saved
+from support.kind_pages import PROMPT, SIZE, to_the_end, values
+
+from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
+
+pytestmark = pytest.mark.browser
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_keys_alone(serve, visitor):
+    """The cross starts in the middle and moves by 1/50 of the height, 1/200 with Shift."""
+    served = serve("rich")
+    page = visitor().join(served.link())
+    press(page, "p", *["ArrowRight"] * 5, *["ArrowDown"] * 5, "Enter")
+    press(page, "m", "Shift+ArrowLeft", "Space")
+    press(page, "w", "ArrowRight", "Space", "End", "Space", "Space", "3", "4", "5", "2")
+    assert page.evaluate("document.activeElement.dataset.part") == "next"
+    press(page, "Enter")
+    to_the_end(page)
+    scores = {"plausibility": 3, "alignment": 4, "aesthetics": 5, "overall": 2}
+    assert values(served) == [
+        {
+            "implausible": [[0.55, 0.6]],
+            "misaligned": [[0.5475, 0.6]],
+            "words": [1],
+            "scores": scores,
+            "inappropriate": False,
+        }
+    ]
+
+
+def test_the_cross_stays_on_the_image(serve, visitor):
+    served = serve("rich")
+    page = visitor().join(served.link())
+    press(page, "p", *["ArrowUp"] * 30, *["ArrowLeft"] * 60, "Enter", "1", "1", "1", "1", "Enter")
+    to_the_end(page)
+    assert values(served)[0]["implausible"] == [[0, 0]]
+
+
+@pytest.mark.parametrize("scale", [1, 3])
+@pytest.mark.parametrize("is_zoomed", [False, True])
+def test_clicks_give_exact_fractions(serve, visitor, scale, is_zoomed):
+    served = serve("rich")
+    page = visitor(device_scale_factor=scale).join(served.link())
+    if is_zoomed:
+        press(page, "z")
+    box = page.locator(".canvas").bounding_box()
+    stage = page.locator(".stage").bounding_box()
+    places = [(int(stage["x"]) + 60 + 91 * n, int(stage["y"]) + 200 + 37 * n) for n in range(4)]
+    for x, y in places:
+        page.mouse.click(x, y)
+    press(page, "1", "2", "3", "4", "Enter")
+    to_the_end(page)
+    expected = [[(x - box["x"]) / box["width"], (y - box["y"]) / box["height"]] for x, y in places]
+    np.testing.assert_allclose(values(served)[0]["implausible"], expected, atol=1e-6)
+
+
+def test_a_drawn_disk_is_a_twentieth_of_the_height(serve, visitor):
+    page = visitor().join(serve("rich").link())
+    page.locator(".canvas").click(position={"x": 200, "y": 150})
+    box = page.locator(".canvas").bounding_box()
+    assert box["width"] / box["height"] == pytest.approx(SIZE[0] / SIZE[1], rel=1e-3)
+    x, y, radius = page.locator(".canvas .disk").evaluate(
+        """disk => {
+            const scale = disk.getScreenCTM();
+            const [x, y, r] = ["cx", "cy", "r"].map(name => disk[name].baseVal.value);
+            return [x * scale.a + scale.e, y * scale.d + scale.f, r * scale.d];
+        }"""
+    )
+    assert radius == pytest.approx(box["height"] / 20, rel=1e-3)
+    assert (x, y) == pytest.approx((box["x"] + 200, box["y"] + 150), abs=0.6)
+
+
+def test_undo_and_removal(serve, visitor):
+    page = visitor().join(serve("rich").link())
+    canvas, disks = page.locator(".canvas"), page.locator(".canvas .disk")
+    undo = page.get_by_role("button", name="Undo")
+    assert undo.is_disabled()
+    for x in (100, 200, 300):
+        canvas.click(position={"x": x, "y": 100})
+    page.get_by_role("button", name="cube", exact=True).click()
+    assert page.locator(".word[aria-pressed=true]").all_inner_texts() == ["cube"]
+    press(page, "Backspace")
+    assert page.locator(".word[aria-pressed=true]").count() == 0
+    press(page, "Control+z")
+    assert disks.count() == 2
+    page.get_by_role("button", name="Remove implausible point 1").click()
+    assert disks.count() == 1
+    undo.click()
+    assert disks.count() == 2
+    press(page, "Backspace", "Backspace", "Backspace")
+    assert disks.count() == 0
+    assert undo.is_disabled()
+
+
+def test_a_score_is_missing(serve, visitor):
+    """Going on leads to the first row without a score."""
+    page = visitor().join(serve("rich").link())
+    press(page, "4", "Enter")
+    assert page.evaluate("document.activeElement.name") == "score-alignment"
+    assert page.url.endswith("/work")
+
+
+def test_inappropriate_needs_no_scores(serve, visitor):
+    served = serve("rich")
+    page = visitor().join(served.link())
+    press(page, "x")
+    assert page.get_by_label("Inappropriate image").is_checked()
+    press(page, "Enter")
+    to_the_end(page)
+    [value] = values(served)
+    assert value["inappropriate"] is True
+    assert value["scores"] == {}
+
+
+def test_no_flag_where_the_study_has_none(serve, visitor):
+    page = visitor().join(serve("rich", task={"inappropriate": False}).link())
+    assert not page.get_by_label("Inappropriate image").is_visible()
+    press(page, "x")
+    assert page.locator(".primary[aria-disabled=true]").count() == 1
+
+
+def test_a_half_answer_outlives_the_tab(serve, visitor):
+    served = serve("rich")
+    person = visitor()
+    page = person.join(served.link())
+    page.locator(".canvas").click(position={"x": 100, "y": 100})
+    press(page, "3", "2")
+    page.close()
+    page = person.ready(person.open(f"{served.url}/work"))
+    assert page.locator(".canvas .disk").count() == 1
+    press(page, "5", "5", "Enter")
+    to_the_end(page)
+    assert values(served)[0]["scores"] == {
+        "plausibility": 3,
+        "alignment": 2,
+        "aesthetics": 5,
+        "overall": 5,
+    }
+    assert page.evaluate("Object.keys(localStorage).filter(key => key.includes('draft'))") == []
+
+
+def test_an_earlier_answer_is_changed(serve, visitor):
+    served = serve("rich", prompts=["a cat", "a dog"])
+    page = visitor().join(served.link())
+    page.locator(".canvas").click(position={"x": 100, "y": 100})
+    press(page, "1", "1", "1", "1", "Enter")
+    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('1 of')")
+    saved(page)
+    press(page, "b")
+    page.wait_for_selector(".canvas .disk")
+    assert page.locator(".score input:checked").count() == 4
+    page.get_by_role("group", name="Overall").get_by_role("radio", name="5").check()
+    press(page, "Enter")
+    page.wait_for_function("() => !document.querySelector('.canvas .disk')")
+    saved(page)
+    [value] = values(served)
+    assert value["scores"]["overall"] == 5
+    assert len(value["implausible"]) == 1
+
+
+def test_export_is_what_was_clicked(serve, visitor):
+    """From clicks in the middle of pixels to the heatmap of the paper, by two people."""
+    served = serve("rich")
+    clicked = []
+    for pixels in ([(120, 60), (300, 151)], [(122, 61)]):
+        page = visitor().join(served.link())
+        page.evaluate(
+            """size => {
+                const canvas = document.querySelector(".canvas");
+                Object.assign(canvas.style, {width: `${size[0]}px`, height: `${size[1]}px`});
+                const place = {position: "fixed", left: "0px", top: "60px", zIndex: 9};
+                Object.assign(canvas.style, place);
+            }""",
+            SIZE,
+        )
+        for column, row in pixels:
+            page.mouse.click(column, row + 60)
+        page.get_by_role("button", name="ball", exact=True).click()
+        press(page, "3", "3", "3", "4", "Enter")
+        to_the_end(page)
+        # A click is at the corner of a pixel: half a pixel before its middle.
+        clicked.append([[row - 0.5, column - 0.5] for column, row in pixels])
+    labels = [[int(word != "ball") for word in prompt_tokens(PROMPT)]] * 2
+    wanted = richhf_consolidation([[3, 3, 3, 4]] * 2, labels, clicked, SIZE[1], SIZE[0])
+    rows = served.study.kind.export(served.store.answers.votes(), served.study.task)["feedback"]
+    assert [(row["height"], row["width"]) for row in rows] == [SIZE[::-1]] * 2
+    found = richhf_consolidation(
+        [row["scores"] for row in rows],
+        [row["keyword_labels"] for row in rows],
+        [row["implausible_points"] for row in rows],
+        SIZE[1],
+        SIZE[0],
+    )
+    for name, expected in wanted.items():
+        np.testing.assert_array_equal(found[name], expected)

@@ -1,0 +1,94 @@
+"""Each kind by touch, on a narrow screen of high density."""
+
+import pytest
+from support.browser import NARROW, saved
+from support.kind_pages import PROMPT, to_the_end, values
+
+pytestmark = pytest.mark.browser
+PHONE = {"viewport": NARROW, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
+
+
+@pytest.fixture
+def phone(visitor):
+    """A function that follows a link on a phone."""
+    return lambda link: visitor(**PHONE).join(link)
+
+
+def tap(page, *names):
+    for name in names:
+        page.get_by_role("button", name=name, exact=True).tap()
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "expected"),
+    [
+        ("relevance", ["High relevance", "Unrealistic"], [2, -1]),
+        ("rating", ["Mostly"], [4]),
+        ("match", ["No"], [0]),
+        ("ranking", ["Relevant", "Unsure", "Not relevant"], [1, None, 0]),
+    ],
+)
+def test_labels(serve, phone, kind, names, expected):
+    served = serve(kind)
+    page = phone(served.link())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not page.locator(".choice kbd").first.is_visible()
+    tap(page, *names, "Next")
+    to_the_end(page)
+    assert [value["label"] for value in values(served)] == expected
+
+
+def test_a_thumb_shows_its_image(serve, phone):
+    served = serve("ranking", images=4)
+    page = phone(served.link())
+    page.locator(".thumb").nth(3).tap()
+    tap(page, "Relevant")
+    tap(page, "Not relevant", "Not relevant", "Not relevant", "Next")
+    to_the_end(page)
+    by_image = {vote.image: vote.value["label"] for vote in served.store.answers.votes()}
+    assert sorted(by_image.values()) == [0, 0, 0, 1]
+
+
+def test_preference(serve, phone):
+    served = serve("preference")
+    page = phone(served.link())
+    first, second = (page.locator(".pair .stage").nth(n).bounding_box() for n in (0, 1))
+    assert second["y"] > first["y"] + first["height"] - 1
+    assert first["width"] > 300
+    tap(page, "B is better", "Next")
+    to_the_end(page)
+    [value] = values(served)
+    assert value["choice"] != value["left"]
+
+
+def test_rich(serve, phone):
+    """Points are where they were tapped, to a millionth of the image."""
+    served = serve("rich")
+    page = phone(served.link())
+    box = page.locator(".canvas").bounding_box()
+    left, top = int(box["x"]), int(box["y"])
+    places = [(left + 40, top + 30), (left + 200, top + 99)]
+    for x, y in places:
+        page.touchscreen.tap(x, y)
+    tap(page, "red")
+    for name in ("Plausibility", "Alignment", "Aesthetics", "Overall"):
+        page.get_by_role("group", name=name).get_by_role("radio", name="4").tap()
+    tap(page, "Next")
+    to_the_end(page)
+    [value] = values(served)
+    for (x, y), (across, down) in zip(places, value["implausible"], strict=True):
+        assert across == pytest.approx((x - box["x"]) / box["width"], abs=1e-6)
+        assert down == pytest.approx((y - box["y"]) / box["height"], abs=1e-6)
+    assert value["words"] == [PROMPT.split().index("red")]
+    assert set(value["scores"].values()) == {4}
+
+
+def test_what_was_said_is_there_after_a_reload(serve, phone):
+    served = serve("relevance")
+    page = phone(served.link())
+    tap(page, "Low relevance")
+    saved(page)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    marks = page.locator(".thumb").evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert sorted(mark.partition(", ")[2] for mark in marks) == ["Low relevance", "not judged yet"]

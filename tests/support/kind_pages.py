@@ -1,0 +1,53 @@
+"""A study of each kind with pictures that can be looked at, served, and what was said in it."""
+
+import csv
+
+from PIL import Image, ImageDraw
+
+from pqpp_annotation.study import make_study
+
+PROMPT = 'A red cube on a "blue" ball, beside a cat.'
+IMAGES = {"relevance": 2, "rating": 1, "match": 1, "ranking": 3, "preference": 2, "rich": 1}
+"""How many images an item of each kind has here."""
+SIZE = (400, 200)
+
+
+def draw(path, number):
+    """Draw a picture of its own."""
+    image = Image.new("RGB", SIZE, (90 + 40 * number, 160, 200 - 30 * number))
+    pen = ImageDraw.Draw(image)
+    pen.rectangle([150, 90 + number, 230, 170], fill="#b33")
+    pen.ellipse([210 + 20 * number, 30, 290 + 20 * number, 110], fill="#36c")
+    pen.polygon([(40, 180), (70, 60), (110, 180)], fill="#373")
+    image.save(path)
+
+
+def kind_study(folder, kind, prompts=(PROMPT,), images=None, task=None, **settings):
+    """Make a study with some images for each prompt, of two models in turn."""
+    (folder / "images").mkdir()
+    rows = []
+    for number, prompt in enumerate(prompts):
+        for place in range(images or IMAGES[kind]):
+            name = f"{number}-{place}.png"
+            draw(folder / "images" / name, 3 * number + place)
+            row = {"prompt_id": str(number), "prompt": prompt, "image": name}
+            linked = str(number + 1) if number + 1 < len(prompts) else ""
+            rows.append({**row, "model": ("sdxl", "glide")[place % 2], "linked_prompts": linked})
+    table = folder / "prompts.csv"
+    with table.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    where = folder / "study.yaml"
+    return make_study(where, table, folder / "images", kind, task=task or {}, **settings)
+
+
+def values(served):
+    """What was said, in the order in which it came."""
+    votes = sorted(served.store.answers.votes(), key=lambda vote: vote.created)
+    return [vote.value for vote in votes]
+
+
+def to_the_end(page):
+    """Wait for the page of thanks."""
+    page.wait_for_url("**/thanks")
