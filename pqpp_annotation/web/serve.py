@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
+import socket
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from pqpp_annotation.errors import StudyError
@@ -39,7 +43,8 @@ def serve(
         key: File of its key.
 
     Raises:
-        StudyError: The study file cannot be used, or only one of certificate and key is given.
+        StudyError: The study file cannot be used, only one of certificate and key is given, or
+            the address cannot be listened at.
         StoreError: The database cannot be opened, or another server has it.
         MissingExtraError: The extra `annotate` is not installed.
     """
@@ -57,7 +62,12 @@ def serve(
         from pqpp_annotation.web.sessions import read_secret
     study = read_study(path)
     secret = read_secret(Path(path).resolve().parent, study.name)
-    with contextlib.closing(open_store(study)) as store, store.serving():
+    with (
+        _ending_quietly(),
+        contextlib.closing(open_store(study)) as store,
+        store.serving(),
+        _listening(host, port) as listener,
+    ):
         app = create_app(store, study, secret=secret, allows_http=allows_http)
         scheme = "http" if certificate is None else "https"
         if not is_loopback(host) and certificate is None:
@@ -65,8 +75,6 @@ def serve(
         _log()
         config = uvicorn.Config(
             app,
-            host=host,
-            port=port,
             ssl_certfile=certificate,
             ssl_keyfile=key,
             log_config=None,
@@ -76,8 +84,33 @@ def serve(
             lifespan="off",
         )
         title = study.title or study.name
-        sys.stderr.write(f"{title}\n{scheme}://{host}:{port}/ - stop it with Ctrl-C\n")
-        uvicorn.Server(config).run()
+        place = f"[{host}]" if ":" in host else host
+        port = listener.getsockname()[1]
+        sys.stderr.write(f"{title}\n{scheme}://{place}:{port}/ - stop it with Ctrl-C\n")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+@contextlib.contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Give a socket that listens; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise StudyError(f"{host} port {port}: {said}; name another by --host and --port") from None
+    with listener:
+        yield listener
+
+
+@contextlib.contextmanager
+def _ending_quietly() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM be the normal way to stop, after which all that is open is closed."""
+    if threading.current_thread() is threading.main_thread():
+        # The server finishes what it has begun, then hands the signal on to what stood here.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        yield
 
 
 def _log() -> None:

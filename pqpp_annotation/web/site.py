@@ -45,6 +45,7 @@ class Site:
 
     def __init__(self, store: Any, study: Any, secret: str, allows_http: bool = False) -> None:
         self.store, self.study, self.allows_http = store, study, allows_http
+        self.title = study.title or study.task.get("question") or study.name
         self.sessions = Sessions(secret)
         self.templates = Environment(
             loader=FileSystemLoader(
@@ -108,7 +109,7 @@ class Site:
         values.setdefault("person", None)
         html = self.templates.get_template(template).render(
             study=self.study,
-            title=self.study.title or self.study.name,
+            title=self.title,
             csrf=self.sessions.form_token(session),
             **values,
         )
