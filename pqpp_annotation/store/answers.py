@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_VALUE = 200_000
 _MOST_SECONDS = 86_400.0
 _ITEMS_AT_ONCE = 500
+_NO_IMAGE = (None, "", "")
 Item, Assignment, Answer, Person = tables.Item, tables.Assignment, tables.Answer, tables.Person
 
 
@@ -181,6 +182,10 @@ def _checked_text(value: object, client_id: object, seconds: object) -> str:
     return text
 
 
+def _model_of(image: Any) -> str:
+    return REFERENCE if image.is_reference else image.model
+
+
 def _votes_of(
     db: Connection, items: Sequence[Any], current: bool, person_id: int | None
 ) -> Iterator[Vote]:
@@ -194,11 +199,9 @@ def _votes_of(
         .where(image.item_id.between(first, last))
         .order_by(image.item_id, image.position)
     ).all()
-    by_id = {one.id: one for one in found}
+    by_id = {one.id: (one, one.image, _model_of(one)) for one in found}
     by_item = {
-        item: tuple(
-            (one.image, REFERENCE if one.is_reference else one.model, one.id) for one in own
-        )
+        item: tuple((one.image, _model_of(one), one.id) for one in own)
         for item, own in itertools.groupby(found, lambda one: one.item_id)
     }
     query = (
@@ -223,25 +226,24 @@ def _votes_of(
     if person_id is not None:
         query = query.where(Assignment.person_id == person_id)
     known = {item.id: item for item in items}
-    for row in db.execute(query):
-        item = known.get(row.item_id)
+    for item_id, image_id, name, role, value, seconds, created in db.execute(query):
+        item = known.get(item_id)
         if item is None:
             continue  # of another purpose
-        shown = by_id.get(row.item_image_id)
-        images = by_item.get(item.id, ())
+        shown, its_name, its_model = by_id.get(image_id, _NO_IMAGE)
         yield Vote(
             prompt_id=item.prompt_id,
             prompt=item.prompt,
-            image=shown.image if shown else "",
-            model=(REFERENCE if shown.is_reference else shown.model) if shown else "",
-            annotator=row.name,
-            is_control=row.role == "control",
-            value=row.value,
-            seconds=row.seconds,
-            created=row.created,
+            image=its_name,
+            model=its_model,
+            annotator=name,
+            is_control=role == "control",
+            value=value,
+            seconds=seconds,
+            created=created,
             purpose=item.purpose,
             detail=item.detail,
-            images=() if shown else images,
+            images=() if shown else by_item.get(item_id, ()),
             width=shown.width if shown else 0,
             height=shown.height if shown else 0,
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import (
     URL,
@@ -43,6 +45,7 @@ from pqpp_files.full_disk import naming
 BUSY_SECONDS = 10
 _LOCK = 0x70717070  # of PostgreSQL, for what only one may do at a time
 _CONNECTIONS = 20
+_SHORT = 100  # letters of JSON that are worth keeping
 _FIXED = ("name", "kind", "seed")
 
 
@@ -362,8 +365,9 @@ def make_engine(url: URL, references: bool = True) -> Engine:
     if url.get_backend_name() != "sqlite":
         with needing("a study in PostgreSQL", "postgresql"):
             import psycopg  # noqa: F401
-        return create_engine(url, pool_pre_ping=True, **sizes)
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **sizes)
+        return create_engine(url, pool_pre_ping=True, json_deserializer=_loaded, **sizes)
+    busy = {"timeout": BUSY_SECONDS}
+    engine = create_engine(url, connect_args=busy, json_deserializer=_loaded, **sizes)
 
     @event.listens_for(engine, "connect")
     def _(connection, _record):
@@ -378,3 +382,16 @@ def make_engine(url: URL, references: bool = True) -> Engine:
         db.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _loaded(text: str | bytes) -> Any:
+    """Return what a text of JSON says; most of a quarter of a million answers are a few texts."""
+    if len(text) > _SHORT:
+        return json.loads(text)
+    value = _loaded_once(text)
+    return dict(value) if isinstance(value, dict) else value
+
+
+@lru_cache(maxsize=4096)
+def _loaded_once(text: str | bytes) -> Any:
+    return json.loads(text)
