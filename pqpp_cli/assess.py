@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.output import OutputFile
+from pqpp_cli.output import OutputFile, OutputPage
 from pqpp_cli.prompt_datasets import add_dataset, refuse_parts
 
 # Each is a module of `pqpp_cli.assessors` with HELP, EPILOG, AGREEMENT (how well it agrees with
@@ -54,6 +54,39 @@ def add_parser(subparsers) -> None:
         _add_common(one)
         module.add_options(one)
         one.set_defaults(run=run, assessor=name)
+    _add_gallery(actions)
+
+
+def _add_gallery(actions) -> None:
+    parser = actions.add_parser(
+        "gallery",
+        help="show tables of verdicts as one HTML page",
+        description="Show images with verdicts, reasons, scores, and boxes or heatmaps drawn over "
+        "them, filtered by task, model and verdict, those on which people differ first.",
+    )
+    parser.add_argument("file", metavar="FILE", nargs="+", help="tables that pqpp assess wrote")
+    parser.add_argument("--image-dir", metavar="DIR", required=True, help="the images")
+    parser.add_argument(
+        "--people", metavar="FILE", help="people's answers: image (or prompt_id, model), matched"
+    )
+    parser.add_argument(
+        "--output",
+        type=OutputPage,
+        metavar="FILE",
+        default="gallery.html",
+        help="the page (default: %(default)s)",
+    )
+    _add_embed(parser)
+    parser.set_defaults(run=_gallery)
+
+
+def _add_embed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--embed",
+        action="store_true",
+        help="put small copies of the images into the page, which then needs no other file "
+        "(default: link them)",
+    )
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +119,13 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         help="the table (default: %(default)s)",
     )
     parser.add_argument(
+        "--gallery",
+        type=OutputPage,
+        metavar="FILE",
+        help="also show the verdicts as an HTML page; needs --image-dir",
+    )
+    _add_embed(parser)
+    parser.add_argument(
         "--batch-size",
         type=int,
         metavar="N",
@@ -115,30 +155,56 @@ def run(options: argparse.Namespace) -> None:
         kept = (row for row in read_verdicts(options.evidence) if row["assessor"] in by_name)
         rows = (row for one in kept for row in recompute([one], by_name[one["assessor"]]))
         note(f"{write_verdicts(options.output, rows)} rows scored again: {options.output}")
-    elif not _looked(options, module.open_assessors):
+    elif not look(options, module.open_assessors):
         return  # the first process tells the rest
     _say_agreement(options, module.AGREEMENT)
     getattr(module, "finish", lambda _: None)(options)
+    if options.gallery:
+        write_page(options, [options.output], options.gallery)
 
 
-def _looked(options: argparse.Namespace, open_assessors: Any) -> bool:
+def _gallery(options: argparse.Namespace) -> None:
+    write_page(options, options.file, options.output)
+
+
+def write_page(options: argparse.Namespace, tables: list[str], page: str, **shown: Any) -> None:
+    """Write the gallery of some tables of verdicts.
+
+    Args:
+        options: With `image_dir`, `people` and `embed`.
+        tables: The tables.
+        page: The page to write.
+        **shown: Further settings of `pqpp_feedback.assess.gallery.Shown`.
+    """
+    from pqpp_cli.output import emit
+    from pqpp_feedback.assess.gallery import Shown, verdict_gallery
+    from pqpp_feedback.assess.people import read_people
+    from pqpp_feedback.assess.verdicts import read_verdicts
+
+    people = read_people(options.people) if options.people else None
+    how = Shown(embedded=options.embed, **shown)
+    rows = (row for table in tables for row in read_verdicts(table))
+    emit(verdict_gallery(rows, options.image_dir, page, people, how), page)
+
+
+def look(options: argparse.Namespace, open_assessors: Any) -> bool:
     """Assess the images, and tell whether this process wrote the table."""
     from pqpp_feedback.assess.pictures import find_pictures
     from pqpp_feedback.assess.run import assess
 
     pictures, unseen = find_pictures(options.image_dir, prompts_of(options))
-    if unseen:
-        note(f"{len(unseen)} prompts have no image: {_some(unseen)}")
     lacking = [one for one in pictures if one.problem]
-    if lacking:
-        named = _some([one.image_id for one in lacking])
-        note(f"{len(lacking)} images cannot be assessed, their rows say why: {named}")
     if len(lacking) == len(pictures):
         one = lacking[0]
         raise CommandError(
             f"--image-dir {options.image_dir}: no image has a usable prompt ({one.image_id} "
             f"{one.problem}); give --file or --dataset, or put them in metadata.jsonl"
         )
+    if unseen:
+        note(f"{len(unseen)} prompts have no image: {_some(unseen)}")
+    if lacking:
+        named = _some([one.image_id for one in lacking])
+        note(f"{len(lacking)} images cannot be assessed, their rows say why: {named}")
     shown = sys.stderr.isatty()
     ran = assess(pictures, open_assessors(options), options.output, options.batch_size, shown)
     for line in ran.lines():
@@ -204,8 +270,11 @@ def _check(options: argparse.Namespace) -> None:
 
     if options.file and options.dataset:
         raise CommandError("--file and --dataset both name prompts; give one")
-    if (options.image_dir is None) == (options.evidence is None):
+    both = options.evidence and options.gallery  # then the images are only shown
+    if not both and (options.image_dir is None) == (options.evidence is None):
         raise CommandError("--image-dir or --evidence: give one, the images or what was seen")
+    if options.gallery and options.image_dir is None:
+        raise CommandError("--gallery: it shows the images; add --image-dir DIR")
     if options.evidence and (options.file or options.dataset):
         raise CommandError("--evidence: it holds the prompts; leave --file and --dataset out")
     if Path(options.output).suffix.lower() != ".parquet":

@@ -8,6 +8,11 @@ EPILOG = """examples:
   pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
   pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
 """
+TRAIN = (
+    "--model: no weights are published; python benchmarks/rahf_learning.py --only all trains a "
+    "small one on generated scenes in 12 CPU minutes, training/train_rahf.py a large one on "
+    "RichHF-18K, for which a GPU is needed"
+)
 AGREEMENT = "How well a RAHF model agrees with people stands in its card (pqpp bench measures it)."
 
 
@@ -25,22 +30,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def open_assessors(options: argparse.Namespace) -> list:
-    """Load the model."""
+def check(options: argparse.Namespace) -> None:
+    """Refuse before images are looked for what would fail after it."""
     from pqpp_cli.errors import CommandError
-    from pqpp_feedback.assess.models import fetch, usual_device
-    from pqpp_feedback.rahf.assessor import RahfAssessor
     from pqpp_feedback.rahf.feedback import check_threshold
     from pqpp_files.extras import needing
 
     check_threshold(options.threshold)
     if options.evidence:
-        return [RahfAssessor(None, threshold=options.threshold)]
+        return
     if options.model is None:
-        raise CommandError("--model: none is shipped; train one by training/train_rahf.py")
+        raise CommandError(TRAIN)
     with needing("pqpp assess rahf", "models"):
-        import torch
+        import torch  # noqa: F401
         import transformers  # noqa: F401
+
+
+def open_assessors(options: argparse.Namespace) -> list:
+    """Load the model."""
+    from pqpp_feedback.rahf.assessor import RahfAssessor
+
+    if options.evidence:
+        return [RahfAssessor(None, threshold=options.threshold)]
+    import torch
+
+    from pqpp_feedback.assess.models import fetch, usual_device
     from pqpp_feedback.rahf import FeedbackModel
 
     folder, told = fetch(options.model, "RAHF model")

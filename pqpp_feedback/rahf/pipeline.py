@@ -13,8 +13,8 @@ from pqpp_feedback.rahf.feedback import (
     check_batch_size,
     check_threshold,
 )
-from pqpp_feedback.rahf.gallery import heatmap_image, overlay
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
+from pqpp_feedback.rahf.overlays import heatmap_image, overlay
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import open_image
 

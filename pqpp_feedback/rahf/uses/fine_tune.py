@@ -161,7 +161,7 @@ class Images:
     """Chosen images with their prompts, prepared in batches by their numbers.
 
     Args:
-        pictures: From `gallery.read_folder`.
+        pictures: From `pqpp_feedback.assess.pictures.read_folder`.
         pipe: The pipeline, for its tokenizers.
         resolution: Pixels along a side.
     """

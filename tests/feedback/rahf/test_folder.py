@@ -46,7 +46,7 @@ def test_the_command_says_in_one_line_that_a_prompt_is_no_text(tmp_path, capsys)
     assert main(["feedback", str(tmp_path), "--model", str(tmp_path)]) == 2
     said = capsys.readouterr()
     (line,) = said.err.splitlines()
-    assert "a prompt in a.txt that cannot be read" in line and "saved as UTF-8 text" in line
+    assert "a.png has a prompt in a.txt that cannot be read (UnicodeDecodeError)" in line
 
 
 @pytest.mark.parametrize(
@@ -86,17 +86,25 @@ def damage(folder, kind):
 
 
 @pytest.mark.parametrize("kind", ["no image", "cut", "chunk"])
-def test_a_damaged_image_is_named_before_anything_is_done(tmp_path, kind, capsys):
+def test_a_damaged_image_is_a_row_with_the_reason(tmp_path, kind):
+    import json
+
+    from support.tiny_rahf import tiny_feedback
+
     from pqpp_cli.main import main
 
     images = tmp_path / "images"
     images.mkdir()
-    path = damage(images, kind)
-    words = ["feedback", str(images), "--model", str(tmp_path / "none"), "--batch-size", "1"]
-    words += ["--overlays", str(tmp_path / "tinted"), "--output", str(tmp_path / "page.html")]
-    assert main(words) == 2
-    assert f"the image {path} could not be read" in capsys.readouterr().err
-    assert [one.name for one in tmp_path.iterdir()] == ["images"]
+    damage(images, kind)
+    saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
+    words = ["feedback", str(images), "--model", str(saved), "--batch-size", "2"]
+    words += ["--json", str(tmp_path / "j.json"), "--overlays", str(tmp_path / "tinted")]
+    assert main([*words, "--output", str(tmp_path / "page.html")]) == 0
+    rows = json.loads((tmp_path / "j.json").read_text())
+    assert [row["scores"] is None for row in rows] == [False, True, False]
+    assert "it could not be read" in rows[1]["reason"]
+    assert "it could not be read" in (tmp_path / "page.html").read_text()
+    assert len(list((tmp_path / "tinted").iterdir())) == 4
 
 
 @pytest.mark.parametrize(

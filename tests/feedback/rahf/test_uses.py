@@ -15,11 +15,7 @@ from support.tiny_rahf import PROMPTS, diffusion, tiny_feedback  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.pictures import read_folder  # noqa: E402
-from pqpp_feedback.rahf.gallery import (  # noqa: E402
-    judge_folder,
-    overlay,
-    render_gallery,
-)
+from pqpp_feedback.rahf.overlays import overlay  # noqa: E402
 from pqpp_feedback.rahf.uses.repair import heatmap_to_mask  # noqa: E402
 from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_models import PredictorError  # noqa: E402
@@ -150,27 +146,6 @@ def test_a_mask_has_what_is_at_the_threshold_and_nothing_below():
                 assert marked(value, value, size, dtype) == 1
 
 
-def test_a_gallery_shows_images_and_marks_words(feedback, folder):
-    pictures = read_folder(folder)
-    assert [one.prompt for one in pictures] == [PROMPTS[0], "a <b>blue</b> dog & co"]
-    feedback.threshold = 0.0
-    judged = list(judge_folder(feedback, pictures, batch_size=1))
-    feedback.threshold = 0.5
-    page = render_gallery(pictures, judged, sort_by="overall")
-    assert page.count("data:image/jpeg;base64,") == 6
-    assert "<mark>red</mark>" in page and "<b>blue" not in page and "&amp;</mark>" in page
-    names = (
-        ["a.png", "b.jpg"]
-        if judged[0].scores["overall"] < judged[1].scores["overall"]
-        else (["b.jpg", "a.png"])
-    )
-    assert page.index(names[0]) < page.index(names[1])
-    with pytest.raises(PredictorError, match="`sort_by` is 'x'"):
-        render_gallery(pictures, judged, sort_by="x")
-    with pytest.raises(PredictorError, match="`batch_size` is 0"):
-        list(judge_folder(feedback, pictures, batch_size=0))
-
-
 def test_a_folder_without_prompts_is_refused(tmp_path):
     with pytest.raises(AssessError, match="there is no folder"):
         read_folder(tmp_path / "none")
@@ -179,6 +154,10 @@ def test_a_folder_without_prompts_is_refused(tmp_path):
     picture(0).save(tmp_path / "a.png")
     with pytest.raises(AssessError, match=r"has no prompt; put one in metadata\.jsonl"):
         read_folder(tmp_path)
+
+
+def words_of(folder, saved, page):
+    return ["feedback", str(folder), "--model", str(saved), "--output", str(page)]
 
 
 def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
@@ -203,7 +182,20 @@ def test_the_command_writes_a_gallery(feedback, folder, tmp_path, monkeypatch):
         f"{n}.{k}.png" for n in ("a.png", "b.jpg") for k in kinds
     ]
     assert Image.open(tinted[0]).size == (40, 24)
-    assert [row["file_name"] for row in json.loads(table.read_text())] == ["a.png", "b.jpg"]
+    rows = json.loads(table.read_text())
+    assert [row["file_name"] for row in rows] == ["a.png", "b.jpg"]
+    judged = feedback.judge([folder / "a.png"], [rows[0]["prompt"]])[0]
+    assert rows[0]["scores"] == pytest.approx(judged.scores, abs=1e-6)
+    words = [{"text": w.text, "start": w.start, "end": w.end} for w in judged.words]
+    assert rows[0]["misaligned_words"] == words  # all, from a threshold of 0 on
+    text = page.read_text()
+    assert text.count("data:image/jpeg;base64,") == 2 and text.count("data-heat=") == 4
+    assert "<b>blue" not in text and "&amp;</mark>" in text
+    assert main([*words_of(folder, saved, page), "--sort-by", "overall"]) == 0
+    text = page.read_text()
+    low = min(rows, key=lambda row: row["scores"]["overall"])["file_name"]
+    assert text.index('data-image="a.png"') < text.index('data-image="b.jpg"') or low == "b.jpg"
+    assert text.index(f'data-image="{low}"') == text.index("data-image=")
 
 
 @pytest.mark.slow

@@ -1,0 +1,148 @@
+"""The gallery: what was seen is drawn, every string escaped, people's disagreement first."""
+
+import base64
+import io
+import json
+
+import numpy as np
+import pytest
+
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from support.made_assessor import Redness, write_images  # noqa: E402
+
+from pqpp_cli.main import main  # noqa: E402
+from pqpp_feedback.assess.errors import AssessError  # noqa: E402
+from pqpp_feedback.assess.gallery import Shown, found_boxes, verdict_gallery  # noqa: E402
+from pqpp_feedback.assess.people import People  # noqa: E402
+from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
+from pqpp_feedback.assess.run import assess  # noqa: E402
+from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
+
+
+def png(side=8, value=255):
+    buffer = io.BytesIO()
+    Image.new("L", (side, side), value).save(buffer, "png")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def row(image="1/m_0.png", evidence=None, **other):
+    return {
+        **{"image": image, "prompt_id": "1", "prompt": "a cat", "task": "t", "generator": "m"},
+        **{"assessor": "a", "routine": "a-one", "verdict": True, "score": 0.5, "reason": "why"},
+        **{"evidence": json.dumps(evidence or {}), "asked": "{}", "model": "{}", "revision": "{}"},
+        **other,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_images(tmp_path / "images", 3, ["m"])
+    return tmp_path
+
+
+def test_images_are_linked_lazily_and_boxes_have_a_legend(folder):
+    boxes = [
+        {"label": "cat", "score": 0.9, "box": [0.1, 0.2, 0.5, 0.6]},
+        {"label": "cat", "score": 0.2, "box": [0, 0, 1, 1]},
+        {"label": "dog", "score": 0.7, "box": [0.5, 0.5, 1, 1]},
+    ]
+    evidence = {"detector": {"boxes": boxes}}
+    page = verdict_gallery([row(evidence=evidence)], folder, folder / "out" / "p.html")
+    assert 'loading="lazy" decoding="async" src="../images/1/m_0.png"' in page
+    assert 'x="0.1" y="0.2" width="0.4" height="0.39' in page
+    assert page.count("<rect") == 3 and page.count(' class="weak"') == 1
+    assert "cat (2)" in page and "dog (1)" in page
+    assert page.count('stroke="#0072B2"') == 3 and page.count('stroke="#D55E00"') == 2
+    assert "data:image" not in page
+    embedded = verdict_gallery([row()], folder, folder / "p.html", shown=Shown(embedded=True))
+    assert "data:image/jpeg;base64," in embedded and "images/1" not in embedded
+
+
+def test_every_string_is_escaped(folder):
+    words = [{"text": HOSTILE, "start": 0, "end": 9, "probability": 1.0}]
+    evidence = {
+        "words": words,
+        "heatmaps": {HOSTILE: png()},
+        "boxes": [{"label": HOSTILE, "score": 0.9, "box": [0, 0, 1, 1]}],
+    }
+    names = ("prompt", "task", "generator", "assessor", "routine", "reason", "prompt_id")
+    told = row("1/m_0.png", evidence, **dict.fromkeys(names, HOSTILE))
+    page = verdict_gallery([told], folder, folder / "p.html", shown=Shown(title=HOSTILE))
+    assert page.count("<script>") == page.count("</script>") == 1
+    assert "<img src=x" not in page and "{{7*7}}" in page
+    assert "<mark>&lt;/script&gt;</mark>" in page
+    for name in ("data-task=", "data-generator=", "data-routine="):
+        value = page.partition(name + '"')[2].partition('"')[0]
+        assert "<" not in value and "'" not in value and "&#34;" in value
+
+
+@pytest.mark.parametrize("image", ["../../secret.png", "/etc/passwd", "1/none.png", "1"])
+def test_nothing_outside_of_the_folder_is_shown(folder, image):
+    Image.new("RGB", (9, 9)).save(folder / "secret.png")
+    for embedded in (False, True):
+        page = verdict_gallery(
+            [row("1/m_0.png"), row(image)], folder / "images", folder / "p.html", None,
+            Shown(embedded=embedded),
+        )  # fmt: skip
+        assert page.count('class="image"') == 1 and "The image is not there" in page
+
+
+def test_where_people_differ_comes_first(folder):
+    rows = [row(f"{n}/m_0.png", score=n / 4, verdict=n > 0) for n in range(3)]
+    people = People({("0/m_0.png",): False, ("1/m_0.png",): True, ("2/m_0.png",): False})
+    page = verdict_gallery(rows, folder, folder / "p.html", people)
+    order = [page.index(f'data-image="{n}/m_0.png"') for n in (2, 0, 1)]
+    assert order == sorted(order) and page.count('class="card differs"') == 1
+    assert "people: <b>no match</b>" in page
+    assert "a-one: 3 rows, 2 of 3 verdicts are a match; agreement with people: accuracy" in page
+    without = verdict_gallery(rows, folder, folder / "p.html")
+    assert "only where people differ" not in without
+    ordered = verdict_gallery(rows, folder, folder / "p.html", None, Shown(order=["1/m_0.png"]))
+    assert ordered.index('"1/m_0.png"') < ordered.index('"0/m_0.png"')
+
+
+def test_odd_evidence_is_shown_as_far_as_it_goes(folder):
+    deep: dict = {"box": [0, 0, 1, 1], "label": "x"}
+    for _ in range(50):
+        deep = {"in": deep}
+    odd = [
+        None,
+        {"heatmaps": {"a": "no base64", "b": 7}, "words": [{}, None, {"start": "a"}], "boxes": 3},
+        {"heatmaps": [1], "boxes": [{"box": [0, 0, 5, 5]}, {"box": [0, 0, None, 1]}, {"box": "a"}]},
+        deep,
+    ]
+    rows = [row(f"{n}/m_0.png", one) for n, one in enumerate(odd[:3])]
+    rows += [row("0/m_0.png", deep), row("1/m_0.png", score=None, verdict=None)]
+    rows.append({**row("2/m_0.png"), "evidence": "{"})
+    page = verdict_gallery(rows, folder, folder / "p.html")
+    assert page.count("<article") == 3 and "<rect" not in page and "no verdict" in page
+    many = [{"box": [0, 0, 1, 1], "label": str(n)} for n in range(500)]
+    assert len(found_boxes({"boxes": many})) == 60
+    with pytest.raises(AssessError, match="there is no verdict to show"):
+        verdict_gallery([], folder, folder / "p.html")
+
+
+def test_heatmaps_are_tinted_and_clear_where_they_are_low(folder):
+    page = verdict_gallery(
+        [row(evidence={"heatmaps": {"harm": png(4, 255)}})], folder, folder / "p"
+    )
+    source = page.partition('loading="lazy" src="data:image/png;base64,')[2]
+    image = Image.open(io.BytesIO(base64.b64decode(source.partition('"')[0])))
+    assert np.asarray(image)[0, 0].tolist() == [0xD5, 0x5E, 0, 204]
+
+
+def test_the_command_shows_several_tables(folder):
+    prompts = [{"prompt_id": n, "prompt": f"a red {n}", "task": "colour"} for n in range(3)]
+    pictures, _ = find_pictures(folder, prompts)
+    assess(pictures, [Redness()], folder / "v.parquet")
+    (folder / "people.csv").write_text("image,matched\n0/m_0.png,true\n")
+    words = ["assess", "gallery", str(folder / "v.parquet"), "--image-dir", str(folder)]
+    words += ["--people", str(folder / "people.csv"), "--output", str(folder / "p.html")]
+    assert main(words) == 0
+    page = (folder / "p.html").read_text()
+    assert page.count("<article") == 3 and "redness-mean" in page
+    assert page.index('data-image="0/m_0.png"') == page.index("data-image=")  # people differ
+    assert next(iter(read_verdicts(folder / "v.parquet")))["verdict"] is False

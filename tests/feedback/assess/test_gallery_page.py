@@ -1,0 +1,103 @@
+"""The gallery in a real browser, opened from a file: filters, order, boxes, lazy images."""
+
+import json
+
+import pytest
+
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+Draw = pytest.importorskip("PIL.ImageDraw", reason="images need pillow")
+
+from feedback.assess.test_gallery import HOSTILE, png, row  # noqa: E402
+
+from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
+from pqpp_feedback.assess.people import People  # noqa: E402
+
+pytestmark = pytest.mark.browser
+LOOK = "one => getComputedStyle(one).display"
+TASKS = ("Counting", "Single object", "Negation")
+
+
+def write_gallery(folder, count):
+    """Write images with drawn disks, and a page of verdicts on them; return the page."""
+    rows, answers = [], {}
+    for n in range(count):
+        image = Image.new("RGB", (300, 200 + 20 * (n % 3)), (225, 230, 220))
+        draw, boxes = Draw.Draw(image), []
+        for k in range(1 + n % 4):
+            left, top = 20 + 65 * k, 30 + 25 * ((n + k) % 4)
+            draw.ellipse((left, top, left + 55, top + 55), fill=((40 * n) % 200, 90, 60 * k))
+            sides = (left / 300, top / image.height, (left + 55) / 300, (top + 55) / image.height)
+            boxes.append({"label": ("apple", "cup")[k % 2], "score": 0.9 - 0.2 * k, "box": sides})
+        path = folder / "images" / str(n) / f"{('sdxl', 'glide')[n % 2]}_0.png"
+        path.parent.mkdir(parents=True)
+        image.save(path)
+        evidence = {"detector": {"boxes": boxes}}
+        if n % 5 == 4:
+            evidence = {"heatmaps": {"implausibility": png(16, 120), "misalignment": png(16, 60)}}
+        name = f"{n}/{path.name}"
+        verdict = (True, False, None)[n % 3]
+        said = {
+            **{"verdict": verdict, "score": None if verdict is None else (n % 10) / 10},
+            **{"task": TASKS[n % 3], "generator": path.stem[:-2], "prompt": f"{1 + n % 4} apples"},
+            **{
+                "reason": HOSTILE if n == 7 else f"{1 + n % 4} apple asked, {n % 3} found above 0.5"
+            },
+            **{"assessor": "gimbrr", "routine": "gimbrr-published", "prompt_id": str(n)},
+        }
+        rows.append(row(name, json.loads(json.dumps(evidence)), **said))
+        answers[(name,)] = n % 4 != 1
+    page = folder / "gallery.html"
+    page.write_text(verdict_gallery(rows, folder, page, People(answers)), encoding="utf-8")
+    return page
+
+
+@pytest.mark.slow
+def test_the_page_filters_orders_and_loads_lazily(tmp_path, opened):
+    page, asked = opened(write_gallery(tmp_path, 400))
+    shown = "article:not([hidden])"
+    assert page.locator(shown).count() == 400
+    assert page.locator("#count").text_content() == "400 of 400 images"
+    assert sum(url.endswith(".png") for url in asked) < 100  # the others are not in view
+    first = page.locator("article").first
+    assert "differs" in first.get_attribute("class")
+    page.select_option('[data-filter="task"]', "Counting")
+    assert page.locator(shown).count() == 134
+    page.select_option('[data-filter="generator"]', "glide")
+    page.select_option('[data-filter="verdict"]', "match")
+    assert page.locator(shown).count() == 67
+    page.check("#differs")
+    assert 0 < page.locator(shown).count() < 67
+    page.uncheck("#differs")
+    page.fill("#text", "no such words")
+    assert page.locator(shown).count() == 0
+    page.fill("#text", "")
+    page.select_option("#order", "low")
+    scores = page.eval_on_selector_all(shown, "all => all.map(one => Number(one.dataset.score))")
+    assert scores == sorted(scores)
+    weak = page.locator("rect.weak").first
+    assert weak.evaluate(LOOK) == "none"
+    page.check("#weak")
+    assert weak.evaluate(LOOK) == "inline"
+    maps = page.locator(".heat")
+    assert [maps.nth(n).evaluate(LOOK) for n in (0, 1)] == ["block", "none"]
+    page.select_option("#heatmap", "misalignment")
+    assert [maps.nth(n).evaluate(LOOK) for n in (0, 1)] == ["none", "block"]
+    page.uncheck("#drawn")
+    drawn = page.locator("figure svg").first
+    assert drawn.evaluate(LOOK) == maps.nth(1).evaluate(LOOK) == "none"
+
+
+@pytest.mark.slow
+def test_a_box_lies_on_what_it_is_about(tmp_path, opened):
+    page, _ = opened(write_gallery(tmp_path, 3))
+    card = page.locator('article[data-image="2/sdxl_0.png"]')
+    card.scroll_into_view_if_needed()
+    page.wait_for_function("() => document.images[0].complete")
+    image = card.locator("img.image").bounding_box()
+    box = card.locator("rect").first.bounding_box()
+    # The first disk of the third image begins at (20, 80) of 300 x 240 and is 55 wide.
+    scale = image["width"] / 300
+    assert image["height"] == pytest.approx(240 * scale, abs=1)
+    assert box["x"] - image["x"] == pytest.approx(20 * scale, abs=3)
+    assert box["y"] - image["y"] == pytest.approx(80 * scale, abs=3)
+    assert box["width"] == pytest.approx(55 * scale, abs=5)
