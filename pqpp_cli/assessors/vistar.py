@@ -2,7 +2,7 @@
 
 import argparse
 
-HELP = "text, light, penetration and further scores after VISTAR"
+HELP = "six scores after VISTAR: text, light, scenes, characters, penetration, geometry"
 EPILOG = """examples:
   pqpp assess vistar --image-dir generated --only text_rendering
   pqpp assess vistar --image-dir images --dataset vistar --data-dir DIR --split core
@@ -10,8 +10,9 @@ EPILOG = """examples:
   pqpp assess vistar --evidence verdicts.parquet --output other.parquet
 
 A score looks at a prompt that has what it needs; another row says what is lacking. Columns or
-control parameters of a prompt: text, light, objects, ... Every number that the paper does not print
-is in pqpp_feedback/vistar/vistar_choices.yaml.
+control parameters of a prompt: text; light; panels, subject, layout; count, postures, expressions;
+objects. Every number that the paper does not print is in
+pqpp_feedback/vistar/vistar_choices.yaml.
 """
 AGREEMENT = (
     "How well these scores agree with people is not known: the paper prints 77 to 85 % of "
@@ -20,7 +21,10 @@ AGREEMENT = (
 SCORES = {
     "text_rendering": "pqpp_feedback.vistar.text_rendering:TextRendering",
     "light": "pqpp_feedback.vistar.light:Light",
+    "composed_scene": "pqpp_feedback.vistar.composed_scene:ComposedScene",
+    "characters": "pqpp_feedback.vistar.characters:Characters",
     "penetration": "pqpp_feedback.vistar.penetration:Penetration",
+    "geometry": "pqpp_feedback.vistar.geometry:Geometry",
 }
 
 
@@ -36,13 +40,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ROLE=NAME_OR_PATH",
-        help="another model for a role: detector, segmenter, depth; may be repeated",
+        help="another model for a role: detector, segmenter, depth, similarity, features, pose, "
+        "expression, anomaly; may be repeated",
     )
     parser.add_argument(
         "--weighting",
         choices=("corrected", "printed"),
         help="of penetration: with the confidences as the paper means it, or as it prints it "
         "(default: corrected)",
+    )
+    parser.add_argument(
+        "--references",
+        metavar="DIR",
+        help="images without flaws, some hundred, for the sixth cue of geometry (default: it is "
+        "left out)",
     )
 
 
@@ -52,6 +63,7 @@ def open_assessors(options: argparse.Namespace) -> list:
 
     from pqpp_cli.errors import CommandError
     from pqpp_cli.options import names_of
+    from pqpp_feedback.vistar.geometry import reference_files
     from pqpp_feedback.vistar.sight import ROLES, Sight
 
     wanted = names_of(options.only) or list(SCORES)
@@ -72,5 +84,7 @@ def open_assessors(options: argparse.Namespace) -> list:
         module, _, kind = SCORES[name].partition(":")
         score = getattr(importlib.import_module(module), kind)
         given = {"weighting": options.weighting} if name == "penetration" else {}
-        found.append(score(**given) if name == "text_rendering" else score(sight, **given))
+        if name == "geometry" and options.references:
+            given["references"] = reference_files(options.references)
+        found.append(score() if name == "text_rendering" else score(sight, **given))
     return found

@@ -24,11 +24,13 @@ class VistarScore(Assessor):
         inputs: What is read of a prompt beside its text: column or control parameter to what it
             says.
         angle: VISTAR's short name.
+        angles: All of them, where a score is for several.
         section: Of `vistar_choices.yaml`.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {}
     angle = ""
+    angles: ClassVar[tuple[str, ...]] = ()
     section = ""
 
     def __init__(self, models: Mapping[str, Model] | None = None) -> None:
@@ -55,9 +57,9 @@ class VistarScore(Assessor):
         return Verdict(None, None, silent) if silent else self.judge(evidence, picture)
 
     def _silent(self, picture: Picture) -> str:
-        angle = str(picture.about.get("angle") or "")
-        if angle in ANGLES and angle != self.angle:
-            return f"the prompt is about {angle}, not about {self.angle}"
+        angle, own = str(picture.about.get("angle") or ""), self.angles or (self.angle,)
+        if angle in ANGLES and angle not in own:
+            return f"the prompt is about {angle}, not about {' or '.join(own)}"
         return self.lacking(picture)
 
     def lacking(self, picture: Picture) -> str:

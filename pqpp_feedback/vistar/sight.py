@@ -17,6 +17,8 @@ from pqpp_feedback.assess.models import Loaded, load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import asked, listed
+from pqpp_models.images.backbone import embed_pixels, embed_tokens
+from pqpp_models.images.embedding import pixels_of, tokens_of
 
 Timed = Callable[[str], AbstractContextManager[None]]
 _KEPT = 32  # what was seen of the last images is kept for the next score
@@ -30,11 +32,11 @@ ROLES: Mapping[str, tuple[str, str]] = {
         "depth-anything/Depth-Anything-V2-Metric-Indoor-Small-hf",
         "AutoModelForDepthEstimation",
     ),
-    "similarity": ("openai/clip-vit-large-patch14", "CLIPModel"),
+    "similarity": ("openai/clip-vit-large-patch14", "AutoModel"),
     "features": ("facebook/dinov2-base", "AutoModel"),
     "pose": ("usyd-community/vitpose-base-simple", "VitPoseForPoseEstimation"),
     "expression": ("trpakov/vit-face-expression", "AutoModelForImageClassification"),
-    "anomaly": ("microsoft/resnet-18", "AutoBackbone"),
+    "anomaly": ("microsoft/resnet-18", "AutoModel"),
 }
 """Role to the model's usual name and to its class in transformers."""
 
@@ -186,6 +188,140 @@ class Sight:
         # Nearness, up to scale and shift: what is nearest is taken to be at 1.
         near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
         return 1 / (near + choices("sight")["far_nearness"])
+
+    def similarity(
+        self, images: Sequence[Any], texts: Sequence[str], timed: Timed
+    ) -> NDArray[np.float64]:
+        """Return CLIP's cosines, a row an image, a column a text; each is embedded by itself."""
+        clip = self.model("similarity")
+        with timed("similarity"):
+            pictures = [self._embedded(clip, image) for image in images]
+            words = [self._embedded(clip, text) for text in texts]
+        return np.array(pictures) @ np.array(words).T
+
+    def _embedded(self, clip: Loaded, one: Any) -> NDArray[np.float64]:
+        import torch
+
+        with torch.inference_mode():
+            if isinstance(one, str):
+                tokens = tokens_of(clip.processor, [one], clip.model.config)
+                placed = {name: value.to(clip.device) for name, value in tokens.items()}
+                found = embed_tokens(clip.model, **placed)
+            else:
+                pixels = pixels_of(clip.processor, [one]).to(clip.device, clip.model.dtype)
+                found = embed_pixels(clip.model, pixels)
+        vector = found[0].double().cpu().numpy()
+        return vector / max(np.linalg.norm(vector), 1e-12)
+
+    def subject(self, image: Any, subject: str, timed: Timed) -> NDArray[np.float64] | None:
+        """Return the features of the surest find of a subject, cut out; None without a find."""
+        import torch
+
+        image = smaller(image)
+        _, scores, boxes = self.detect(image, [subject], timed)
+        if not scores:
+            return None
+        box = boxes[[int(np.argmax(scores))]]
+        masks, _ = self.segment(image, box, timed)
+        cut = _cut_out(image, box[0], masks[0])
+        if cut is None:
+            return None
+        features = self.model("features")
+        with timed("features"), torch.inference_mode():
+            inputs = features.processor(images=cut, return_tensors="pt")
+            found = features.model(**_placed(inputs, features)).pooler_output
+        return found[0].double().cpu().numpy().reshape(-1)
+
+    def features(self, image: Any, timed: Timed) -> NDArray[np.float64]:
+        """Return (places, features): early layers of a network of images, as PaDiM takes them."""
+        import torch
+
+        chosen, anomaly = choices("geometry"), self.model("anomaly")
+        side = chosen["anomaly_grid"]
+        with timed("anomaly"), torch.inference_mode():
+            inputs = anomaly.processor(images=image, return_tensors="pt")
+            layers = anomaly.model(**_placed(inputs, anomaly), output_hidden_states=True)
+            maps = [one.float() for one in layers.hidden_states[1:4]]
+            resized = [
+                torch.nn.functional.interpolate(one, (side, side), mode="bilinear") for one in maps
+            ]
+        found = torch.cat(resized, 1)[0].flatten(1).T.double().cpu().numpy()
+        kept = np.random.default_rng(0).permutation(found.shape[1])
+        return found[:, np.sort(kept[: chosen["anomaly_features"]])]
+
+    def people(self, image: Any, timed: Timed) -> list[dict[str, Any]]:
+        """Return the people: `box`, `score`, `keypoints` in pixels, `expression` or None."""
+        import torch
+
+        image = smaller(image)
+        _, scores, boxes = self.detect(image, ["person"], timed)
+        if not scores:
+            return []
+        pose = self.model("pose")
+        sides = np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]])
+        with timed("pose"), torch.inference_mode():
+            inputs = pose.processor(image, boxes=[sides.tolist()], return_tensors="pt")
+            outputs = pose.model(**_placed(inputs, pose))
+            found = pose.processor.post_process_pose_estimation(outputs, boxes=[sides.tolist()])[0]
+        people = []
+        for score, box, one in zip(scores, boxes, found, strict=True):
+            points, sure = (one[name].float().cpu().numpy() for name in ("keypoints", "scores"))
+            keypoints = np.column_stack([points, sure]).tolist()
+            expression = self._expression(image, keypoints, timed)
+            people.append(
+                {"box": box, "score": score, "keypoints": keypoints, "expression": expression}
+            )
+        return people
+
+    def _expression(self, image: Any, keypoints: list, timed: Timed) -> str | None:
+        import torch
+
+        box = face_box(keypoints, image.size)
+        if box is None:
+            return None
+        model = self.model("expression")
+        with timed("expression"), torch.inference_mode():
+            inputs = model.processor(images=image.crop(box), return_tensors="pt")
+            logits = model.model(**_placed(inputs, model)).logits
+        return str(model.model.config.id2label[int(logits.argmax())]).lower()
+
+
+def face_box(
+    keypoints: Sequence[Sequence[float]], size: tuple[int, int]
+) -> tuple[int, int, int, int] | None:
+    """Return the box of a face around its sure keypoints; None where too few are seen.
+
+    Args:
+        keypoints: Of a person, in COCO's order: the first five are nose, eyes and ears.
+        size: Width and height of the image.
+
+    Example:
+        >>> face = [(50, 52, 1), (54, 48, 1), (46, 48, 1), (60, 50, 0), (40, 50, 0)]
+        >>> face_box([*face, *[(0, 0, 0)] * 12], (100, 100))
+        (34, 34, 66, 66)
+    """
+    chosen = choices("characters")
+    sure = np.array([point for point in keypoints[:5] if point[2] >= chosen["least_keypoint"]])
+    if len(sure) < chosen["least_face"]:
+        return None
+    low, high = sure[:, :2].min(0), sure[:, :2].max(0)
+    half = chosen["face_share"] * max(float((high - low).max()), 1.0)
+    left, top = np.maximum((low + high) / 2 - half, 0).round().astype(int)
+    right, bottom = np.minimum((low + high) / 2 + half, size).round().astype(int)
+    return (int(left), int(top), int(right), int(bottom)) if right > left and bottom > top else None
+
+
+def _cut_out(image: Any, box: NDArray[np.float64], mask: NDArray[np.bool_]) -> Any:
+    """Return what a mask shows within a box, the rest in grey; None where that is nothing."""
+    from PIL import Image
+
+    left, top = np.floor(box[:2]).astype(int)
+    right, bottom = np.ceil(box[2:]).astype(int)
+    own = mask[top:bottom, left:right]
+    if not own.any():
+        return None
+    pixels = np.where(own[..., None], np.asarray(image)[top:bottom, left:right], 128)
+    return Image.fromarray(pixels.astype(np.uint8))
 
 
 def is_distance(config: Any) -> bool:

@@ -1,0 +1,93 @@
+"""The models' path, by a tiny random model for each role: every score sees and judges."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cv2", reason="geometry needs pqpp[assess]")
+pytest.importorskip("torch")
+
+from PIL import Image
+from support.tiny_sight import save_sight
+
+from pqpp_feedback.assess.assessor import evidence_text
+from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.assess.pictures import Picture, find_pictures
+from pqpp_feedback.assess.run import assess
+from pqpp_feedback.assess.verdicts import read_verdicts, recompute
+from pqpp_feedback.vistar.characters import Characters
+from pqpp_feedback.vistar.composed_scene import ComposedScene
+from pqpp_feedback.vistar.geometry import Geometry
+from pqpp_feedback.vistar.light import Light
+from pqpp_feedback.vistar.penetration import Penetration
+from pqpp_feedback.vistar.sight import ROLES, Sight, is_distance, smaller
+
+SCORES = (Light, ComposedScene, Characters, Penetration, Geometry)
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    return save_sight(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    random = np.random.default_rng(0)
+    about = {"light": "light from upper-left", "count": 2, "panels": "a cat; a dog"}
+    about |= {"subject": "cat", "layout": "1x2", "objects": "cat; dog"}
+    folder = tmp_path / "images"
+    for number, size in enumerate(((60, 40), (33, 80), (40, 40))):
+        (folder / str(number)).mkdir(parents=True)
+        pixels = random.integers(0, 255, (*size, 3), np.uint8)
+        Image.fromarray(pixels).save(folder / str(number) / "sdxl_0.png")
+    prompts = [{"prompt_id": str(n), "prompt": "a cat", **about} for n in range(3)]
+    return find_pictures(folder, prompts)[0]
+
+
+def test_every_role_has_a_tiny_model(names):
+    assert names.keys() == ROLES.keys()
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_scores_run_and_are_computed_again(score, names, pictures, tmp_path):
+    one = score(Sight(names, "cpu"))
+    assess(pictures, [one], tmp_path / "v.parquet", batch_size=2)
+    rows = list(read_verdicts(tmp_path / "v.parquet"))
+    assert len(rows) == 3
+    for row in rows:
+        assert row["score"] is None or 0 <= row["score"] <= 1
+        assert row["reason"] and row["routine"].startswith("after-vistar-")
+    assert set(one.seconds) <= set(one.models) and one.seconds
+    assert list(recompute(rows, score())) == rows
+    assess(pictures[::-1], [score(Sight(names, "cpu"))], tmp_path / "w.parquet", batch_size=1)
+    assert (tmp_path / "w.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
+
+
+def test_scores_share_what_was_seen(names, pictures):
+    sight = Sight(names, "cpu")
+    light, solids = Light(sight), Penetration(sight)
+    images = [Image.open(one.path) for one in pictures]
+    light.perceive(images, pictures)
+    evidence = solids.perceive(images, pictures)
+    assert "depth" in light.seconds and "depth" not in solids.seconds
+    assert evidence_text(evidence)
+
+
+def test_roles_and_names_are_checked(names, tmp_path):
+    with pytest.raises(AssessError, match="'eye' is no role"):
+        Sight({"eye": "x"})
+    with pytest.raises(AssessError, match="depth: there is no folder no-such"):
+        Sight({"depth": "no-such"}).told("depth")
+
+
+def test_large_images_are_made_smaller_and_nearness_is_turned():
+    assert smaller(Image.new("RGB", (3000, 1500))).size == (1024, 512)
+
+    class Config:
+        model_type = "dpt"
+
+    assert not is_distance(Config())
+    Config.depth_estimation_type = "metric"
+    assert is_distance(Config())
+    assert Picture(Path("a"), "").about == {}

@@ -1,0 +1,54 @@
+"""A plain scene and damages of growing strength, one for each cue of geometry."""
+
+import numpy as np
+from scipy import ndimage
+
+from support.solids import Solid, cast
+
+
+def plain_scene(size=128):
+    """Return pixels (h, w, 3) in 0 .. 1 and depth of three solids with two streaks of light."""
+    scene = cast(
+        [
+            Solid("ball", (-0.9, 0.55, 0), (0.55, 0.55, 0.55), (0.7, 0.2, 0.2)),
+            Solid("box", (0.9, 0.4, 0.2), (0.4, 0.4, 0.4), (0.2, 0.3, 0.7)),
+            Solid("cylinder", (0.1, 0.5, -1.2), (0.3, 0.5, 0.3), (0.2, 0.6, 0.3)),
+        ],
+        light=(-1, 2, 1.5),
+        size=size,
+    )
+    pixels = scene.image.copy()
+    for top in (0.3, 0.42):
+        row = round(top * size)
+        pixels[row : row + 3, size // 8 : -size // 8] = 1
+    return pixels, scene.depth
+
+
+def damaged(cue, step, pixels, depth):
+    """Return a copy that is damaged in a cue's own way, by 1 to 5 fifths; 0 for none."""
+    random, size = np.random.default_rng(3), pixels.shape[0]
+    pixels, depth = pixels.copy(), depth.copy()
+    noise = random.normal(size=depth.shape)
+    if cue == "normals":
+        depth *= 1 + 0.001 * step * noise
+    elif cue == "curvature":
+        wave = np.sin(np.arange(size) * 0.9)
+        depth *= 1 + 0.003 * step * wave[:, None] * wave
+    elif cue == "highlights":
+        for cut in range(step):
+            at = size // 8 + (cut + 1) * size // 8
+            pixels[:, at : at + 2] *= 0.6
+    elif cue == "contours":
+        soft = ndimage.gaussian_filter(pixels, (6, 6, 0))
+        for gap in range(step):  # a stripe that is smeared, so that contours end there
+            at = round(size * (0.2 + 0.13 * gap))
+            pixels[:, at : at + 6] = soft[:, at : at + 6]
+    elif cue == "texture":
+        rough = random.random(pixels.shape[:2]) * 0.5
+        part = np.arange(size) < size * step / 5
+        pixels[part] = np.clip(pixels[part] * 0.5 + rough[part][..., None], 0, 1)
+    elif cue == "anomaly":
+        side, alpha = size // 4, 0.1 * step
+        alien = (np.indices((side, side)).sum(0) % 4 < 2)[..., None] * np.array([1, 0, 1])
+        pixels[:side, :side] = (1 - alpha) * pixels[:side, :side] + alpha * alien
+    return pixels, depth

@@ -1,0 +1,178 @@
+"""A random model of a few kilobytes for each role of `pqpp_feedback.vistar.sight`."""
+
+from support.tiny_models import save_clip
+
+
+def save_sight(folder, roles=None):
+    """Save one for each role, or for some; return role to folder."""
+    import torch
+
+    found = {}
+    for role in roles or _SAVED:
+        torch.manual_seed(0)
+        (folder / role).mkdir(parents=True)
+        _SAVED[role](folder / role)
+        found[role] = str(folder / role)
+    return found
+
+
+def _detector(folder):
+    from transformers import (
+        Owlv2Config,
+        Owlv2ForObjectDetection,
+        Owlv2ImageProcessor,
+        Owlv2Processor,
+    )
+
+    text, vision = _small(), _small()
+    text |= {"vocab_size": 64, "max_position_embeddings": 16}
+    text |= {"eos_token_id": 2, "bos_token_id": 1, "pad_token_id": 0}
+    config = Owlv2Config(
+        text_config=text,
+        vision_config={**vision, "image_size": 32, "patch_size": 8},
+        projection_dim=16,
+    )
+    Owlv2ForObjectDetection(config).save_pretrained(folder)
+    images = Owlv2ImageProcessor(size={"height": 32, "width": 32})
+    Owlv2Processor(images, _tokenizer()).save_pretrained(folder)
+
+
+def _small():
+    return {
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+
+
+def _tokenizer():
+    import string
+
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    names = ["[PAD]", "[BOS]", "[EOS]", "[UNK]", *string.ascii_lowercase, " "]
+    words = {token: number for number, token in enumerate(names)}
+    plain = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=plain,
+        pad_token="[PAD]",
+        bos_token="[BOS]",
+        eos_token="[EOS]",
+        unk_token="[UNK]",
+        model_max_length=16,
+    )
+
+
+def _segmenter(folder):
+    from transformers import SamConfig, SamImageProcessor, SamModel, SamProcessor
+
+    vision = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    vision |= {"image_size": 64, "patch_size": 16, "output_channels": 8, "mlp_dim": 16}
+    vision |= {"num_pos_feats": 4, "global_attn_indexes": [0], "window_size": 2}
+    prompt = {"hidden_size": 8, "image_size": 64, "patch_size": 16, "mask_input_channels": 4}
+    decoder = {"hidden_size": 8, "mlp_dim": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    decoder |= {"iou_head_hidden_dim": 8, "attention_downsample_rate": 1}
+    config = SamConfig(
+        vision_config=vision, prompt_encoder_config=prompt, mask_decoder_config=decoder
+    )
+    SamModel(config).save_pretrained(folder)
+    images = SamImageProcessor(
+        size={"longest_edge": 64},
+        pad_size={"height": 64, "width": 64},
+        mask_size={"longest_edge": 16},
+        mask_pad_size={"height": 16, "width": 16},
+    )
+    SamProcessor(images).save_pretrained(folder)
+
+
+def _depth(folder):
+    from transformers import (
+        DepthAnythingConfig,
+        DepthAnythingForDepthEstimation,
+        Dinov2Config,
+        DPTImageProcessor,
+    )
+
+    backbone = Dinov2Config(
+        **{**_small(), "num_hidden_layers": 4},
+        image_size=28,
+        patch_size=14,
+        out_features=["stage1", "stage2", "stage3", "stage4"],
+        reshape_hidden_states=False,
+        apply_layernorm=True,
+    )
+    config = DepthAnythingConfig(
+        backbone_config=backbone,
+        reassemble_hidden_size=16,
+        neck_hidden_sizes=[4, 4, 8, 8],
+        fusion_hidden_size=8,
+        head_hidden_size=8,
+        depth_estimation_type="metric",
+        max_depth=20,
+    )
+    DepthAnythingForDepthEstimation(config).save_pretrained(folder)
+    DPTImageProcessor(
+        size={"height": 56, "width": 56}, ensure_multiple_of=14, keep_aspect_ratio=True
+    ).save_pretrained(folder)
+
+
+def _features(folder):
+    from transformers import BitImageProcessor, Dinov2Config, Dinov2Model
+
+    Dinov2Model(Dinov2Config(**_small(), image_size=28, patch_size=14)).save_pretrained(folder)
+    side = {"height": 28, "width": 28}
+    BitImageProcessor(size={"shortest_edge": 28}, crop_size=side).save_pretrained(folder)
+
+
+def _pose(folder):
+    from transformers import (
+        VitPoseBackboneConfig,
+        VitPoseConfig,
+        VitPoseForPoseEstimation,
+        VitPoseImageProcessor,
+    )
+
+    backbone = VitPoseBackboneConfig(
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        image_size=[32, 24],
+        patch_size=[8, 8],
+        out_indices=[1],
+    )
+    labels = {n: f"point{n}" for n in range(17)}
+    config = VitPoseConfig(backbone_config=backbone, id2label=labels, scale_factor=4)
+    VitPoseForPoseEstimation(config).save_pretrained(folder)
+    VitPoseImageProcessor(size={"height": 32, "width": 24}).save_pretrained(folder)
+
+
+def _expression(folder):
+    from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessor
+
+    labels = dict(enumerate(("angry", "happy", "sad")))
+    config = ViTConfig(**_small(), image_size=16, patch_size=8, id2label=labels)
+    ViTForImageClassification(config).save_pretrained(folder)
+    ViTImageProcessor(size={"height": 16, "width": 16}).save_pretrained(folder)
+
+
+def _anomaly(folder):
+    from transformers import ConvNextImageProcessor, ResNetConfig, ResNetModel
+
+    config = ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1])
+    ResNetModel(config).save_pretrained(folder)
+    ConvNextImageProcessor(size={"shortest_edge": 64}, crop_pct=1.0).save_pretrained(folder)
+
+
+_SAVED = {
+    "detector": _detector,
+    "segmenter": _segmenter,
+    "depth": _depth,
+    "similarity": save_clip,
+    "features": _features,
+    "pose": _pose,
+    "expression": _expression,
+    "anomaly": _anomaly,
+}
