@@ -1,0 +1,1 @@
+"""HWPQ: a questionnaire from a language model, answers from one that sees."""

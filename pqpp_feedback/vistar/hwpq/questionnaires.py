@@ -1,0 +1,155 @@
+"""Questionnaires: written once a prompt by a language model, checked, kept, never replaced."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.vistar.vistar import LEVELS, validate_questionnaire
+from pqpp_feedback.assess.errors import AssessError, ImageError
+from pqpp_feedback.vistar.choices import choices
+from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.write_beside import write_whole
+from pqpp_models.chat.chat import Chat, Request, json_of
+
+INSTRUCTION = Path(__file__).with_name("instruction.txt")
+SCHEMA = Path(__file__).parents[3] / "pqpp_datasets" / "vistar" / "questionnaire.schema.json"
+
+
+def instruction_hash() -> str:
+    """Return the hash of the instruction that the language model is given."""
+    return sha256_of_parts([INSTRUCTION.read_text("utf-8")])
+
+
+class Questionnaires:
+    """A folder of questionnaires, a file a prompt.
+
+    Args:
+        folder: Where they lie; made where it is not.
+        writer: Who writes those that are not there; None: nobody, and a prompt without one cannot
+            be assessed.
+    """
+
+    def __init__(self, folder: str | Path, writer: Chat | None = None) -> None:
+        self.folder, self.writer = Path(folder).expanduser(), writer
+
+    def path(self, prompt: str) -> Path:
+        """Return the file of a prompt."""
+        return self.folder / f"{sha256_of_parts([prompt])[:32]}.json"
+
+    def has(self, prompt: str) -> bool:
+        """Return whether a prompt has its questionnaire."""
+        return self.path(prompt).is_file()
+
+    def of(self, prompt: str) -> dict[str, Any]:
+        """Return a prompt's questionnaire, written now if it has none.
+
+        Raises:
+            AssessError: The kept file is damaged or another prompt's.
+            ImageError: There is none and nobody who writes it, or what was written is not usable.
+            ChatError: The language model does not reply.
+        """
+        path = self.path(prompt)
+        if path.is_file():
+            return _kept(path, prompt)
+        if self.writer is None:
+            raise ImageError("the prompt has no questionnaire; name a model that writes one")
+        questionnaire, tries = write_questionnaire(self.writer, prompt)
+        entry = {
+            "prompt": prompt,
+            "model": self.writer.name,
+            "instruction_sha256": instruction_hash(),
+            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "tries": tries,
+            "questionnaire": questionnaire,
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(entry, ensure_ascii=False, indent=1))
+        return questionnaire
+
+
+def _kept(path: Path, prompt: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(path.read_text("utf-8"))
+        if entry["prompt"] != prompt:
+            raise AssessError(f"{path} is another prompt's; move it away to have a new one")
+        validate_questionnaire(entry["questionnaire"])
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, AssessError):
+            raise
+        raise AssessError(
+            f"{path}: no usable questionnaire ({str(error)[:120]}); move it away to have a new one"
+        ) from None
+    return entry["questionnaire"]
+
+
+def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:
+    """Let a language model write a questionnaire; return it and the number of tries.
+
+    What is wrong with a reply is told in the next try. Weights that sum to 1 within 1e-3 are
+    divided by their sum, others are refused.
+
+    Raises:
+        ImageError: No try gave a usable one.
+    """
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    chosen, wrong = choices("hwpq"), ""
+    for attempt in range(chosen["questionnaire_tries"]):
+        text = f"The prompt:\n{prompt}"
+        if wrong:
+            text += f"\n\nYour last reply could not be used: {wrong}. Reply again."
+        request = Request(
+            text, INSTRUCTION.read_text("utf-8"), schema=schema, seed=attempt, most_tokens=4096
+        )
+        reply = writer.ask(request)
+        try:
+            return checked(json_of(reply.text)), attempt + 1
+        except ValueError as error:
+            wrong = " ".join(str(error).split())[:300]
+    raise ImageError(
+        f"{writer.name} wrote no usable questionnaire in {chosen['questionnaire_tries']} tries "
+        f"({wrong})"
+    )
+
+
+def checked(questionnaire: Any) -> dict[str, Any]:
+    """Return a questionnaire with weights that sum to 1 exactly.
+
+    Raises:
+        DataFileError: It has another form, or weights whose sum is off by more than 1e-3.
+
+    Example:
+        >>> pair = {"node": "cat", "question_weight": 0.9995, "P": "A cat?", "N": "No cat?"}
+        >>> level = {"level_weight": 0.25, "questions": [pair]}
+        >>> checked({name: level for name in LEVELS})["L1"]["questions"][0]["question_weight"]
+        1.0
+    """
+    if not isinstance(questionnaire, Mapping) or set(questionnaire) != set(LEVELS):
+        raise DataFileError(f"an object with {', '.join(LEVELS)} is needed")
+    try:
+        scaled = {
+            name: {
+                **questionnaire[name],
+                "questions": _scaled(questionnaire[name]["questions"], "question_weight", name),
+            }
+            for name in LEVELS
+        }
+        levels = _scaled([scaled[name] for name in LEVELS], "level_weight", "the four levels")
+    except (TypeError, KeyError) as error:
+        raise DataFileError(f"not of the form that is asked for ({error!r:.60})") from None
+    found = dict(zip(LEVELS, levels, strict=True))
+    validate_questionnaire(found)
+    return found
+
+
+def _scaled(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
+    total = math.fsum(entry[name] for entry in entries)
+    tolerance = choices("hwpq")["weight_tolerance"]
+    if not abs(total - 1) <= tolerance:
+        raise DataFileError(f"{name} of {where} sums to {total:g}; it must sum to 1")
+    return [{**entry, name: entry[name] / total} for entry in entries]

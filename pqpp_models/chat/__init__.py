@@ -1,0 +1,1 @@
+"""Language models that chat: behind an endpoint or in this process, within a limit."""

@@ -1,0 +1,179 @@
+"""HWPQ: questionnaires that are checked and kept, votes that are counted and never guessed."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
+Image = pytest.importorskip("PIL.Image")
+
+from pqpp_datasets.errors import DataFileError  # noqa: E402
+from pqpp_datasets.vistar.vistar import LEVELS, flat_questions  # noqa: E402
+from pqpp_feedback.assess.errors import AssessError, ImageError  # noqa: E402
+from pqpp_feedback.assess.pictures import Picture  # noqa: E402
+from pqpp_feedback.vistar.hwpq.answers import Answers  # noqa: E402
+from pqpp_feedback.vistar.hwpq.hwpq import Hwpq, planned_calls  # noqa: E402
+from pqpp_feedback.vistar.hwpq.questionnaires import (  # noqa: E402
+    Questionnaires,
+    checked,
+    instruction_hash,
+)
+from pqpp_models.chat.chat import Budget, Chat, Reply  # noqa: E402
+
+
+class Scripted(Chat):
+    """Replies in order, or by a function of the request."""
+
+    def __init__(self, replies, name="scripted"):
+        self.name, self.budget, self.replies, self.asked = name, Budget(), replies, []
+
+    def ask(self, request):
+        self.budget.admit(request)
+        self.asked.append(request)
+        said = self.replies(request) if callable(self.replies) else self.replies.pop(0)
+        return Reply(said)
+
+
+def questionnaire(facts=3):
+    def pair(level, n):
+        share = round(1 / facts, 3)  # .333 three times
+        node = f"{level} fact {n}"
+        return {"node": node, "question_weight": share, "P": f"Is {node}?", "N": f"No {node}?"}
+
+    return {
+        name: {"level_weight": 0.25, "questions": [pair(name, n) for n in range(facts)]}
+        for name in LEVELS
+    }
+
+
+def test_a_questionnaire_is_written_once_and_kept(tmp_path):
+    writer = Scripted([json.dumps(questionnaire())])
+    kept = Questionnaires(tmp_path / "q", writer)
+    first = kept.of("a red cat")
+    assert sum(q["question_weight"] for q in first["L1"]["questions"]) == pytest.approx(
+        1, abs=1e-12
+    )
+    entry = json.loads(kept.path("a red cat").read_text())
+    assert entry["model"] == "scripted" and entry["tries"] == 1
+    assert entry["instruction_sha256"] == instruction_hash() and len(entry["date"]) == 10
+    before = kept.path("a red cat").read_bytes()
+    other = Questionnaires(tmp_path / "q", Scripted([], "another"))
+    assert other.of("a red cat") == first  # nobody is asked, nothing is replaced
+    assert kept.path("a red cat").read_bytes() == before
+    assert writer.asked[0].schema["required"] == list(LEVELS)
+
+
+def test_what_was_wrong_is_told_in_the_next_try(tmp_path):
+    off = questionnaire()
+    off["L2"]["level_weight"] = 0.3
+    twice = questionnaire()
+    twice["L1"]["questions"][1]["node"] = "L1 fact 0"
+    writer = Scripted(["Sure!", json.dumps(off), json.dumps(twice), json.dumps(questionnaire())])
+    kept = Questionnaires(tmp_path, writer)
+    kept.of("p")
+    assert json.loads(kept.path("p").read_text())["tries"] == 4
+    assert "level_weight of the four levels sums to 1.05" in writer.asked[2].text
+    assert "stands 2 times" in writer.asked[3].text
+    hopeless = Questionnaires(tmp_path / "none", Scripted(lambda _: "[]"))
+    with pytest.raises(ImageError, match="no usable questionnaire in 4 tries"):
+        hopeless.of("p")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("total", [0.998, 1.002, float("nan")])
+def test_weights_far_from_one_are_refused(total):
+    wrong = questionnaire(1)
+    wrong["L3"]["questions"][0]["question_weight"] = total
+    with pytest.raises(DataFileError, match="L3 sums to"):
+        checked(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, [], {}, {name: 3 for name in LEVELS}, "text"])
+def test_nonsense_is_refused(wrong):
+    with pytest.raises(DataFileError):
+        checked(wrong)
+
+
+def test_damaged_or_foreign_files_are_told(tmp_path):
+    kept = Questionnaires(tmp_path)
+    with pytest.raises(ImageError, match="no questionnaire"):
+        kept.of("p")
+    kept.path("p").write_text("{")
+    with pytest.raises(AssessError, match="move it away"):
+        kept.of("p")
+    kept.path("p").write_text(json.dumps({"prompt": "other", "questionnaire": questionnaire()}))
+    with pytest.raises(AssessError, match="another prompt's"):
+        kept.of("p")
+
+
+def honest(request):
+    """True for what asks `Is ...?`, false for what asks `No ...?`, whatever the order."""
+    lines = [line.split(": ", 1) for line in request.text.splitlines()]
+    return json.dumps({name: question.startswith("Is") for name, question in lines})
+
+
+IMAGE = Image.new("RGB", (8, 8), "red") if hasattr(Image, "new") else None
+QUESTIONS = flat_questions(checked(questionnaire()))
+
+
+def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():
+    chat = Scripted(honest)
+    found = Answers(chat, votes=3).of(IMAGE, QUESTIONS)
+    assert len(chat.asked) == 6
+    for request in chat.asked:
+        starts = {line.split(": ", 1)[1][:2] for line in request.text.splitlines()}
+        assert len(starts) == 1 and len(request.text.splitlines()) == 12
+    assert len({request.text for request in chat.asked}) == 6
+    assert [request.seed for request in chat.asked] == [0, 1, 2] * 2
+    assert found["positive"] == [[True] * 3] * 12 and found["negative"] == [[False] * 3] * 12
+
+
+def judged(evidence):
+    return Hwpq().score(evidence, Picture(Path("a.png"), "p"))
+
+
+def test_score_by_hand_and_reasons():
+    found = Answers(Scripted(honest)).of(IMAGE, QUESTIONS)
+    evidence = {"questions": QUESTIONS, **found}
+    assert judged(evidence).score == pytest.approx(1)
+    one = copy.deepcopy(evidence)
+    one["negative"][4] = [True, True, False]  # the second fact of L2: a third of a quarter
+    said = judged(one)
+    assert said.score == pytest.approx(1 - 0.25 / 3) and "L2 fact 1" in said.reason
+    one["negative"][4] = [True, None, False]  # one against one: no majority says yes
+    assert judged(one).score == pytest.approx(1) and "1 of 72" in judged(one).reason
+    one["negative"][4] = [None] * 3
+    assert judged(one).score is None and "1 questions without" in judged(one).reason
+
+
+def test_unreadable_replies_are_counted_not_guessed():
+    found = Answers(Scripted(lambda _: "Yes, all of them."), votes=2).of(IMAGE, QUESTIONS)
+    said = judged({"questions": QUESTIONS, **found})
+    assert said.score is None and "48 of 48 answers unreadable" in said.reason
+
+
+def test_answers_are_kept_by_image_questions_model_and_seed(tmp_path):
+    def calls(image=IMAGE, questions=QUESTIONS, name="scripted", votes=2):
+        chat = Scripted(honest, name)
+        Answers(chat, votes, tmp_path).of(image, questions)
+        return len(chat.asked)
+
+    assert calls() == 4 and calls() == 0
+    assert calls(votes=3) == 2  # one more seed
+    assert calls(name="another") == 4
+    assert calls(image=Image.new("RGB", (8, 8), "blue")) == 4
+    other = {**QUESTIONS, "positive": [*QUESTIONS["positive"][:-1], "Is it else?"]}
+    assert calls(questions=other) == 2
+
+
+def test_only_abstract_angles_and_calls_are_planned(tmp_path):
+    picture = Picture(Path("a.png"), "p", about={"angle": "TR"})
+    assert "SF or CUL or MA" in Hwpq().score({}, picture).reason
+    kept = Questionnaires(tmp_path, Scripted([json.dumps(questionnaire())]))
+    pictures = [Picture(Path("a"), "p"), Picture(Path("b"), "p"), Picture(Path("c"), "q")]
+    assert planned_calls(pictures, kept, 3) == 2 + 18
+    kept.of("p")
+    assert planned_calls(pictures, kept, 3) == 1 + 18
+    assert planned_calls(pictures, Questionnaires(tmp_path), 3) == 12

@@ -1,0 +1,117 @@
+"""An endpoint that is slow, cut, wrong, busy, endless or talks nonsense; the key; the limits."""
+
+import logging
+
+import pytest
+
+pytest.importorskip("httpx", reason="a chat endpoint needs pqpp[assess]")
+
+from support.chat_server import serve_chat
+
+from pqpp_models.chat.chat import Budget, BudgetError, ChatError, Request
+from pqpp_models.chat.endpoint import KEY, Endpoint
+
+SECRET = "sk-very-secret"
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv(KEY, SECRET)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serve_chat() as state:
+        state.answer = lambda body: "fine"
+        yield state
+
+
+def endpoint(server, waits=None, **options):
+    waits = [] if waits is None else waits
+    options = {"timeout": 20, "sleep": waits.append, **options}
+    return Endpoint(server.url, "some-model", **options)
+
+
+def test_what_is_sent_and_what_comes_back(server):
+    from PIL import Image
+
+    schema = {"type": "object"}
+    request = Request("Hi", "Be kind", Image.new("L", (2, 2)), schema, 7, 0.5, 50)
+    reply = endpoint(server).ask(request)
+    assert (reply.text, reply.tokens_in, reply.tokens_out) == ("fine", 100, 10)
+    (body,) = server.asked
+    assert body["messages"][0] == {"role": "system", "content": "Be kind"}
+    picture, text = body["messages"][1]["content"]
+    assert picture["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+    assert text == {"type": "text", "text": "Hi"}
+    assert (body["seed"], body["temperature"], body["max_tokens"]) == (7, 0.5, 50)
+    assert body["response_format"]["json_schema"]["schema"] == schema
+    assert server.keys == [f"Bearer {SECRET}"]
+
+
+@pytest.mark.parametrize("fault", [429, 500, 503, "cut", "nonsense", "empty", "endless"])
+def test_tries_again(server, fault):
+    server.faults = [fault, fault]
+    waits = []
+    assert endpoint(server, waits).ask(Request("Hi")).text == "fine"
+    assert waits == [1, 2] and len(server.asked) == 3
+
+
+def test_a_slow_one_is_given_up(server):
+    server.faults = ["slow", "slow"]
+    with pytest.raises(ChatError, match=r"no reply after 2 tries \(no reply within 0.2 s\)"):
+        endpoint(server, timeout=0.2, tries=2).ask(Request("Hi"))
+
+
+def test_waits_as_long_as_it_is_told_but_no_more_than_a_minute(server):
+    server.faults = ["wait 7", "wait 100000", "wait soon"]
+    waits = []
+    endpoint(server, waits).ask(Request("Hi"))
+    assert waits == [7, 60, 4]
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 302])
+def test_a_refusal_is_one_line_without_the_key(server, status, caplog):
+    server.faults = [status]
+    with caplog.at_level(logging.DEBUG), pytest.raises(ChatError) as caught:
+        endpoint(server).ask(Request("Hi"))
+    said = str(caught.value)
+    assert f"status {status}, refused Bearer ***" in said and "\n" not in said
+    assert len(server.asked) == 1
+    assert SECRET not in said + caplog.text + repr(endpoint(server))
+
+
+def test_nobody_there():
+    with pytest.raises(ChatError, match="ConnectError"):
+        Endpoint("http://127.0.0.1:9/v1", "m", tries=2, sleep=lambda _: None).ask(Request("Hi"))
+
+
+def test_addresses_and_keys_that_are_none(monkeypatch):
+    with pytest.raises(ChatError) as caught:
+        Endpoint("http://me:word@host/v1", "m")
+    assert "word" not in str(caught.value)
+    monkeypatch.setenv(KEY, "two words")
+    with pytest.raises(ChatError, match=KEY):
+        Endpoint("http://host/v1", "m")
+
+
+def test_limits_are_held_to(server):
+    budget = Budget(most_calls=3)
+    one = endpoint(server, budget=budget)
+    budget.plan(3)
+    server.faults = [500, 500]  # tries that fail are calls too
+    one.ask(Request("Hi"))
+    with pytest.raises(BudgetError, match="1 calls are needed, 0 are allowed"):
+        one.ask(Request("Hi"))
+    assert len(server.asked) == 3 and "3 calls" in budget.line()
+
+
+def test_money_is_counted_by_the_replies_and_guessed_before(server):
+    # 100 tokens in, 10 out: (100 * 10 + 10 * 100) / 1e6 = .002 a call.
+    budget = Budget(most_money=0.005, price_in=10, price_out=100)
+    one, request = endpoint(server, budget=budget), Request("Hi", most_tokens=20)
+    one.ask(request)
+    assert budget.money == pytest.approx(0.002)
+    with pytest.raises(BudgetError, match="may cost"):
+        budget.plan(3, request)
+    one.ask(request)
+    with pytest.raises(BudgetError):
+        one.ask(request)  # .001 is left, a call may cost .002
+    assert len(server.asked) == 2 and "0.0040 spent" in budget.line()

@@ -1,0 +1,91 @@
+"""A chat endpoint on loopback that answers as told, and misbehaves when told to."""
+
+import contextlib
+import http.server
+import json
+import threading
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class ChatServer:
+    """What is said, what goes wrong, and what was asked.
+
+    Attributes:
+        answer: Called with the body of a request; returns the text of the reply.
+        faults: One a request, used up in order: None, a status, `slow`, `cut`, `nonsense`, `empty`,
+            `endless`, or `wait N`: status 429 that asks for N seconds.
+        asked: The bodies that came.
+        keys: The Authorization headers that came.
+    """
+
+    url: str = ""
+    answer: object = lambda body: "{}"
+    faults: list = field(default_factory=list)
+    asked: list = field(default_factory=list)
+    keys: list = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def serve_chat():
+    """Run an endpoint on a free port of the loopback interface while the context lasts."""
+    state, over = ChatServer(), threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            state.asked.append(body)
+            state.keys.append(self.headers.get("Authorization"))
+            fault = state.faults.pop(0) if state.faults else None
+            usage = {"prompt_tokens": 100, "completion_tokens": 10}
+            if isinstance(fault, int):
+                key = self.headers.get("Authorization", "")
+                return self._send(fault, {"error": {"message": f"refused\n{key}"}})
+            if isinstance(fault, str) and fault.startswith("wait"):
+                return self._send(429, {}, {"Retry-After": fault.split()[1]})
+            if fault == "slow":
+                over.wait(5)
+            if fault == "nonsense":
+                return self._send(200, [1, 2])
+            if fault == "cut":
+                self.send_response(200)
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                self.wfile.write(b'{"choices"')
+                return None
+            if fault == "endless":
+                self.send_response(200)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    while not over.is_set():
+                        self.wfile.write(b" " * 65536)
+                return None
+            text = None if fault == "empty" else state.answer(body)
+            return self._send(200, {"choices": [{"message": {"content": text}}], "usage": usage})
+
+        def _send(self, status, found, headers=()):
+            raw = json.dumps(found).encode()
+            self.send_response(status)
+            for name, value in dict(headers).items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(raw)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield state
+    finally:
+        over.set()
+        time.sleep(0)
+        server.shutdown()
+        thread.join()
+        server.server_close()
