@@ -30,6 +30,8 @@ _COMMANDS = (
     "build",
     "route",
     "generate",
+    "index",
+    "retrieve",
     "select",
     "assess",
     "feedback",

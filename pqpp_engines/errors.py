@@ -17,3 +17,7 @@ class RewriteError(EngineError):
 
 class GenerateError(EngineError):
     """Images cannot be made as asked."""
+
+
+class IndexingError(EngineError):
+    """A collection cannot be embedded, indexed or searched as asked."""

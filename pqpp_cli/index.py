@@ -1,0 +1,148 @@
+"""`pqpp index`: a collection of images that can be searched by text."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from pqpp_cli.errors import CommandError
+from pqpp_cli.output import OutputFolder
+
+_EPILOG = """examples:
+  pqpp index build images --model CLIP --output my_index
+  pqpp index build embeddings.npy --ids ids.txt --model OWNER/NAME --output my_index
+  pqpp index add my_index more_images
+  pqpp index merge my_index other_index --output both
+  pqpp index show my_index
+  pqpp retrieve my_index --file queries.txt --output run.trec
+
+What index of faiss is taken, and what it needs, is printed before it is built. Search results are
+ranked anew by the embeddings, which are kept in 16 bits beside it.
+"""
+_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "index",
+        help="index a collection of images or embeddings",
+        description="Embed images by CLIP, SigLIP or the like, and build an index of faiss.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    build = actions.add_parser("build", help="build an index")
+    _add_source(build)
+    build.add_argument("--model", metavar="NAME_OR_PATH", help="CLIP, SigLIP, OWNER/NAME, a folder")
+    build.add_argument("--revision", help="branch, tag or commit of the model")
+    build.add_argument("--factory", help="of faiss, like IVF1024,SQ8 (default: by the size)")
+    build.add_argument("--output", type=OutputFolder, metavar="DIR", required=True)
+    build.set_defaults(run=run_build)
+    add = actions.add_parser("add", help="add to an index")
+    add.add_argument("index", metavar="INDEX", help="a folder that pqpp index has built")
+    _add_source(add)
+    add.add_argument("--model", metavar="FOLDER", help="where its model lies, if not on the Hub")
+    add.add_argument("--output", type=OutputFolder, metavar="DIR", help="(default: in its place)")
+    add.set_defaults(run=run_add)
+    merge = actions.add_parser("merge", help="make one of two indices of the same model")
+    merge.add_argument("index", metavar="INDEX")
+    merge.add_argument("other", metavar="OTHER")
+    merge.add_argument("--output", type=OutputFolder, metavar="DIR", required=True)
+    merge.set_defaults(run=run_merge)
+    show = actions.add_parser("show", help="say what an index holds")
+    show.add_argument("index", metavar="INDEX")
+    show.set_defaults(run=run_show)
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="IMAGES_OR_NPY", help="a folder of images, or embeddings")
+    parser.add_argument(
+        "--ids", metavar="FILE", help="of embeddings: an id a line (default: their numbers)"
+    )
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="on a GPU")
+
+
+def run_build(options: argparse.Namespace) -> None:
+    """Embed, say what will be built, and build it."""
+    from pqpp_engines.index import Encoder, build_index, plan_for
+
+    revision = options.revision
+    if Path(options.source).is_dir():
+        if not options.model:
+            raise CommandError("--model: name what embeds the images, like CLIP")
+        encoder = Encoder(options.model, options.revision)
+        options.model, revision = encoder.model, encoder.revision
+        embeddings, ids = _embedded(options, encoder)
+    else:
+        embeddings, ids = _loaded(options)
+    plan = plan_for(*embeddings.shape, options.factory)
+    print(f"pqpp: {plan.told()}", file=sys.stderr)
+    index = build_index(
+        embeddings, ids, options.output, options.factory, options.model or "", revision
+    )
+    _tell(index)
+
+
+def run_add(options: argparse.Namespace) -> None:
+    """Add images or embeddings to an index."""
+    from pqpp_engines.index import Encoder, Index
+
+    index = Index(options.index)
+    if Path(options.source).is_dir():
+        embeddings, ids = _embedded(options, Encoder.of(index, options.model))
+    else:
+        embeddings, ids = _loaded(options)
+    _tell(index.add(embeddings, ids, options.output))
+
+
+def run_merge(options: argparse.Namespace) -> None:
+    """Make one index of two."""
+    from pqpp_engines.index import Index
+
+    _tell(Index(options.index).merge(Index(options.other), options.output))
+
+
+def run_show(options: argparse.Namespace) -> None:
+    """Print what an index holds."""
+    from pqpp_engines.index import Index
+
+    _tell(Index(options.index))
+
+
+def _tell(index) -> None:
+    from tabulate import tabulate
+
+    rows = [(name, "" if value is None else value) for name, value in index.config.items()]
+    print(tabulate(rows, tablefmt="plain"))
+
+
+def _embedded(options: argparse.Namespace, encoder):
+    """Return the embeddings of a folder's images, and their paths in it as ids."""
+    from tqdm import tqdm
+
+    root = Path(options.source)
+    paths = sorted(p for p in root.rglob("*") if p.suffix.lower() in _ENDINGS)
+    if not paths:
+        raise CommandError(f"{root} holds no image ({', '.join(_ENDINGS)})")
+    shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
+    ids = [path.relative_to(root).as_posix() for path in paths]
+    return encoder.images(shown, options.batch_size), ids
+
+
+def _loaded(options: argparse.Namespace):
+    """Return embeddings from a file of numpy, memory-mapped, and their ids."""
+    import numpy as np
+
+    try:
+        embeddings = np.load(options.source, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise CommandError(
+            f"{options.source}: neither a folder of images nor embeddings in .npy ({error})"
+        ) from None
+    if embeddings.ndim != 2 or embeddings.dtype.kind != "f":
+        raise CommandError(f"{options.source}: give floats of shape (vectors, size)")
+    if options.ids is None:
+        return embeddings, [str(number) for number in range(len(embeddings))]
+    from pqpp_files.read_table import read_table
+
+    return embeddings, read_table(options.ids, plain="id").texts("id")

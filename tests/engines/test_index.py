@@ -1,0 +1,142 @@
+"""Collections: the index beside plain numpy, whole folders, and what does not belong together."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqpp_engines.errors import IndexingError
+from pqpp_engines.index import Index, build_index, plan_for
+
+faiss = pytest.importorskip("faiss")
+
+
+def clustered(n, size=32, centres=50, seed=0):
+    rng = np.random.default_rng(seed)
+    middles = rng.normal(size=(centres, size))
+    return (middles[rng.integers(0, centres, n)] + 0.6 * rng.normal(size=(n, size))).astype("f4")
+
+
+def by_numpy(vectors, queries, k):
+    vectors, queries = (v / np.linalg.norm(v, axis=1)[:, None] for v in (vectors, queries))
+    scores = queries @ vectors.astype(np.float16).astype(np.float32).T
+    return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+def names(n, first=0):
+    return [f"image-{one}" for one in range(first, first + n)]
+
+
+@pytest.mark.parametrize("factory", [None, "IVF64,SQ8", "IVF32,Flat", "HNSW16"])
+def test_what_is_found_is_what_numpy_finds(factory, tmp_path):
+    vectors, queries = clustered(4000), clustered(50, seed=1)
+    index = build_index(vectors, names(4000), tmp_path / "index", factory)
+    found, cosines = index.search(queries, 10)
+    true = by_numpy(vectors, queries, 10)
+    assert np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)]) > 0.95
+    assert (np.diff(cosines, axis=1) <= 0).all() and np.abs(cosines).max() <= 1.001
+    exact, _ = index.search(queries, 10, exact=True)
+    assert (exact == true).mean() > 0.995  # sums of 16 bits may tie in another order
+    assert index.config["recall_at_10"] >= (0.9 if factory == "HNSW16" else 0.99)
+    if factory is None:
+        assert index.config["factory"] == "Flat" and (found == exact).all()
+
+
+def test_precision_and_reciprocal_rank_are_those_of_an_exact_search(tmp_path):
+    """In a collection where each query has twenty relevant images around it."""
+    rng = np.random.default_rng(3)
+    vectors = clustered(20_000, 48, 2000, seed=2)
+    queries = vectors[rng.integers(0, 20_000, 100)] + 0.4 * rng.normal(size=(100, 48))
+    index = build_index(vectors, names(20_000), tmp_path / "index", "IVF256,SQ8")
+    relevant = by_numpy(vectors, queries + 0.3 * rng.normal(size=queries.shape), 20)
+    scores = []
+    for exact in (False, True):
+        found, _ = index.search(queries, 10, exact)
+        hits = np.array([np.isin(f, r) for f, r in zip(found, relevant, strict=True)])
+        first = np.where(hits.any(axis=1), 1 / (hits.argmax(axis=1) + 1), 0)
+        scores.append((hits.mean(), first.mean()))
+    assert np.abs(np.subtract(*scores)).max() < 0.005
+
+
+def test_an_index_is_found_again_and_grows_in_place(tmp_path):
+    vectors = clustered(600)
+    build_index(vectors[:500], names(500), tmp_path / "index", "IVF8,SQ8", "clip", "abc")
+    grown = Index(tmp_path / "index").add(vectors[500:], names(100, 500))
+    assert len(grown) == 600 and grown.config["added"] == 100
+    again = Index(tmp_path / "index")
+    found, _ = again.search(vectors[550:560], 1)
+    assert [again.ids[one] for one in found[:, 0]] == names(10, 550)
+    assert "600 vectors of 32 numbers by clip (abc)" in (tmp_path / "index/README.md").read_text()
+
+
+def test_two_indices_of_one_model_merge_and_others_do_not(tmp_path):
+    one = build_index(clustered(300), names(300), tmp_path / "a", model="clip")
+    two = build_index(clustered(200, seed=5), names(200, 300), tmp_path / "b", model="clip")
+    three = build_index(clustered(200, seed=5), names(200, 300), tmp_path / "c", model="siglip")
+    merged = one.merge(two, tmp_path / "both")
+    assert merged.ids == names(500) and len(Index(tmp_path / "a")) == 300
+    with pytest.raises(IndexingError, match="the model differs: clip and siglip"):
+        one.merge(three, tmp_path / "no")
+    with pytest.raises(IndexingError, match="'image-0' stands twice"):
+        one.merge(one, tmp_path / "no")
+    assert not (tmp_path / "no").exists()
+
+
+@given(st.integers(1, 10**9), st.sampled_from([64, 512, 1024]))
+def test_plans_grow_with_the_collection(vectors, size):
+    plan = plan_for(vectors, size)
+    assert plan.memory >= vectors and plan.disk > plan.memory
+    assert plan.train <= vectors and plan.seconds > 0 and plan.told()
+
+
+def test_plans_by_hand():
+    assert plan_for(1_000_000, 256).factory == "IVF4096,SQ8"
+    assert plan_for(100_000_000, 512).bytes_a_vector == 72  # PQ64 and an id of 8 bytes
+    assert plan_for(10, 4, "HNSW32").bytes_a_vector == 4 * 4 + 32 * 8
+
+
+@pytest.mark.parametrize(
+    ("vectors", "ids", "factory", "said"),
+    [
+        (np.eye(3), ["a", "b"], None, "2 ids for 3 vectors"),
+        (np.eye(3), ["a", "b", "a"], None, "'a' stands twice"),
+        (np.eye(3), ["a", "b\nc", "d"], None, "ids of one line"),
+        (np.eye(3), ["a", "", "d"], None, "ids of one line"),
+        (np.diag([1.0, 0, 1]), ["a", "b", "c"], None, "row 2 is zero or not finite"),
+        (np.diag([1.0, np.nan, 1]), ["a", "b", "c"], None, "row 2 is zero or not finite"),
+        (np.ones(3), ["a"], None, "give .vectors, size."),
+        (np.zeros((0, 3)), [], None, "nothing to index"),
+        (np.eye(3), ["a", "b", "c"], "NOSUCH", "faiss knows no such index"),
+        (np.eye(3), ["a", "b", "c"], "IVF64,SQ8", "too few for it"),
+    ],
+)
+def test_what_cannot_be_indexed(vectors, ids, factory, said, tmp_path):
+    with pytest.raises(IndexingError, match=said):
+        build_index(vectors, ids, tmp_path / "index", factory)
+    assert not (tmp_path / "index").exists()
+
+
+def test_damaged_folders_and_wrong_queries(tmp_path):
+    index = build_index(clustered(100), names(100), tmp_path / "index", model="clip")
+    for queries, k, said in (
+        (np.ones((1, 5)), 1, "queries of 5 numbers, the index has 32; embed them by clip"),
+        (np.ones((1, 32)), 0, "give a number from 1"),
+        ("x", 1, "give numbers"),
+    ):
+        with pytest.raises(IndexingError, match=said):
+            index.search(queries, k)
+    assert index.search(np.ones((1, 32)), 500)[0].shape == (1, 100)
+    with pytest.raises(IndexingError, match=r"no index\.json"):
+        Index(tmp_path)
+    (tmp_path / "index/ids.txt").write_text("a\n")
+    with pytest.raises(IndexingError, match="do not belong together"):
+        Index(tmp_path / "index")
+    config = json.loads((tmp_path / "index/index.json").read_text())
+    (tmp_path / "index/index.json").write_text(json.dumps({**config, "size": "x"}))
+    with pytest.raises(IndexingError, match="a damaged index"):
+        Index(tmp_path / "index")
+    (tmp_path / "index/index.faiss").write_bytes(b"no index")
+    with pytest.raises(IndexingError, match="a damaged index"):
+        Index(tmp_path / "index")

@@ -1,0 +1,135 @@
+"""Images to an index to a run, by the commands, with a random CLIP of a few kilobytes."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_engines.errors import IndexingError
+from pqpp_engines.index import Encoder, Index
+
+pytest.importorskip("faiss")
+pytest.importorskip("transformers")
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    from support.tiny_models import save_clip
+
+    return save_clip(tmp_path_factory.mktemp("clip"))
+
+
+@pytest.fixture
+def images(tmp_path):
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    for n in range(12):
+        path = tmp_path / "images" / f"set-{n % 2}" / f"{n}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (20, 20, 3), dtype=np.uint8)).save(path)
+    return tmp_path / "images"
+
+
+def test_embeddings_do_not_depend_on_the_batch(clip, images):
+    encoder = Encoder(str(clip), device="cpu")
+    paths = sorted(images.rglob("*.png"))
+    whole = encoder.images(paths)
+    alone = np.concatenate([encoder.images([path]) for path in paths])
+    assert np.array_equal(whole, alone) and whole.shape == (12, whole.shape[1])
+    texts = ["a red cat on a mat", "a dog"]
+    one_by_one = np.concatenate([encoder.texts([text]) for text in texts])
+    assert np.array_equal(encoder.texts(texts), one_by_one)
+    with pytest.raises(IndexingError, match="nothing came"):
+        encoder.texts([])
+
+
+def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["index", "build", "images", "--model", str(clip), "--output", "index"]) == 0
+    assert "Flat" in capsys.readouterr().err
+    index = Index("index")
+    assert index.ids == sorted(p.relative_to(images).as_posix() for p in images.rglob("*.png"))
+    (tmp_path / "q.csv").write_text("query_id,prompt\nq1,a red cat\nq2,a dog\n")
+    retrieve = ["retrieve", "index", "--file", "q.csv", "--k", "5", "--output"]
+    assert main([*retrieve, "by_text.trec", "--model", str(clip)]) == 0
+    np.save("q.npy", Encoder(str(clip), device="cpu").texts(["a red cat", "a dog"]))
+    assert main([*retrieve, "run.trec", "--queries", "q.npy"]) == 0
+    lines = [line.split() for line in (tmp_path / "run.trec").read_text().splitlines()]
+    assert (tmp_path / "run.trec").read_text() == (tmp_path / "by_text.trec").read_text()
+    assert len(lines) == 10 and [line[3] for line in lines[:5]] == list("12345")
+    assert lines[0][:2] == ["q1", "Q0"] and lines[0][2] in index.ids
+    assert main([*retrieve, "run.parquet", "--queries", "q.npy"]) == 0
+    rows = pq.read_table("run.parquet").to_pylist()
+    assert [row["image"] for row in rows] == [line[2] for line in lines]
+    embedded = np.load("q.npy")[0]
+    best = index.embeddings @ (embedded / np.linalg.norm(embedded))
+    assert rows[0]["image"] == index.ids[int(best.argmax())]
+    (tmp_path / "qrels.txt").write_text(f"q1 0 {lines[0][2]} 1\nq2 0 {lines[9][2]} 1\n")
+    capsys.readouterr()
+    compute = ["metrics", "compute", "reciprocal_rank", "--run", "run.trec", "--qrels", "qrels.txt"]
+    assert main([*compute, "--format", "json"]) == 0
+    assert "0.6" in capsys.readouterr().out  # (1 + 1/5) / 2
+
+
+def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    for name, n in (("a", 30), ("b", 20)):
+        np.save(f"{name}.npy", rng.normal(size=(n, 8)).astype("f4"))
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name}{i}\n" for i in range(n)))
+        build = ["index", "build", f"{name}.npy", "--ids", f"{name}.txt", "--output", name]
+        assert main(build) == 0
+    assert main(["index", "merge", "a", "b", "--output", "both"]) == 0
+    assert len(Index("both")) == 50
+    np.save("c.npy", rng.normal(size=(2, 8)).astype("f4"))
+    assert main(["index", "add", "both", "c.npy"]) == 0
+    capsys.readouterr()
+    assert main(["index", "show", "both"]) == 0
+    shown = capsys.readouterr().out
+    assert "52" in shown and "Flat" in shown
+    assert json.loads((tmp_path / "both/index.json").read_text())["added"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["index", "build", "images", "--output", "o"], "name what embeds the images"),
+        (["index", "build", "none.npy", "--output", "o"], "neither a folder of images nor"),
+        (["index", "build", "empty", "--model", "x", "--output", "o"], "no folder, and no OWNER"),
+        (["index", "show", "images"], "no index.json"),
+        (["retrieve", "images", "--file", "q.csv", "--output", "r.trec"], "no index.json"),
+        (["retrieve", "good", "--file", "q.csv", "--output", "r.trec"], "tells no model"),
+        (
+            ["retrieve", "good", "--model", "x", "--file", "q.csv", "--output", "r.trec"],
+            "tells no model",
+        ),
+        (
+            ["retrieve", "good", "--file", "q.csv", "--queries", "e.npy", "--output", "r.trec"],
+            "3 embeddings for 2 queries",
+        ),
+        (
+            ["retrieve", "good", "--file", "q.csv", "--queries", "two.npy", "--output", "r.gif"],
+            "name a file in .trec",
+        ),
+        (
+            ["retrieve", "good", "--file", "q.csv", "--queries", "two.npy", "--output", "r.trec"],
+            "TREC's format has no blanks, query_id 'q 1' has",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(words, said, images, tmp_path, capsys, monkeypatch):
+    from pqpp_engines.index import build_index
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "q.csv").write_text("query_id,prompt\nq 1,a red cat\nq2,a dog\n")
+    np.save("e.npy", np.ones((3, 4)))
+    np.save("two.npy", np.ones((2, 4)))
+    build_index(np.eye(4), list("abcd"), "good")
+    capsys.readouterr()
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
