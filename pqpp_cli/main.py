@@ -29,6 +29,7 @@ _COMMANDS = (
     "annotate",
     "build",
     "route",
+    "rewrite",
     "generate",
     "index",
     "retrieve",

@@ -2,5 +2,6 @@
 
 from pqpp_engines.rewrite.judge import Judge, Verdict
 from pqpp_engines.rewrite.meaning import meaning_lost
+from pqpp_engines.rewrite.writer import Writer
 
-__all__ = ["Judge", "Verdict", "meaning_lost"]
+__all__ = ["Judge", "Verdict", "Writer", "meaning_lost"]

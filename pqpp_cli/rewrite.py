@@ -1,0 +1,173 @@
+"""`pqpp rewrite`: prompts that surely do better and say the same."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+
+from pqpp_cli.errors import CommandError
+from pqpp_cli.options import add_output
+from pqpp_cli.output import OutputFile
+
+FORMATS = ("table", "csv", "json", "jsonl", "parquet")
+
+_EPILOG = """examples:
+  pqpp rewrite "gel wrist rest" --target mean_hbpp --endpoint http://localhost:8000/v1 --model qwen
+  pqpp rewrite --file prompts.csv --target alignment --candidates mine.csv --output rewritten.csv
+  pqpp rewrite --file prompts.csv --target mean_p10 --endpoint https://api.example.com/v1 \\
+      --model big --most-money 2 --price-in 0.5 --price-out 1.5 --keep candidates.jsonl
+
+The original is always a candidate. A rewrite is taken only if it keeps the meaning, the predictor
+can read it, and the lower bound of its gain is over the margin; of several the one with the highest
+bound. Leaving out words raises what a predictor predicts, which is why it is not asked alone.
+--keep tells every refusal. A key for the endpoint stands in the variable PQPP_CHAT_KEY.
+
+A file of candidates has the columns prompt and candidate. For retrieval a rewrite is an expanded
+query: name a target such as mean_p10.
+"""
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "rewrite",
+        help="rewrite prompts where that surely helps",
+        description="Ask a language model, or a file, for other ways to say a prompt, and take one "
+        "that surely does better.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("prompts", nargs="*", metavar="PROMPT", help="a prompt, in quotes")
+    parser.add_argument("--file", metavar="FILE", help="prompts from a table or a text file")
+    parser.add_argument(
+        "--column", default="prompt", help="the file's column of prompts (default: %(default)s)"
+    )
+    parser.add_argument("--target", required=True, metavar="NAME", help="what shall become better")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--candidates", metavar="FILE", help="columns prompt and candidate")
+    source.add_argument("--endpoint", metavar="URL", help="that speaks OpenAI's chat completions")
+    parser.add_argument("--model", metavar="NAME", help="with --endpoint: the model that writes")
+    parser.add_argument("--count", type=int, default=4, help="rewrites a prompt (default: 4)")
+    parser.add_argument("--most-calls", type=int, metavar="N", help="how many calls are allowed")
+    parser.add_argument("--most-money", type=float, metavar="SUM", help="how much money")
+    parser.add_argument("--price-in", type=float, default=0.0, metavar="P", help="a million tokens")
+    parser.add_argument("--price-out", type=float, default=0.0, metavar="P", help="the same")
+    parser.add_argument("--predictor", metavar="NAME_OR_PATH", help="that judges (default: static)")
+    parser.add_argument("--margin", type=float, default=0.0, help="over which the bound must be")
+    parser.add_argument(
+        "--confidence", type=float, default=0.8, help="of the bound, one-sided (default: 0.8)"
+    )
+    parser.add_argument(
+        "--keep", type=OutputFile, metavar="FILE.jsonl", help="every candidate with its verdict"
+    )
+    add_output(parser, FORMATS, by_name=True)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write, judge and print."""
+    from tqdm import tqdm
+
+    from pqpp_cli.output import emit, format_of
+    from pqpp_engines.rewrite import Judge
+    from pqpp_files.read_table import read_table
+    from pqpp_files.write_beside import write_beside, write_whole
+    from pqpp_files.write_table import table_text, write_parquet
+    from pqpp_models import DEFAULT_PREDICTOR
+
+    style = format_of(options, FORMATS)
+    if style == "parquet" and options.output is None:
+        raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
+    if bool(options.prompts) == bool(options.file):
+        raise CommandError("give prompts either as words or by --file")
+    prompts = options.prompts or read_table(
+        options.file, plain=options.column, remedy="name it with --column"
+    ).texts(options.column)
+    judge = Judge(
+        options.target, options.predictor or DEFAULT_PREDICTOR, options.margin, options.confidence
+    )
+    write, told = _writer(options, prompts, judge)
+    kept: list[dict] = []
+    best = []
+    for prompt in tqdm(prompts, unit="prompt", disable=not sys.stderr.isatty()):
+        verdicts = judge(prompt, write(prompt)) if prompt.strip() else []
+        kept += [{"original": prompt, **one._asdict()} for one in verdicts]
+        accepted = [one for one in verdicts if one.accepted]
+        best.append(max(accepted, key=lambda one: one.lower_bound) if accepted else None)
+    columns = {
+        "prompt": list(prompts),
+        "rewritten": [one.prompt if one else text for text, one in zip(prompts, best, strict=True)],
+        "changed": [one is not None for one in best],
+        "lower_bound": [one.lower_bound if one else 0.0 for one in best],
+    }
+    if options.keep:
+        write_whole(options.keep, "".join(json.dumps(one) + "\n" for one in kept))
+    for line in [*told(), _said(kept, best)]:
+        print(f"pqpp: {line}", file=sys.stderr)
+    if style == "table":
+        return emit(_table(columns), options.output)
+    if style == "parquet":
+        with write_beside(options.output) as beside:
+            write_parquet(beside, [columns], [columns])
+        return None
+    return emit("".join(table_text(style, [columns])), options.output)
+
+
+def _writer(options: argparse.Namespace, prompts: list[str], judge) -> tuple[Callable, Callable]:
+    """Return what gives the candidates of a prompt, and what tells the cost at the end."""
+    if options.candidates:
+        for name in ("model", "most_calls", "most_money"):
+            if getattr(options, name) is not None:
+                option = name.replace("_", "-")
+                raise CommandError(f"--{option}: it is about an --endpoint; leave it out")
+        found = _candidates(options.candidates)
+        return (lambda prompt: found.get(prompt, [])), (lambda: [])
+    from pqpp_engines.rewrite.writer import Writer
+    from pqpp_models.chat.chat import Budget
+    from pqpp_models.chat.endpoint import Endpoint
+
+    if not options.model:
+        raise CommandError("--endpoint: name by --model which of its models writes")
+    if options.most_money is not None and not (options.price_in or options.price_out):
+        raise CommandError("--most-money: say by --price-in and --price-out what tokens cost")
+    budget = Budget(options.most_calls, options.most_money, options.price_in, options.price_out)
+    writer = Writer(Endpoint(options.endpoint, options.model, budget), options.count)
+    writer.plan(prompts)
+    return writer, (lambda: [budget.line()])
+
+
+def _candidates(path: str) -> dict[str, list[str]]:
+    from pqpp_files.read_table import read_table
+
+    table = read_table(path, remedy="give the columns prompt and candidate")
+    found: dict[str, list[str]] = {}
+    for prompt, candidate in zip(table.texts("prompt"), table.texts("candidate"), strict=True):
+        found.setdefault(prompt, []).append(candidate)
+    return found
+
+
+def _said(kept: list[dict], best: list) -> str:
+    """Say how many were accepted, and the usual reasons against the others."""
+    from collections import Counter
+
+    changed = sum(one is not None for one in best)
+    said = f"{changed} of {len(best)} prompts are rewritten; {len(kept)} candidates"
+    reasons = Counter(one["reason"].partition(":")[0] for one in kept if one["reason"])
+    told = ", ".join(f"{n} {reason}" for reason, n in _first(reasons))
+    return f"{said}, refused: {told}" if told else said
+
+
+def _first(reasons) -> Iterator[tuple[str, int]]:
+    yield from sorted(reasons.items(), key=lambda one: (-one[1], one[0]))[:4]
+
+
+def _table(columns: dict) -> str:
+    from tabulate import tabulate
+
+    from pqpp_files.visible import visible
+
+    rows = [
+        (visible(" ".join(text.split())), visible(one) if changed else "(kept)", f"{bound:+.2f}")
+        for text, one, changed, bound in zip(*columns.values(), strict=True)
+    ]
+    return tabulate(rows, ["prompt", "rewritten", "gain, at least"], disable_numparse=True)

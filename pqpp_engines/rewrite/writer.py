@@ -1,0 +1,69 @@
+"""Candidates for a prompt, written by a language model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jsonschema
+
+from pqpp_engines.errors import RewriteError
+from pqpp_models.chat.chat import Chat, Request, json_of
+
+INSTRUCTION = Path(__file__).with_name("instruction.txt")
+_TRIES = 3
+_SCHEMA = {
+    "type": "object",
+    "properties": {"rewrites": {"type": "array", "items": {"type": "string"}}},
+    "required": ["rewrites"],
+    "additionalProperties": False,
+}
+_LONGEST = 1000
+
+
+class Writer:
+    """Asks a language model for rewrites.
+
+    Args:
+        chat: The model; its budget is planned before the start and held to.
+        count: Rewrites of each prompt.
+        instruction: What it is told; the file beside this one if left out.
+
+    Raises:
+        RewriteError: The count is below 1.
+    """
+
+    def __init__(self, chat: Chat, count: int = 4, instruction: str | None = None) -> None:
+        if count < 1:
+            raise RewriteError(f"{count} rewrites: give a number from 1")
+        self.chat, self.count = chat, count
+        self.instruction = instruction or INSTRUCTION.read_text("utf-8").strip()
+
+    def plan(self, prompts: list[str]) -> None:
+        """Refuse, before anything is asked, what would cost more than is allowed.
+
+        Raises:
+            BudgetError: It would.
+        """
+        self.chat.budget.plan(len(prompts), self._request(max(prompts, key=len, default=""), 0))
+
+    def __call__(self, prompt: str) -> list[str]:
+        """Return the rewrites of a prompt, each once; none where no reply can be read.
+
+        Raises:
+            ChatError: There is no reply.
+            BudgetError: The limit is reached.
+        """
+        for seed in range(_TRIES):
+            try:
+                found = json_of(self.chat.ask(self._request(prompt, seed)).text)
+                jsonschema.validate(found, _SCHEMA)
+            except (ValueError, jsonschema.ValidationError):
+                continue
+            texts = (" ".join(one.split())[:_LONGEST] for one in found["rewrites"])
+            return list(dict.fromkeys(one for one in texts if one))[: self.count]
+        return []
+
+    def _request(self, prompt: str, seed: int) -> Request:
+        text = f"Write {self.count} rewrites of this prompt:\n{prompt}"
+        tokens = 60 * self.count + 60
+        return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)

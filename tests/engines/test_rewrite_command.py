@@ -1,0 +1,82 @@
+"""`pqpp rewrite` with a file of candidates, and with an endpoint that misbehaves."""
+
+import json
+
+import pytest
+from support.chat_server import serve_chat
+
+from pqpp_cli.main import main
+
+pytestmark = pytest.mark.realdata  # WordNet is part of it
+REWRITES = ["on a red couch, a dog", "a couch", "three dogs on a couch", "a couch"]
+
+
+def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.csv").write_text("prompt,candidate\na dog on a couch,a couch\na cat,a cat\n")
+    words = ["rewrite", "a dog on a couch", "a horse", "--target", "mean_hbpp", "--candidates",
+             "c.csv", "--keep", "kept.jsonl", "--format", "json"]  # fmt: skip
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    rows = json.loads(out)
+    assert [row["rewritten"] for row in rows] == ["a dog on a couch", "a horse"]
+    assert not rows[0]["changed"] and "0 of 2 prompts are rewritten; 1 candidates" in err
+    [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    assert kept["reason"] == "a word is lost: dog" and kept["original"] == "a dog on a couch"
+
+
+def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret-123")
+    with serve_chat() as server:
+        server.answer = lambda body: json.dumps({"rewrites": REWRITES})
+        server.faults = ["nonsense"]
+        words = ["rewrite", "a dog on a couch", "--target", "mean_hbpp", "--endpoint", server.url,
+                 "--model", "tiny", "--keep", "kept.jsonl", "--confidence", "0.5"]  # fmt: skip
+        assert main(words) == 0
+        assert server.keys[-1] == "Bearer sk-secret-123"
+        assert "4 rewrites" in server.asked[0]["messages"][1]["content"]
+    kept = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    assert [one["prompt"] for one in kept] == REWRITES[:3]  # each once
+    assert kept[1]["reason"] == "a word is lost: dog"
+    assert kept[2]["reason"] == "numbers differ: none became 3"
+    assert kept[0]["accepted"] == (kept[0]["lower_bound"] > 0)
+    out, err = capsys.readouterr()
+    assert "2 calls" in err and "secret" not in out + err + (tmp_path / "kept.jsonl").read_text()
+
+
+def test_replies_that_cannot_be_read_leave_the_original(capsys):
+    with serve_chat() as server:
+        server.answer = lambda body: "Sure! Here are some rewrites."
+        words = ["rewrite", "a dog", "--target", "mean_hbpp", "--endpoint", server.url,
+                 "--model", "tiny"]  # fmt: skip
+        assert main(words) == 0
+        assert len(server.asked) == 3
+    assert "(kept)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--endpoint", "URL"], "name by --model"),
+        (["--endpoint", "URL", "--model", "m", "--most-calls", "0"], "1 calls are needed, 0"),
+        (["--endpoint", "URL", "--model", "m", "--most-money", "1"], "say by --price-in"),
+        (
+            ["--endpoint", "URL", "--model", "m", "--most-money", "0.001", "--price-out", "99"],
+            "is allowed",
+        ),
+        (["--endpoint", "here", "--model", "m"], "is no address of an endpoint"),
+        (["--candidates", "none.csv"], "there is no such file"),
+        (["--candidates", "c.csv", "--model", "m"], "leave it out"),
+        (["--candidates", "c.csv", "--predictor", "n_words"], "does not know how sure"),
+    ],
+)
+def test_what_cannot_be_rewritten_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.csv").write_text("prompt,candidate\na,b\n")
+    with serve_chat() as server:
+        more = [server.url if word == "URL" else word for word in more]
+        assert main(["rewrite", "a dog", "--target", "mean_hbpp", *more]) == 2
+        assert not server.asked
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
