@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -147,3 +149,13 @@ def test_the_container_starts_what_there_is():
 
     options = build_parser().parse_args(words[1:])
     assert (options.action, options.host, options.port) == ("serve", "0.0.0.0", 8000)
+
+
+def test_every_command_of_the_page_is_one(monkeypatch):
+    from pqpp_cli.main import build_parser
+
+    text = (ROOT / "docs" / "annotation.md").read_text("utf-8")
+    commands = re.findall(r"^(?:`)?pqpp (annotate [^`#\n&]+)", text, re.MULTILINE)
+    assert len(commands) >= 6
+    for command in commands:
+        assert build_parser().parse_args(shlex.split(command)).command == "annotate"
