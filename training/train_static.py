@@ -81,7 +81,7 @@ def leave_each_study_out(recipe: StaticRecipe) -> None:
     beside = None if recipe.beside is None else Predictor.from_pretrained(recipe.beside)
     training, rows = Training(recipe), {}
     print(training, flush=True)
-    for name in training.sources:
+    for name in recipe.without or training.sources:
         rows[name] = without_study(training, name, beside)
         print(json.dumps({name: rows[name]}), flush=True)
     print(format_studies(rows))

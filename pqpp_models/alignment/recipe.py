@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pqpp_models.alignment.sources import SOURCES
 from pqpp_models.alignment.teacher import SourceSettings
@@ -10,6 +10,7 @@ from pqpp_models.text.static.distillation import DistilSettings
 from pqpp_models.text.training.collection_model import FitSettings
 from pqpp_models.text.training.recipe import TextRecipe
 from pqpp_models.text.training.tuning import TuneSettings
+from pqpp_models.training.number_format import FORMATS
 from pqpp_models.training.options import option
 
 
@@ -24,7 +25,10 @@ class StaticRecipe(TextRecipe):
         8000, "captions that the teacher of `alignment` labels, beside the other texts", least=0
     )
     without: list[str] = option(
-        [], "studies of `alignment` that are left out, and scored at the end", choices=SOURCES
+        [],
+        "studies of `alignment` that are left out and scored at the end; with leave_one_out each "
+        "of these in turn, all if left out",
+        choices=SOURCES,
     )
     leave_one_out: str | None = option(
         None,
@@ -57,3 +61,14 @@ class StaticRecipe(TextRecipe):
         SourceSettings(), "how it is tuned on the studies of `alignment` thereafter"
     )
     student: DistilSettings = option(DistilSettings(), "how the network is trained")
+    mixed_precision: str = option(
+        "no", "number format of all encoding and training; bf16 wants a processor that has it"
+    )
+
+    def __post_init__(self) -> None:
+        """Give the number format to each part that names none of its own."""
+        super().__post_init__()
+        for name in ("tuned_on_targets", "tuned_on_sources", "student"):
+            settings = getattr(self, name)
+            if settings.mixed_precision == FORMATS[0]:
+                setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))

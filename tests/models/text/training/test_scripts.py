@@ -128,14 +128,14 @@ def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, mon
 def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
     found = {}
     for name, word in (("first", "no"), ("second", "bf16"), ("third", "bf16")):
-        recipe = STATIC
-        for group in (TUNED, "piece_size"):
-            recipe = recipe.replace(group, f"mixed_precision: '{word}', {group}")
         words = ["--output", name, "--mixed_precision", word]
-        load_script("train_static").main([*flags(files, recipe), *words])
+        load_script("train_static").main([*flags(files, STATIC), *words])
         found[name] = (files / name / "model.safetensors").read_bytes()
     assert found["second"] == found["third"] != found["first"]
     predicted = [Predictor.from_pretrained(one).predict(["a cat"]) for one in ("first", "third")]
+    told = Predictor.from_pretrained("second").details["training"]
+    for group in ("tuned_on_targets", "tuned_on_sources", "student"):
+        assert told[group]["mixed_precision"] == "bf16"
     np.testing.assert_allclose(*predicted, atol=0.05)
 
 
@@ -169,6 +169,13 @@ def test_each_study_is_left_out_in_turn(files, capsys):
     # So little was learned that a study may be strange as a whole; then it has no coefficient.
     known = [row["spearman"] for row in told["studies"].values() if row["spearman"] is not None]
     assert known and all(-1 <= one <= 1 for one in known)
+
+
+def test_some_studies_are_left_out_in_turn(files):
+    words = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
+    load_script("train_static").main([*flags(files, STATIC), *words])
+    told = json.loads((files / "table.json").read_text("utf-8"))
+    assert list(told["studies"]) == ["t2v", "genai"]
 
 
 def test_some_targets_only(files):
