@@ -101,7 +101,7 @@ def _show(options: argparse.Namespace) -> None:
     from pqpp_models import Predictor
 
     predictor = Predictor.from_pretrained(options.name)
-    print(f"name: {predictor.name}")
+    print(f"name: {predictor.called}")
     print(f"targets: {', '.join(predictor.targets)}")
     print(f"inputs: {predictor.inputs}")
     print(f"supervised: {'yes' if predictor.supervised else 'no'}\n")

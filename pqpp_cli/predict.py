@@ -165,7 +165,7 @@ def _write_page(options, asked: "_Asked", predictor, explainer) -> None:
     prompts = [one for _, rows in asked.parts(False) for one in read_prompts(rows)]
     direction = predictor.direction if predictor.one_score else ""
     found = explainer.explain(prompts)
-    emit(render_explanations(found, predictor.name, direction, explainer.note), options.output)
+    emit(render_explanations(found, predictor.called, direction, explainer.note), options.output)
 
 
 @dataclass

@@ -79,8 +79,8 @@ def predicted_columns(
     if not predictor.knows_uncertainty:
         if uncertainty:
             raise PredictorError(
-                f"{predictor.name} does not know how sure it is; leave the uncertainty out, or use "
-                "a predictor that does, like static"
+                f"{predictor.called} does not know how sure it is; leave the uncertainty out, or "
+                "use a predictor that does, like static"
             )
         return columns | _by_name(chosen, predictor.predict(rows, chosen, progress))
     found = predictor.predict_with_uncertainty(columns["prompt"], chosen, progress)

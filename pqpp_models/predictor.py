@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_files.errors import in_a_line
 from pqpp_models import registry
-from pqpp_models.checkpoint import Tensors, write_checkpoint
 from pqpp_models.errors import CheckpointError, PredictorError, UnknownPredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
 from pqpp_models.prompts import COLUMN, is_blank, read_prompts
 from pqpp_models.record.means import from_parts, means_in, parts_of_mean
-from pqpp_models.record.record import TrainingRecord
 from pqpp_models.record.rows import FittedRows
+from pqpp_models.record.saved import Saved
 from pqpp_models.targets import TARGETS, resolve_targets
 
 SCORE = "score"
@@ -49,7 +45,7 @@ class Uncertain(NamedTuple):
     far: NDArray[np.bool_]
 
 
-class Predictor(ABC):
+class Predictor(Saved):
     """Predicts how well prompts will do, for one or several targets.
 
     A subclass gives ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
@@ -72,7 +68,6 @@ class Predictor(ABC):
         record: the rows that it was fitted to, and which means it computes from their parts.
     """
 
-    name: str
     targets: tuple[str, ...] = TARGETS
     inputs: str = "text"
     supervised: ClassVar[bool] = False
@@ -80,15 +75,13 @@ class Predictor(ABC):
     averages_images: ClassVar[bool] = False
     made_by: ClassVar[str] = ""
     higher: str = "easier"
-    details: Mapping[str, Any] = MappingProxyType({})
-    record: TrainingRecord = TrainingRecord()
     chunk_size: int = 4096
     """Rows that are scored at a time: bounds the memory. It may change the last digits of a
     prediction (3e-7), since sums over batches of another shape round otherwise."""
 
     def __repr__(self) -> str:
         targets = SCORE if self.one_score else ", ".join(self.targets)
-        return f"<{type(self).__name__} {self.name}: {targets}; {self.size}>"
+        return f"<{type(self).__name__} {self.called}: {targets}; {self.size}>"
 
     @property
     def direction(self) -> str:
@@ -102,32 +95,6 @@ class Predictor(ABC):
         return (
             f"a higher score means {'an easier' if self.higher == 'easier' else 'a harder'} prompt"
         )
-
-    @property
-    def trained_on(self) -> str | None:
-        """The configuration of PQPP that it was trained on, None where that is not told.
-
-        >>> Predictor.from_pretrained("static").trained_on
-        'pqpp-v1.0'
-        """
-        recipe = self.details.get("recipe") or {}
-        told = [self.details.get("data"), *(recipe.get(k) for k in ("dataset", "dataset_config"))]
-        words = " ".join(one for one in [*told, recipe.get("subset")] if isinstance(one, str))
-        found = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
-        return max(found, key=len, default=None)
-
-    @property
-    def fitted_on(self) -> str | None:
-        """The split that it was trained on, as cards name it, None where that is not told.
-
-        >>> Predictor.from_pretrained("static-train").fitted_on
-        'train'
-        """
-        told = self.details.get("data")
-        found = re.search(r", split (.+)", told) if isinstance(told, str) else None
-        recipe = self.details.get("recipe") or {}
-        split = found[1] if found else recipe.get("train_split")
-        return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
 
     @property
     def size(self) -> str:
@@ -162,7 +129,7 @@ class Predictor(ABC):
                 if self.inputs == "text+images":
                     remedy = "name the folder of PQPP's images by --image-dir"
                 raise PredictorError(
-                    f"{self.name} needs a column {' or '.join(group)}, which {where} does not "
+                    f"{self.called} needs a column {' or '.join(group)}, which {where} does not "
                     f"have; {remedy}"
                 )
 
@@ -225,7 +192,7 @@ class Predictor(ABC):
         """
         if not self.knows_uncertainty:
             raise PredictorError(
-                f"{self.name} does not know how sure it is; use static, or a predictor whose "
+                f"{self.called} does not know how sure it is; use static, or a predictor whose "
                 "knows_uncertainty is true"
             )
         chosen = self.columns_for(targets)
@@ -289,7 +256,7 @@ class Predictor(ABC):
             from tqdm.auto import tqdm
 
             unit = f" x {self.chunk_size} rows"
-            starts = tqdm(starts, desc=self.name, unit=unit, leave=None)
+            starts = tqdm(starts, desc=self.called, unit=unit, leave=None)
         for start in starts:
             part = places[start : start + self.chunk_size]
             yield part, [rows[at] for at in part]
@@ -342,7 +309,8 @@ class Predictor(ABC):
         2
         """
         raise PredictorError(
-            f"{self.name} puts prompts into no space; use one whose has_space is true, like static"
+            f"{self.called} puts prompts into no space; use one whose has_space is true, like "
+            "static"
         )
 
     @property
@@ -360,41 +328,12 @@ class Predictor(ABC):
 
     def _measure(self, rows: list[Any], targets: tuple[str, ...]) -> Uncertain:
         """Return the same with deviations and distances."""
-        raise PredictorError(f"{self.name} does not know how sure it is; use another, like static")
+        raise PredictorError(
+            f"{self.called} does not know how sure it is; use another, like static"
+        )
 
-    def _try(self) -> None:  # noqa: B027 (most have nothing to try)
+    def _try(self) -> None:
         """Let what is loaded run once, where it may end in errors that nothing foresees."""
-
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
-        """Return the configuration and the weights to save; none of either here."""
-        return {}, {}
-
-    def _files(self) -> dict[str, bytes]:
-        """Return further files to save, like those of a tokenizer."""
-        return {}
-
-    def _card(self) -> str:
-        """Return the card: the template of the predictor's name with targets and details."""
-        from pqpp_hub.card import render_card
-
-        return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
-
-    def card(self) -> str:
-        """Return the model card's text, in Markdown.
-
-        Raises:
-            CheckpointError: What its configuration tells of it is not what such a card tells.
-
-        >>> Predictor.from_pretrained("n_words").card().startswith("---")
-        True
-        """
-        try:
-            return self._card()
-        except Exception as error:  # `details` may come from a foreign configuration
-            raise CheckpointError(
-                f"no card can be written of what the configuration of this {self.name} tells "
-                f"({in_a_line(error)}); correct its `details`"
-            ) from error
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -408,11 +347,6 @@ class Predictor(ABC):
             f"no weights of {name!r} come with the package; {made}give a folder (./{name} for one "
             "of that name) or OWNER/REPOSITORY"
         )
-
-    @classmethod
-    @abstractmethod
-    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor saved in a folder whose files have been read."""
 
     @classmethod
     def from_pretrained(
@@ -443,7 +377,9 @@ class Predictor(ABC):
         """
         name = os.fspath(name_or_path)
         if isinstance(name_or_path, str) and name in registry.PREDICTORS:
-            return cls._checked(registry.predictor_class(name).from_shipped(name), name)
+            shipped = cls._checked(registry.predictor_class(name).from_shipped(name), name)
+            shipped.shipped_as = name
+            return shipped
         folder = Path(name).expanduser()
         # An empty name would be the current folder.
         if not name or not folder.is_dir():
@@ -458,16 +394,3 @@ class Predictor(ABC):
                 "Predictor.from_pretrained"
             )
         return predictor
-
-    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write configuration, weights and model card; an older checkpoint is replaced whole.
-
-        Raises:
-            CheckpointError: the folder holds other things than a checkpoint.
-            FileError: another run has written the folder meanwhile; the message names the folder
-                beside it that holds this predictor.
-        """
-        config, tensors = self._state()
-        told, files = self.record.to_files()
-        full = {**config, **told, "predictor_type": self.name, "targets": list(self.targets)}
-        return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})

@@ -125,8 +125,8 @@ def explain_prompts(
     """Do what `Predictor.explain` says."""
     if predictor.inputs != "text":
         raise PredictorError(
-            f"{predictor.name} needs {predictor.inputs}, and only the words of a text are explained"
-            "; use a predictor of texts, like static"
+            f"{predictor.called} needs {predictor.inputs}, and only the words of a text are "
+            "explained; use a predictor of texts, like static"
         )
     chosen = predictor.columns_for(target)
     if target is not None and len(chosen) > 1:

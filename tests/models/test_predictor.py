@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pqpp_models import TARGETS, Predictor
+from pqpp_models import TARGETS, Predictor, PredictorError
 from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.predict import predict, predicted_columns
 
@@ -94,3 +94,13 @@ def test_directions_are_those_of_validation(read_split, nltk_data, real_data, mo
         agreed = len(signs) >= 2 and len(set(signs)) == 1
         expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agreed else "unknown"
         assert predictor.higher == expected, (name, tests)
+
+
+def test_messages_call_what_ships_by_its_name(tmp_path):
+    for name in ("static", "static-train", "n_words"):
+        shipped = Predictor.from_pretrained(name)
+        assert shipped.called == name and f" {name}: " in repr(shipped)
+    with pytest.raises(PredictorError, match="^static-train needs a column prompt, which mine"):
+        Predictor.from_pretrained("static-train").require_columns(["text"], "mine")
+    saved = Predictor.from_pretrained("static-train").save_pretrained(tmp_path / "mine")
+    assert Predictor.from_pretrained(saved).called == "static"  # the kind of what is in a folder

@@ -1,0 +1,119 @@
+"""What every predictor tells of itself, and how it is saved."""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+
+from pqpp_files.errors import in_a_line
+from pqpp_models.checkpoint import Tensors, write_checkpoint
+from pqpp_models.errors import CheckpointError
+from pqpp_models.record.record import TrainingRecord
+
+
+class Saved(ABC):
+    """The part of a `Predictor` that is about folders, cards and what it was fitted to.
+
+    Attributes:
+        name, targets, details, record: see `Predictor`.
+        shipped_as: the name that it was loaded by, if the package ships it.
+    """
+
+    name: str
+    targets: tuple[str, ...]
+    details: Mapping[str, Any] = MappingProxyType({})
+    record: TrainingRecord = TrainingRecord()
+    shipped_as: str | None = None
+
+    @property
+    def called(self) -> str:
+        """What messages call it: the name of what ships, the kind of anything else.
+
+        >>> from pqpp_models import Predictor
+        >>> Predictor.from_pretrained("static-train").called
+        'static-train'
+        """
+        return self.shipped_as or self.name
+
+    @property
+    def trained_on(self) -> str | None:
+        """The configuration of PQPP that it was trained on, None where that is not told.
+
+        >>> from pqpp_models import Predictor
+        >>> Predictor.from_pretrained("static").trained_on
+        'pqpp-v1.0'
+        """
+        recipe = self.details.get("recipe") or {}
+        told = [self.details.get("data"), *(recipe.get(k) for k in ("dataset", "dataset_config"))]
+        words = " ".join(one for one in [*told, recipe.get("subset")] if isinstance(one, str))
+        found = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
+        return max(found, key=len, default=None)
+
+    @property
+    def fitted_on(self) -> str | None:
+        """The split that it was trained on, as cards name it, None where that is not told.
+
+        >>> from pqpp_models import Predictor
+        >>> Predictor.from_pretrained("static-train").fitted_on
+        'train'
+        """
+        told = self.details.get("data")
+        found = re.search(r", split (.+)", told) if isinstance(told, str) else None
+        recipe = self.details.get("recipe") or {}
+        split = found[1] if found else recipe.get("train_split")
+        return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        """Return the configuration and the weights to save; none of either here."""
+        return {}, {}
+
+    def _files(self) -> dict[str, bytes]:
+        """Return further files to save, like those of a tokenizer."""
+        return {}
+
+    def _card(self) -> str:
+        """Return the card: the template of the predictor's name with targets and details."""
+        from pqpp_hub.card import render_card
+
+        return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
+
+    def card(self) -> str:
+        """Return the model card's text, in Markdown.
+
+        Raises:
+            CheckpointError: What its configuration tells of it is not what such a card tells.
+
+        >>> from pqpp_models import Predictor
+        >>> Predictor.from_pretrained("n_words").card().startswith("---")
+        True
+        """
+        try:
+            return self._card()
+        except Exception as error:  # `details` may come from a foreign configuration
+            raise CheckpointError(
+                f"no card can be written of what the configuration of this {self.called} tells "
+                f"({in_a_line(error)}); correct its `details`"
+            ) from error
+
+    @classmethod
+    @abstractmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the predictor saved in a folder whose files have been read."""
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
+        """Write configuration, weights and model card; an older checkpoint is replaced whole.
+
+        Raises:
+            CheckpointError: the folder holds other things than a checkpoint.
+            FileError: another run has written the folder meanwhile; the message names the folder
+                beside it that holds this predictor.
+        """
+        config, tensors = self._state()
+        told, files = self.record.to_files()
+        full = {**config, **told, "predictor_type": self.name, "targets": list(self.targets)}
+        return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})
