@@ -248,4 +248,6 @@ def test_further_seeds_are_scored_and_not_saved(files):
     load_script("train_static").main([*flags(files, STATIC), "--spread_seeds", "1"])
     told = Predictor.from_pretrained("made").details
     assert told["training"]["seed"] == 0 and list(told["evaluation"]["seeds"]) == ["1"]
-    assert "mean" in told["evaluation"]["seeds"]["1"]["validation"]
+    other = told["evaluation"]["seeds"]["1"]["validation"]["mean"]
+    card = (files / "made" / "README.md").read_text("utf-8")
+    assert f"\n| 1 | {other[0]:.3f} | {other[1]:.3f} |\n" in card
