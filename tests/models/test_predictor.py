@@ -100,7 +100,7 @@ def test_messages_call_what_ships_by_its_name(tmp_path):
     for name in ("static", "static-train", "n_words"):
         shipped = Predictor.from_pretrained(name)
         assert shipped.called == name and f" {name}: " in repr(shipped)
-    with pytest.raises(PredictorError, match="^static-train needs a column prompt, which mine"):
+    with pytest.raises(PredictorError, match=r"^static-train needs a column prompt, which mine"):
         Predictor.from_pretrained("static-train").require_columns(["text"], "mine")
     saved = Predictor.from_pretrained("static-train").save_pretrained(tmp_path / "mine")
     assert Predictor.from_pretrained(saved).called == "static"  # the kind of what is in a folder
