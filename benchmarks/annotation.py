@@ -109,7 +109,16 @@ class Annotator:
     connection: http.client.HTTPConnection | None = None
 
     def ask(self, method: str, path: str, body: str | None = None, kind: str = "") -> tuple:
-        """Return the status, the headers and the text of an answer."""
+        """Return the status, the headers and the text of an answer.
+
+        A connection that was idle and is closed is opened again, as a browser does.
+        """
+        try:
+            return self._ask(method, path, body, kind)
+        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+            return self._ask(method, path, body, kind)
+
+    def _ask(self, method: str, path: str, body: str | None, kind: str) -> tuple:
         if self.connection is None:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
         headers = {"Cookie": "; ".join(f"{name}={one}" for name, one in self.cookies.items())}

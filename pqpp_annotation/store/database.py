@@ -258,7 +258,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
 def _upgrade(url: URL, store: Store) -> None:
     """Bring a database to this version's tables, where it is not."""
     with store.reading() as db:
-        if schema.revision_of(db) == schema.newest():
+        if schema.revision_of(db) == schema.NEWEST:
             return
     # SQLite alters a table by making it anew, for which references to it must not be looked at.
     other = Store(make_engine(url, references=False), store.study)

@@ -3,67 +3,62 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.runtime.environment import EnvironmentContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect, text
 
 from pqpp_annotation.errors import StoreError
 
+if TYPE_CHECKING:
+    from alembic.script import ScriptDirectory
+
+NEWEST = "first"
+"""The last revision; said here so that a server starts without reading them all."""
+
 _FOLDER = str(Path(__file__).parent / "migrations")
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory(_FOLDER, version_locations=[_FOLDER])
-
-
-def newest() -> str:
-    """Return the revision of this version's tables.
-
-    Example:
-        >>> newest()
-        'first'
-    """
-    return _scripts().get_current_head()
+_KEPT_IN = "alembic_version"
 
 
 def revision_of(db: Connection) -> str | None:
     """Return the revision of a database's tables, None for an empty database."""
-    return MigrationContext.configure(db).get_current_revision()
+    if not inspect(db).has_table(_KEPT_IN):
+        return None
+    return db.scalar(text(f"SELECT version_num FROM {_KEPT_IN}"))
 
 
-def upgrade(db: Connection, name: str, to: str = "head") -> bool:
+def upgrade(db: Connection, name: str) -> None:
     """Bring a database to this version's tables; what is in it stays.
 
     Args:
         db: A connection in a transaction, which the caller ends.
         name: What the database is called in an error.
-        to: The revision; the newest one unless a test asks for another.
-
-    Returns:
-        Whether anything was done.
 
     Raises:
         StoreError: It was made by a newer version, whose tables this one does not know.
     """
-    scripts = _scripts()
-    known = {script.revision for script in scripts.walk_revisions()}
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+
     found = revision_of(db)
-    if found == scripts.get_current_head() and to == "head":
-        return False
-    if found is not None and found not in known:
+    if found == NEWEST:
+        return
+    scripts = _scripts()
+    if found not in (None, *(script.revision for script in scripts.walk_revisions())):
         raise StoreError(
             f"{name} was made by a newer version of pqpp (its tables are {found!r:.40}, this "
-            f"version has {newest()!r}); install that version"
+            f"version has {NEWEST!r}); install that version"
         )
 
     def steps(revision, _):
-        return scripts._upgrade_revs(to, revision)
+        return scripts._upgrade_revs(NEWEST, revision)
 
-    with EnvironmentContext(Config(), scripts, fn=steps, destination_rev=to) as context:
+    with EnvironmentContext(Config(), scripts, fn=steps, destination_rev=NEWEST) as context:
         # SQLite alters a table by making it anew, which batches do.
         context.configure(connection=db, render_as_batch=True)
         context.run_migrations()
-    return True
+
+
+def _scripts() -> ScriptDirectory:
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory(_FOLDER, version_locations=[_FOLDER])

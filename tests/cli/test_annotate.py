@@ -275,6 +275,15 @@ def test_what_cannot_be_shown_is_said_and_nothing_is_written(folder, capsys, cas
     assert sorted(folder.rglob("*")) == before
 
 
+def test_a_second_server_of_an_sqlite_file_is_refused(folder, capsys):
+    assert init() == 0
+    with open_store(read_study("study.yaml")).serving():
+        capsys.readouterr()
+        assert main(["annotate", "serve", "study.yaml", "--port", "0"]) == 2
+        said = capsys.readouterr().err
+        assert "is served already by another process" in said and said.count("\n") == 1
+
+
 def test_a_database_of_a_newer_version_is_refused(folder, capsys):
     assert init() == 0
     with sqlite3.connect(folder / read_study("study.yaml").database) as db:

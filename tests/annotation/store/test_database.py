@@ -48,7 +48,8 @@ def test_a_study_is_the_same_after_it_was_closed(store):
 def test_the_revisions_make_the_tables_that_the_code_has(store):
     with store.reading() as db:
         assert compare_metadata(MigrationContext.configure(db), tables.Table.metadata) == []
-        assert schema.revision_of(db) == schema.newest()
+        assert schema.revision_of(db) == schema.NEWEST
+    assert schema._scripts().get_current_head() == schema.NEWEST
 
 
 SECOND = """
@@ -78,6 +79,7 @@ def with_second_revision(tmp_path, monkeypatch):
 
     def switch(is_on):
         monkeypatch.setattr(schema, "_FOLDER", str(folder) if is_on else OWN)
+        monkeypatch.setattr(schema, "NEWEST", "second" if is_on else "first")
 
     OWN = schema._FOLDER
     return switch
