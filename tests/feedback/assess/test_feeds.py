@@ -1,0 +1,111 @@
+"""What comes of a table of verdicts: a benchmark with the routine as annotator, and the docs."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from support.made_assessor import Redness, write_images
+
+from pqpp_cli.main import main
+from pqpp_feedback.assess.pictures import find_pictures
+from pqpp_feedback.assess.run import assess
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_verdicts_build_a_benchmark_with_the_routine_as_annotator(tmp_path, cache):
+    from datasets import load_dataset
+
+    prompts = write_images(tmp_path / "images", 40)
+    pictures, _ = find_pictures(tmp_path, prompts)
+    (tmp_path / "images" / "3" / "sdxl_0.png").write_text("no image")  # gets no verdict
+    assess(pictures, [Redness()], tmp_path / "v.parquet")
+    words = ["build", str(tmp_path / "v.parquet"), "--output", str(tmp_path / "b")]
+    words += ["--column", "label=verdict", "--column", "annotator=routine", "--column"]
+    words += ["model=generator", "--scale", "yes-no", "--blank", "drop", "--keep-annotators"]
+    assert main([*words, "--annotations-creators", "machine-generated"]) == 0
+    rows = load_dataset(str(tmp_path / "b"))
+    found = {row["prompt"]: row for split in rows.values() for row in split}
+    assert len(found) == 40
+    row = found["a red 7"]  # red is 3 of 255 by sdxl, 94 by glide
+    rates = {name: value for name, value in row.items() if name.endswith("_rate")}
+    assert rates == {"glide_rate": 0.0, "sdxl_rate": 0.0, "mean_rate": 0.0}, row
+    votes = [path for path in (tmp_path / "b").rglob("*.parquet") if "vote" in str(path)]
+    import pyarrow.parquet
+
+    names = {n for p in votes for n in pyarrow.parquet.read_table(p)["annotator"].to_pylist()}
+    assert names == {"redness-mean"}
+
+
+def blocks(language):
+    text = (ROOT / "docs" / "assess.md").read_text("utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_task_and_the_routine_of_the_docs_run(tmp_path):
+    task, routine, use = blocks("python")[:3]
+    assert len(task.splitlines()) + 1 <= 20 and len(routine.splitlines()) + 1 <= 20
+    (tmp_path / "directed_actions.py").write_text(task)
+    (tmp_path / "at_least.py").write_text(routine)
+    asked = "asked_of({'task': 'Directed actions', 'representations': 'pig, guitar'})"
+    use += f"from pqpp_feedback.gimbrr.asked import asked_of\nprint(conditions_of({asked})[1])\n"
+    (tmp_path / "use.py").write_text(use)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "use.py")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        "gimbrr-published False",
+        "gimbrr-at-least True",
+        "Condition(kind='shows', name='guitar', beside=('pig',), count=0)",
+    ]
+
+
+def test_the_commands_of_the_docs_are_known():
+    from pqpp_cli.main import build_parser
+
+    lines = [line for block in blocks("sh") for line in block.replace("\\\n", " ").splitlines()]
+    commands = [line.split()[1:] for line in lines if line.startswith("pqpp ")]
+    assert len(commands) >= 8
+    for words in commands:
+        build_parser().parse_args(words)
+
+
+@pytest.mark.realdata
+def test_the_tables_of_the_docs_are_what_the_command_prints(real_data, cache):
+    from pqpp_feedback.assess.tables import figures_text
+    from pqpp_feedback.gimbrr.bench import bench_gimbrr
+
+    tables, notes = bench_gimbrr(str(real_data / "gimbrr"))
+    text = (ROOT / "docs" / "assess.md").read_text("utf-8")
+    assert figures_text("markdown", [tables[1]]) in text
+    assert figures_text("markdown", [tables[3]]) in text
+    assert all(note in text for note in notes)
+
+
+@pytest.mark.slow
+def test_two_processes_of_accelerate_write_the_bytes_of_one(tmp_path):
+    pytest.importorskip("accelerate")
+    from support.tiny_rahf import tiny_feedback
+
+    saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
+    prompts = write_images(tmp_path / "images", 40)
+    lines = [json.dumps({**one, "file_name": None}) for one in prompts]
+    (tmp_path / "prompts.jsonl").write_text("\n".join(lines))
+    words = ["assess", "rahf", "--image-dir", str(tmp_path), "--model", str(saved)]
+    words += ["--file", str(tmp_path / "prompts.jsonl"), "--device", "cpu"]
+    assert main([*words, "--output", str(tmp_path / "one.parquet")]) == 0
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2"]
+    launch += ["-m", "pqpp_cli.main", *words, "--output", str(tmp_path / "two.parquet")]
+    subprocess.run(launch, check=True, cwd=ROOT, timeout=500)
+    assert (tmp_path / "two.parquet").read_bytes() == (tmp_path / "one.parquet").read_bytes()
