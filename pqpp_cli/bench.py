@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pqpp_cli import bench_gimbrr, bench_richhf, bench_routing
+from pqpp_cli import bench_conqa, bench_gimbrr, bench_richhf, bench_routing
 from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
 from pqpp_cli.output import OutputPage
 from pqpp_cli.prompt_datasets import add_dataset
@@ -23,16 +23,15 @@ _ONLY = {
         **{"scores": [], "metric": [], "explain": False, "plot": None},
     },
     "richhf": {**dict.fromkeys(("models", "clip", "pickapic_dir", "limit")), "batch_size": 16},
+    "conqa": {"runs": None},
 }
-"""Options that a comparison of predictors has and other tables have not, or the other way round."""
-_OTHERS = {"richhf": bench_richhf, "gimbrr": bench_gimbrr}
-"""Benchmarks whose tables are not about predictors."""
-
+"""Options that a comparison of predictors has and others have not, or the other way round."""
+# Benchmarks whose tables are not about predictors.
+_OTHERS = {"richhf": bench_richhf, "gimbrr": bench_gimbrr, "conqa": bench_conqa}
 _TABLE_OF = {
     "scores": "generalisation",
     "fitted_to": "cross-dataset",
-    "metrics": "automatic-metrics",
-    "metric": "automatic-metrics",
+    **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
     "plot": "routing",
 }
 """Options that one table alone has."""
@@ -50,10 +49,11 @@ _EPILOG = """examples:
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
   pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
   pqpp bench --dataset ratings.csv --targets mean_rating --predictors ./my_predictor,n_words
-  pqpp bench --table generalisation --dataset theirs --split test --predictors ./my_predictor
+  pqpp bench --table generalisation --dataset theirs --split test
   pqpp bench --table routing --predictors static,n_words --plot routing.png
   pqpp bench --dataset richhf --models ./rahf --pickapic-dir pickapic --split test
   pqpp bench --dataset gimbrr
+  pqpp bench --dataset conqa --runs CLIP=clip.trec mine.trec
 
 tables of the PQPP paper:
   main               3 and 5: each target by its own prediction
@@ -122,6 +122,7 @@ def add_parser(subparsers) -> None:
     _add_report(parser)
     add_output(parser, FORMATS, by_name=True)
     bench_routing.add_options(parser)
+    bench_conqa.add_options(parser)
     bench_richhf.add_options(parser)
     parser.set_defaults(run=run, column="prompt")
 

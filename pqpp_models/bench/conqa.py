@@ -1,0 +1,142 @@
+"""ConQA's table: how well runs answer conceptual queries, and descriptive ones.
+
+Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. Recall@k there is whether
+any of the first k images is relevant. An image without votes is not relevant; a query without a
+relevant image is left out, as it has nothing to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_metrics.functional import evaluate_rankings, mann_whitney, mean_intervals
+from pqpp_models.errors import PredictorError
+
+KINDS = ("descriptive", "conceptual")
+MEASURES = {
+    "ndcg": "nDCG",
+    "rprec": "R-precision",
+    "success@1": "Recall@1",
+    "success@5": "Recall@5",
+    "success@10": "Recall@10",
+    "ap": "average precision",
+}
+"""Measure, as `evaluate_rankings` knows it, to what ConQA calls it."""
+
+PUBLISHED = {
+    "BLIP-2": {
+        "descriptive": (0.480, 0.153, 0.207, 0.517, 0.621),
+        "conceptual": (0.364, 0.054, 0.082, 0.286, 0.367),
+    },
+    "BLIP": {
+        "descriptive": (0.462, 0.153, 0.207, 0.583, 0.621),
+        "conceptual": (0.350, 0.054, 0.041, 0.286, 0.408),
+    },
+    "CLIP": {
+        "descriptive": (0.478, 0.165, 0.207, 0.586, 0.655),
+        "conceptual": (0.379, 0.068, 0.122, 0.306, 0.367),
+    },
+}
+"""Table 5 of the paper, the first five of `MEASURES`; average precision was not published."""
+
+
+@dataclass(frozen=True)
+class KindOfQuery:
+    """A run on the queries of a kind: measure to its mean and interval; n queries."""
+
+    run: str
+    kind: str
+    means: Mapping[str, tuple[float, float, float]]
+    n: int
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Whether conceptual queries do worse: one-sided Mann-Whitney test of each measure."""
+
+    run: str
+    measure: str
+    p_value: float
+    relative_improvement: float
+
+
+Run = Mapping[str, Mapping[str, float]]
+"""Query id to image id to score."""
+
+
+def bench_runs(
+    queries: Mapping[str, Sequence[Mapping[str, Any]]], runs: Mapping[str, Run]
+) -> tuple[list[KindOfQuery], list[Gap], list[str]]:
+    """Score runs on ConQA.
+
+    Args:
+        queries: Kind to rows of `conqa`, with `query_id` and `judgments` that have `image_id` and
+            `label`.
+        runs: Name to the run.
+
+    Returns:
+        The rows of the table, the tests of the gap, and lines on queries that were left out.
+
+    Raises:
+        PredictorError: A run answers none of the queries.
+    """
+    rows: list[KindOfQuery] = []
+    gaps: list[Gap] = []
+    notes: list[str] = []
+    relevant = {kind: _relevant(queries[kind]) for kind in KINDS}
+    for kind, found in relevant.items():
+        without = len(queries[kind]) - len(found)
+        if without:
+            notes.append(f"{without} {kind} queries have no relevant image and are left out")
+    for name, run in runs.items():
+        known = {query for found in relevant.values() for query in found}
+        if not known & set(run):
+            raise PredictorError(
+                f"{name}: none of its queries is one of ConQA's, such as {sorted(known)[0]}; name "
+                "queries by query_id"
+            )
+        silent = len(known - set(run))
+        if silent:
+            notes.append(f"{name} has no answer to {silent} queries, which count 0")
+        values = {kind: _values(found, run) for kind, found in relevant.items()}
+        for kind in KINDS:
+            means = mean_intervals(values[kind])
+            told = {m: (one["mean"], one["ci_low"], one["ci_high"]) for m, one in means.items()}
+            rows.append(KindOfQuery(name, kind, told, len(relevant[kind])))
+        for measure in MEASURES:
+            test = mann_whitney(values["conceptual"][measure], values["descriptive"][measure])
+            gaps.append(Gap(name, measure, test["p_value"], test["relative_improvement"]))
+    return rows, gaps, notes
+
+
+def _relevant(rows: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:
+    """Return the relevant images of each query that has any."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        labels = zip(row["judgments"]["image_id"], row["judgments"]["label"], strict=True)
+        found[str(row["query_id"])] = {str(image) for image, label in labels if label == 1}
+    return {query: images for query, images in found.items() if images}
+
+
+def _values(relevant: Mapping[str, set[str]], run: Run) -> dict[str, NDArray[np.float64]]:
+    """Return the measures of each query; one without an answer counts 0."""
+    answered = [query for query in relevant if run.get(query)]
+    if not answered:
+        return dict.fromkeys(MEASURES, np.zeros(len(relevant)))
+    scores = [list(run[query].values()) for query in answered]
+    grades = [[int(image in relevant[query]) for image in run[query]] for query in answered]
+    missed = [len(relevant[query] - set(run[query])) for query in answered]
+    unretrieved = np.full((len(answered), max([1, *missed])), np.nan)
+    for row, count in zip(unretrieved, missed, strict=True):
+        row[:count] = 1
+    found = evaluate_rankings(scores, grades, list(MEASURES), unretrieved=unretrieved)
+    at = {query: place for place, query in enumerate(answered)}
+    return {
+        measure: np.array([values[at[query]] if query in at else 0.0 for query in relevant])
+        for measure, values in found.items()
+    }

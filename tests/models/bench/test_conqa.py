@@ -1,0 +1,92 @@
+"""ConQA's table: values by hand, and with pytrec_eval on the real queries."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_datasets.load import load_benchmark
+from pqpp_models.bench.conqa import KINDS, bench_runs
+from pqpp_models.errors import PredictorError
+
+
+def query(number, relevant, others=()):
+    images = [*relevant, *others]
+    labels = [1] * len(relevant) + [0] * len(others)
+    return {"query_id": number, "judgments": {"image_id": images, "label": labels}}
+
+
+QUERIES = {
+    "descriptive": [query(0, [1, 2], [3]), query(1, [4])],
+    "conceptual": [query(2, [5]), query(3, [], [6])],
+}
+RUN = {"0": {"1": 3.0, "3": 2.0, "2": 1.0}, "2": {"9": 2.0, "5": 1.0}}
+
+
+def test_values_by_hand():
+    rows, gaps, notes = bench_runs(QUERIES, {"mine": RUN})
+    descriptive, conceptual = rows
+    assert (descriptive.kind, descriptive.n, conceptual.n) == ("descriptive", 2, 1)
+    # Query 0 has its two at ranks 1 and 3; query 1 has no answer.
+    assert descriptive.means["success@1"][0] == 0.5
+    assert descriptive.means["rprec"][0] == 0.25
+    assert descriptive.means["ap"][0] == pytest.approx((1 + 2 / 3) / 4)
+    ideal = 1 + 1 / np.log2(3)
+    assert descriptive.means["ndcg"][0] == pytest.approx((1 + 1 / 2) / ideal / 2)
+    assert conceptual.means["success@1"][0] == 0 and conceptual.means["success@5"][0] == 1
+    assert notes == [
+        "1 conceptual queries have no relevant image and are left out",
+        "mine has no answer to 1 queries, which count 0",
+    ]
+    assert [gap.measure for gap in gaps] == list(descriptive.means)
+
+
+def test_a_run_of_other_queries_is_refused():
+    with pytest.raises(PredictorError, match="none of its queries is one of ConQA's, such as 0"):
+        bench_runs(QUERIES, {"mine": {"q7": {"1": 1.0}}})
+
+
+@pytest.mark.realdata
+def test_means_are_those_of_pytrec_eval(real_data):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    queries = {k: load_benchmark("conqa", data_dir=str(real_data), split=k) for k in KINDS}
+    rng = np.random.default_rng(0)
+    run, qrels = {}, {}
+    for kind in KINDS:
+        for row in queries[kind]:
+            found = row["judgments"]
+            images = [str(one) for one in found["image_id"]]
+            noise = rng.normal(size=len(images)) + 0.5 * np.array(found["label"])
+            run[str(row["query_id"])] = dict(zip(images[::2], noise[::2].tolist(), strict=True))
+            qrels[str(row["query_id"])] = dict(zip(images, map(int, found["label"]), strict=True))
+    rows, _, _ = bench_runs(queries, {"made": run})
+    measures = {"ndcg": "ndcg", "rprec": "Rprec", "ap": "map", "success@5": "success_5"}
+    peer = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg", "Rprec", "map", "success"}).evaluate(run)
+    for row in rows:
+        ids = [str(one["query_id"]) for one in queries[row.kind] if 1 in one["judgments"]["label"]]
+        assert len(ids) == row.n
+        for measure, name in measures.items():
+            expected = np.mean([peer[one][name] for one in ids])
+            assert row.means[measure][0] == pytest.approx(expected, abs=1e-9), measure
+
+
+@pytest.mark.realdata
+def test_the_command_prints_the_published_rows_beside(real_data, tmp_path, capsys):
+    rows = load_benchmark("conqa", data_dir=str(real_data), split="descriptive")
+    lines = [
+        f"{row['query_id']} Q0 {image} 1 {1 / (at + 1)} mine\n"
+        for row in rows
+        for at, image in enumerate(row["judgments"]["image_id"][:50])
+    ]
+    (tmp_path / "mine.trec").write_text("".join(lines))
+    words = ["bench", "--dataset", "conqa", "--data-dir", str(real_data), "--runs"]
+    assert main([*words, f"ours={tmp_path / 'mine.trec'}", "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)["tables"]
+    assert [row["run"] for row in found["conqa"]["rows"]] == ["ours", "ours"]
+    assert found["published"]["rows"][0]["nDCG"] == 0.48 and "count 0" in err
+    assert main(words[:-1]) == 2
+    assert "name runs of its queries by --runs" in capsys.readouterr().err
+    assert main(["bench", "--runs", "x"]) == 2
+    assert "take --dataset conqa" in capsys.readouterr().err
