@@ -67,6 +67,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     zoom.off();
     Object.assign(part.image, {src: url, width, height, alt: `Image ${place + 1} of ${images.length}`});
     showThumb(thumbs[place]);
+    new Image().src = images[(place + 1) % images.length].url; // there when it is wanted
     draw();
     const answer = given.get(images[place].id);
     if (images.length > 1) {
@@ -148,8 +149,8 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
         if (!(id in expected)) return;
         const isRight = given.get(id) === expected[id].label;
         thumbs[number].classList.add(isRight ? "good" : "bad");
-        const which = images.length > 1 ? `Image ${number + 1}: ` : "";
-        if (!isRight) wrong.push(`${which}the right answer is “${nameOf(expected[id].label)}”.`);
+        const which = images.length > 1 ? `Image ${number + 1}: the` : "The";
+        if (!isRight) wrong.push(`${which} right answer is “${nameOf(expected[id].label)}”.`);
       });
       part.note.textContent = wrong.length ? wrong.join(" ") : "All right.";
       part.note.hidden = false;

@@ -22,17 +22,37 @@ def draw(path, number):
     image.save(path)
 
 
-def kind_study(folder, kind, prompts=(PROMPT,), images=None, task=None, **settings):
-    """Make a study with some images for each prompt, of two models in turn."""
+MODELS = ("sdxl", "glide")
+
+
+def kind_study(
+    folder,
+    kind,
+    prompts=(PROMPT,),
+    images=None,
+    task=None,
+    models=MODELS,
+    practice=None,
+    **settings,
+):
+    """Make a study with some images for each prompt, of two models in turn.
+
+    Args:
+        practice: The right answers of a training item, one for each image.
+    """
     (folder / "images").mkdir()
     rows = []
-    for number, prompt in enumerate(prompts):
+    texts = [*prompts, *(["practice"] if practice else [])]
+    for number, prompt in enumerate(texts):
         for place in range(images or IMAGES[kind]):
             name = f"{number}-{place}.png"
             draw(folder / "images" / name, 3 * number + place)
             row = {"prompt_id": str(number), "prompt": prompt, "image": name}
             linked = str(number + 1) if number + 1 < len(prompts) else ""
-            rows.append({**row, "model": ("sdxl", "glide")[place % 2], "linked_prompts": linked})
+            is_practice = number >= len(prompts)
+            row |= {"training": "yes" if is_practice else "", "linked_prompts": linked}
+            row["expected"] = practice[place] if is_practice else ""
+            rows.append({**row, "model": models[place % 2]})
     table = folder / "prompts.csv"
     with table.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))

@@ -1,4 +1,4 @@
-// What is said so far, with undo; kept in the browser until it is sent, as a half answer is none.
+// What is said so far, with undo; kept in the browser until it is whole, as a half answer is none.
 
 const empty = () => ({implausible: [], misaligned: [], words: [], scores: {}, inappropriate: false});
 
@@ -8,7 +8,9 @@ export class Draft {
 
   constructor(key, answer) {
     this.#key = key;
-    this.value = structuredClone(this.#kept() ?? answer ?? empty());
+    const kept = this.#kept();
+    // What was sent stands in the answer by now, or in a later one from elsewhere.
+    this.value = structuredClone((kept?.isSent ? answer : null) ?? kept?.value ?? answer ?? empty());
   }
 
   get canUndo() {
@@ -30,6 +32,11 @@ export class Draft {
     return true;
   }
 
+  /** Say that it is whole and on its way. */
+  send() {
+    this.#keep(true);
+  }
+
   forget() {
     try {
       localStorage.removeItem(this.#key);
@@ -44,9 +51,9 @@ export class Draft {
     }
   }
 
-  #keep() {
+  #keep(isSent = false) {
     try {
-      localStorage.setItem(this.#key, JSON.stringify(this.value));
+      localStorage.setItem(this.#key, JSON.stringify({value: this.value, isSent}));
     } catch { /* Full, or a browser that keeps nothing: it stays in the page. */ }
   }
 }

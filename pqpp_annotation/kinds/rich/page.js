@@ -121,6 +121,7 @@ export function start(task, api) {
       rows[place].querySelector("input").focus();
       return;
     }
+    draft.send();
     api.save(image.id, structuredClone(value)).then(() => draft.forget(), error => {
       part.error.textContent = error.message;
     });

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from support.kinds import answer_error, shown, vote, write_csv
+from support.studies import do_all, small_store
 from support.votes import build, scores
 
 from pqpp_annotation.errors import StudyError
@@ -66,6 +67,21 @@ def test_batch_of_45_results_and_5_controls():
     work, control = KIND.group(rows(50, control=range(0, 50, 10)), SETTINGS)
     assert [row["image"] for row in control] == ["0.jpg", "10.jpg", "20.jpg", "30.jpg", "40.jpg"]
     assert len(work) == 45
+
+
+def test_batches_of_50_queries_with_5_controls(tmp_path):
+    """PQPP's retrieval batches: `control: {every: 10}`, two people a query, no control twice."""
+    store = small_store(
+        tmp_path, kind="ranking", prompts=90, controls=10, control={"every": 10}, people_per_item=2
+    )
+    for name in ("ann", "bob"):
+        person = store.people.add(name, "annotator")
+        given = do_all(store, person.id, {"label": 1}, most=100)
+        purposes = [shown.purpose for shown in given]
+        assert [purposes[n : n + 50].count("control") for n in (0, 50)] == [5, 5]
+        assert [purposes[n : n + 10].count("control") for n in range(0, 100, 10)] == [1] * 10
+        assert len({shown.prompt for shown in given}) == 100
+    store.close()
 
 
 def votes():

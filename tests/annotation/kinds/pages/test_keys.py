@@ -130,6 +130,24 @@ def test_linked_prompts_on_demand(serve, visitor):
     assert not linked.locator("img").is_visible()
 
 
+@pytest.mark.parametrize(
+    ("kind", "practice", "wrong", "told"),
+    [
+        ("relevance", ["2", "unrealistic"], "33", "is “High relevance”"),
+        ("rating", ["5"], "1", "The right answer is “Completely”."),
+        ("match", ["no"], "y", "The right answer is “No”."),
+        ("ranking", ["unsure", "unsure", "unsure"], "111", "is “Unsure”"),
+        ("preference", ["tie", "tie"], "1", "The right answer is “Neither is better”."),
+    ],
+)
+def test_practice_shows_the_right_answer(serve, visitor, kind, practice, wrong, told):
+    page = visitor().join(serve(kind, practice=practice).link())
+    assert page.inner_text(".prompt") == "practice"
+    press(page, *wrong, "Enter")
+    page.wait_for_selector("#feedback:not([hidden])")
+    assert told in page.inner_text("[data-part=note]")
+
+
 def test_without_single_keys(serve, visitor):
     """A person who switched them off judges by Tab and the blank; no key is shown."""
     served = serve("relevance", images=1)

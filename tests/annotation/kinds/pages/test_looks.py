@@ -1,5 +1,7 @@
 """Each kind in every look: axe, prompts of any length and direction, names for screen readers."""
 
+import re
+
 import pytest
 from support.browser import in_every_look, picture, violations
 from support.kind_pages import IMAGES
@@ -18,10 +20,23 @@ def test_no_violation(serve, visitor, kind):
             assert violations(page) == [], (state, look)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
             picture(page, f"{kind}-{state}-{look.replace(', ', '-').replace(' ', '')}.png")
+        page.set_viewport_size({"width": 320, "height": 640})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for key in FIRST_KEYS.get(kind, "12"):
             page.keyboard.press(key)
         if kind == "rich":
             page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("kind", ["relevance", "preference"])
+def test_nothing_tells_whose_image_it_is(serve, visitor, kind):
+    """Neither the page nor what it asks for names a model, a file or a reference."""
+    served = serve(kind, prompts=["a cat", "a dog"], models=("sdxl", "reference"))
+    page = visitor().join(served.link())
+    told = [page.content(), page.request.get(f"{served.url}/api/next").text()]
+    assert all('"images"' in text for text in told)
+    for text in told:
+        assert not re.search(r"sdxl|\breference|is_ref|-[01]\.png", text)
 
 
 @pytest.mark.parametrize("kind", IMAGES)

@@ -148,6 +148,30 @@ def test_a_half_answer_outlives_the_tab(serve, visitor):
     assert page.evaluate("Object.keys(localStorage).filter(key => key.includes('draft'))") == []
 
 
+def test_a_draft_that_was_sent_hides_no_later_answer(serve, visitor):
+    """Sent while offline, the tab closed, then changed on another device."""
+    served = serve("rich")
+    link, person = served.link(), visitor()
+    page = person.join(link)
+    assignment = page.evaluate("history.state.assignment")
+    page.route("**/api/answers", lambda route: route.abort())
+    press(page, "1", "1", "1", "1", "Enter")
+    page.wait_for_selector("#saved[data-state='offline']")
+    page.close()
+    page = person.open(f"{served.url}/work")
+    to_the_end(page)
+    other = visitor()
+    page = other.open(link)
+    page.locator("main form button.primary").click()
+    to_the_end(page)
+    page = other.ready(other.open(f"{served.url}/work/{assignment}"))
+    page.get_by_role("group", name="Overall").get_by_role("radio", name="5").check()
+    press(page, "Enter")
+    saved(page)
+    page = person.ready(person.open(f"{served.url}/work/{assignment}"))
+    assert page.locator("[name=score-overall]:checked").get_attribute("value") == "5"
+
+
 def test_an_earlier_answer_is_changed(serve, visitor):
     served = serve("rich", prompts=["a cat", "a dog"])
     page = visitor().join(served.link())
