@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import Text, case, cast, func, select
 
 from pqpp_annotation.protocol.admission import (
     Standings,
@@ -45,7 +45,7 @@ def export_study(store: Store, study: Study, output: str | Path) -> list[str]:
     - the files of the kind of task, such as `judgments.csv`: every current vote;
     - the same in `counted/`: the votes that count, of admitted people, the best few of a prompt, as
       `pqpp build` chooses them from all;
-    - `answers.jsonl`: every answer that was ever given, replaced ones and the training round too;
+    - `answers.csv`: every answer that was ever given, replaced ones and the training round too;
     - `annotators.csv`: who is admitted, and why not;
     - `adjudications.csv`: what the owner decided where people disagree;
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
@@ -79,7 +79,7 @@ def export_study(store: Store, study: Study, output: str | Path) -> list[str]:
             counted = _write_tables(folder / COUNTED, kind.export(chosen, settings))
             rows |= {f"{COUNTED}/{name}": count for name, count in counted.items()}
         with store.reading() as db:
-            rows |= _write_tables(folder, {"answers": _answers(db)}, "jsonl")
+            rows |= _write_answers(folder, db)
             rows |= _write_tables(folder, {"annotators": annotator_rows(found)})
             rows |= _write_tables(folder, {"adjudications": _adjudications(db)})
             people = _people(db)
@@ -108,9 +108,7 @@ def _check_older(folder: Path) -> None:
         raise FileError(f"{folder} holds other things than an export; name a new folder")
 
 
-def _write_tables(
-    folder: Path, tables: Mapping[str, Iterable[dict]], style: str | None = None
-) -> dict[str, int]:
+def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]]) -> dict[str, int]:
     """Write tables, and return how many rows each file got; one without a row is not written."""
     from pqpp_files.write_table import table_text
 
@@ -121,7 +119,7 @@ def _write_tables(
         if first is None:
             continue
         nested = any(isinstance(cell, list | tuple | dict) for cell in first.values())
-        chosen = style or _STYLES[nested]
+        chosen = _STYLES[nested]
         counter = itertools.count()
         parts = _parts(itertools.chain([first], rows), counter)
         path = folder / f"{name}.{chosen}"
@@ -165,8 +163,13 @@ def _number(value: float | None) -> float | None:
     return None if value is None or value != value else round(float(value), 12) + 0.0
 
 
-def _answers(db) -> Iterator[dict[str, Any]]:
-    """Give every answer that was ever given, the oldest first."""
+_ANSWER = "prompt_id part purpose image model annotator role value seconds created current state"
+
+
+def _write_answers(folder: Path, db) -> dict[str, int]:
+    """Write every answer that was ever given, the oldest first, its value as JSON."""
+    from pqpp_files.write_table import table_text
+
     query = (
         select(
             Item.prompt_id,
@@ -176,10 +179,10 @@ def _answers(db) -> Iterator[dict[str, Any]]:
             ItemImage.model,
             Person.name,
             Person.role,
-            Answer.value,
+            cast(Answer.value, Text),
             Answer.seconds,
             Answer.created,
-            Answer.current,
+            case((Answer.current, "true"), else_="false"),
             Assignment.state,
         )
         .join(Assignment, Answer.assignment_id == Assignment.id)
@@ -188,9 +191,19 @@ def _answers(db) -> Iterator[dict[str, Any]]:
         .outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
         .order_by(Answer.id)
     )
-    names = "prompt_id part purpose image model annotator role value seconds created current state"
-    for row in db.execution_options(yield_per=_CHUNK).execute(query):
-        yield dict(zip(names.split(), row, strict=True))
+    names, count = _ANSWER.split(), 0
+    path = folder / "answers.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for rows in db.execution_options(yield_per=_CHUNK).execute(query).partitions():
+            columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+            lines = table_text("csv", [columns])
+            if count:
+                next(lines)  # the header stands once
+            file.writelines(lines)
+            count += len(rows)
+    if not count:
+        path.unlink()
+    return {"answers.csv": count} if count else {}
 
 
 def _adjudications(db) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MOST_BARS = 60
+_LEFT = 11  # per cent, for the figures beside columns
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,10 @@ def days_chart(days: Sequence[tuple[datetime.date, int]], unit: str = "votes") -
         plural = "" if len(days) == 1 else "s"
         described = f"{total} {unit} in {len(days)} {span}{plural}; most {place}: {best[1]}."
     top, low, high = nice_top(best[1]), 20.0, 160.0
-    step = 100 / max(len(days), 8)  # a few days do not fill the width
+    step = (100 - _LEFT) / max(len(days), 8)  # a few days do not fill the width
     bars = [
         Mark(
-            round(n * step + step * 0.12, 3),
+            round(_LEFT + n * step + step * 0.12, 3),
             round(high - (high - low) * count / top, 1),
             f"{day}: {count}",
             round(step * 0.76, 3),
@@ -109,7 +110,7 @@ def days_chart(days: Sequence[tuple[datetime.date, int]], unit: str = "votes") -
         shown = shown[:1] + shown[-1:] if len(days) > 3 else shown[:1]
     words = [
         Mark(
-            min(round(n * step + step / 2, 3), 100.0),
+            min(round(_LEFT + n * step + step / 2, 3), 100.0),
             high + 18,
             f"{days[n][0]:%d %b}",
             style="start"
@@ -121,7 +122,7 @@ def days_chart(days: Sequence[tuple[datetime.date, int]], unit: str = "votes") -
         for n in shown
     ]
     if words:
-        words[0] = Mark(0, words[0].y, words[0].text, style="start")
+        words[0] = Mark(_LEFT, words[0].y, words[0].text, style="start")
     grid = [Mark(0, low, f"{top:g}"), Mark(0, (low + high) / 2, f"{top / 2:g}")]
     return Chart(f"Votes a {span}", described, high + 24, bars=bars, words=words, grid=grid)
 
@@ -152,7 +153,7 @@ def kappa_chart(people: Sequence[tuple[str, float, bool]], bound: float, what: s
         piles[pile] = piles.get(pile, 0) + 1
         style = "good" if admitted else "bad"
         dots.append(Mark(place(value), piles[pile] * 16.0, f"{name}: {value:.2f}", style=style))
-    deepest = max(piles.values(), default=1)
+    deepest = max(4, *piles.values()) if piles else 4
     base = deepest * 16.0 + 22
     dots = [Mark(one.x, base - one.y, one.text, style=one.style) for one in dots]
     steps = [low + n / 5 for n in range(round((1 - low) * 5) + 1)]

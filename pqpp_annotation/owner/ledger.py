@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import Text, cast, func, select
+from sqlalchemy import Text, case, cast, func, select
 
 from pqpp_annotation.protocol.admission import REFERENCE, scale_of, table_of
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pqpp_annotation.study.study import Study
 
 NONE = -1  # the image of an answer about its item
-_WHOLE = ("id", "assignment", "person", "item", "image", "created")
+_STATES = {"open": 0, "done": 1, "skipped": 2, "expired": 3}
+DONE, SKIPPED = _STATES["done"], _STATES["skipped"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Columns:
         seconds: float64 (answers,).
         label: float64 (answers,), NaN where the kind has none.
         current: bool (answers,), False once it was replaced.
+        given: What was given to whom.
     """
 
     id: np.ndarray
@@ -45,9 +47,27 @@ class Columns:
     seconds: np.ndarray
     label: np.ndarray
     current: np.ndarray
+    given: Given
 
     def __len__(self) -> int:
         return len(self.id)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The assignments, in the order of their ids; each array is int64 (assignments,).
+
+    Attributes:
+        state: 0 open, 1 done, 2 skipped, 3 expired.
+        finished: In milliseconds; 0 before.
+    """
+
+    id: np.ndarray
+    person: np.ndarray
+    item: np.ndarray
+    created: np.ndarray
+    state: np.ndarray
+    finished: np.ndarray
 
 
 class Ledger:
@@ -62,7 +82,7 @@ class Ledger:
         self._store, self._study = store, study
         self._lock = threading.Lock()
         self._labels: dict[str, float] = {}
-        self._columns = _columns_of([], [])
+        self._said = _NOTHING
         self._gone = 0
         self._items: Items | None = None
 
@@ -73,42 +93,32 @@ class Ledger:
             db: A connection in a transaction that reads.
         """
         with self._lock:
-            known = self._columns
             gone = db.scalar(select(func.count()).where(Person.withdrawn.is_not(None)))
             if gone != self._gone:  # answers may be gone, and their ids be given again
-                known, self._gone = _columns_of([], []), gone
-            new = self._read(db, int(known.id[-1]) if len(known) else 0)
-            if len(new):
-                known = _joined(known, new)
-            self._columns = known
+                self._said, self._gone = _NOTHING, gone
+            new = self._read(db, self._said.shape[1] and int(self._said[0, -1]))
+            self._said = _joined(self._said, new)
             images = db.scalar(select(func.count()).select_from(ItemImage))
             items = db.scalar(select(func.count()).select_from(Item))
-            if self._items is None or (len(self._items.id), len(self._items.image_id)) != (
-                items,
-                images,
-            ):
+            known = self._items
+            if known is None or (len(known.id), len(known.image_id)) != (items, images):
                 self._items = _items(db)
-            return known, self._items
+            return _columns(self._said, _given(db)), self._items
 
-    def _read(self, db, after: int) -> Columns:
-        query = (
-            select(
-                Answer.id,
-                Answer.assignment_id,
-                Assignment.person_id,
-                Assignment.item_id,
-                func.coalesce(Answer.item_image_id, NONE),
-                Answer.created,
-                Answer.seconds,
-                cast(Answer.value, Text),
-                Answer.current,
-            )
-            .join(Assignment, Answer.assignment_id == Assignment.id)
-            .where(Answer.id > after)
-            .order_by(Answer.id)
+    def _read(self, db, after: int) -> np.ndarray:
+        """Return the answers behind one: id, assignment, image, time, seconds, current, label."""
+        columns = (
+            Answer.id,
+            Answer.assignment_id,
+            func.coalesce(Answer.item_image_id, NONE),
+            Answer.created,
+            Answer.seconds,
+            case((Answer.current, 1), else_=0),
         )
-        rows = db.execute(query).fetchall()
-        return _columns_of(rows, [self._label(row[7]) for row in rows])
+        query = select(*columns).where(Answer.id > after).order_by(Answer.id)
+        values = select(cast(Answer.value, Text)).where(Answer.id > after).order_by(Answer.id)
+        labels = [self._label(text) for (text,) in _rows(db, values)]
+        return np.concatenate([_numbers(db, query), np.array([labels], float)])
 
     def _label(self, text: str) -> float:
         found = self._labels.get(text)
@@ -118,26 +128,60 @@ class Ledger:
         return found
 
 
-def _columns_of(rows: list[Any], labels: list[float]) -> Columns:
-    columns = list(zip(*rows, strict=True)) or [()] * 9
-    whole = {name: np.array(columns[n], np.int64) for n, name in enumerate(_WHOLE)}
+_NOTHING = np.zeros((7, 0))
+
+
+def _rows(db, query) -> list[tuple]:
+    """Return the rows of a query as the driver gives them: a quarter of a million in a moment."""
+    result = db.execute(query)
+    rows = result.cursor.fetchall()
+    result.close()
+    return rows
+
+
+def _numbers(db, query) -> np.ndarray:
+    """Return the columns of a query as the rows of an array, float64; ids and times are exact."""
+    width = len(query.selected_columns)
+    return np.array(_rows(db, query), float).reshape(-1, width).T
+
+
+def _joined(known: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Append answers; those to the same question take the place of older ones."""
+    if not known.shape[1] or not new.shape[1]:
+        return new if new.shape[1] else known
+    old, again = ((one[1] * 2**32 + one[2]).astype(np.int64) for one in (known, new))
+    joined = np.concatenate([known, new], axis=1)
+    joined[5, : len(old)] *= ~np.isin(old, again)
+    return joined
+
+
+def _given(db) -> Given:
+    query = select(
+        Assignment.id,
+        Assignment.person_id,
+        Assignment.item_id,
+        Assignment.created,
+        case(_STATES, value=Assignment.state, else_=0),
+        func.coalesce(Assignment.finished, 0),
+    ).order_by(Assignment.id)
+    return Given(*_numbers(db, query).astype(np.int64))
+
+
+def _columns(said: np.ndarray, given: Given) -> Columns:
+    ids, assignment, image, created = said[:4].astype(np.int64)
+    place = np.searchsorted(given.id, assignment)
     return Columns(
-        **whole,
-        seconds=np.array(columns[6], float),
-        label=np.array(labels, float),
-        current=np.array(columns[8], bool),
+        id=ids,
+        assignment=assignment,
+        person=given.person[place],
+        item=given.item[place],
+        image=image,
+        created=created,
+        seconds=said[4],
+        label=said[6],
+        current=said[5] > 0,
+        given=given,
     )
-
-
-def _joined(known: Columns, new: Columns) -> Columns:
-    """Append answers; those of the same person on the same image take the place of older ones."""
-    keys = [(one.assignment << 32) + one.image + 1 for one in (known, new)]
-    still = known.current & ~np.isin(keys[0], keys[1])
-    joined = {
-        name: np.concatenate([getattr(known, name), getattr(new, name)])
-        for name in (*_WHOLE, "seconds", "label")
-    }
-    return Columns(**joined, current=np.concatenate([still, new.current]))
 
 
 @dataclass(frozen=True)
@@ -169,11 +213,11 @@ class Items:
 
 def _items(db) -> Items:
     query = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id)
-    items = list(zip(*db.execute(query).fetchall(), strict=True)) or [()] * 4
+    items = list(zip(*_rows(db, query), strict=True)) or [()] * 4
     query = select(
         ItemImage.id, ItemImage.item_id, ItemImage.image, ItemImage.model, ItemImage.is_reference
     ).order_by(ItemImage.id)
-    images = list(zip(*db.execute(query).fetchall(), strict=True)) or [()] * 5
+    images = list(zip(*_rows(db, query), strict=True)) or [()] * 5
     return Items(
         np.array(items[0], np.int64),
         list(items[1]),
@@ -203,9 +247,7 @@ def votes_table(
     Returns:
         The table, and int64 (rows,), the place of each row among the answers.
     """
-    skipped = np.array(
-        db.scalars(select(Assignment.id).where(Assignment.state == "skipped")).all(), np.int64
-    )
+    skipped = answers.given.id[answers.given.state == SKIPPED]
     place = items.place(answers.item)
     used = answers.current & ~np.isnan(answers.label) & ~np.isin(answers.assignment, skipped)
     used[used] = items.purpose[place[used]] != "training"

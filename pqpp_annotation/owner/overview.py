@@ -13,7 +13,7 @@ import numpy as np
 from sqlalchemy import case, func, select
 
 from pqpp_annotation.owner.disputes import Dispute, disputes_of
-from pqpp_annotation.owner.ledger import Columns, Ledger, votes_table
+from pqpp_annotation.owner.ledger import DONE, Columns, Items, Ledger, votes_table
 from pqpp_annotation.owner.people import Row, people_rows
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
 from pqpp_annotation.store.tables import (
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 DAY = 86_400_000
 _TEN_MINUTES = 600_000
 _DISPUTES = 500
+LONG = 0.3
+"""Seconds, after which nobody waits for a look when there is an older one."""
+
 _REST = 4  # a look is taken again after so many times what it took, where much comes in
 
 
@@ -121,6 +124,9 @@ class Overview:
 class Watch:
     """Looks at a study, and remembers the last look as long as nothing has come since.
 
+    Where a look takes long, of a study with very many votes, it is taken behind the last one, which
+    is what the owner is shown meanwhile.
+
     Args:
         store: Of the study.
         study: The study.
@@ -129,25 +135,41 @@ class Watch:
     def __init__(self, store: Store, study: Study):
         self._store, self._study = store, study
         self._ledger = Ledger(store, study)
-        self._lock = threading.Lock()
+        self._lock, self._behind = threading.Lock(), threading.Lock()
         self._last: Overview | None = None
-        self._next_look = 0.0
+        self._took = self._next_look = 0.0
 
     def look(self, fresh: bool = False) -> Overview:
         """Return how the study stands.
 
         Args:
-            fresh: Whether a look is taken again although one was taken a moment ago: after the
-                owner has changed something.
+            fresh: Whether a look is taken now, even if one was taken a moment ago or it takes long:
+                after the owner has changed something.
         """
+        last = self._last
+        if last is not None and not fresh:
+            if time.monotonic() < self._next_look:
+                return last
+            if self._took > LONG:
+                if self._behind.acquire(blocking=False):
+                    threading.Thread(target=self._look_behind, daemon=True).start()
+                return last
+        return self._take()
+
+    def _look_behind(self) -> None:
+        try:
+            self._take()
+        finally:
+            self._behind.release()
+
+    def _take(self) -> Overview:
         with self._lock:
-            if self._last is not None and not fresh and time.monotonic() < self._next_look:
-                return self._last
             started = time.monotonic()
             with self._store.reading() as db:
                 key = _key(db, self._store.clock())
                 if self._last is None or self._last.key != key:
                     self._last = overview(db, self._store, self._study, self._ledger, key)
+                    self._took = time.monotonic() - started
             ended = time.monotonic()
             self._next_look = ended + _REST * (ended - started)
             return self._last
@@ -189,7 +211,7 @@ def overview(db, store: Store, study: Study, ledger: Ledger, key: str) -> Overvi
     answers, items = ledger.now(db)
     table, rows = votes_table(db, study, answers, items)
     found = standings_of(table, options_of(study))
-    people = people_rows(db, study, answers, found)
+    people = people_rows(db, study, answers, items, found)
     progress = _progress(db, study)
     return Overview(
         key=key,
@@ -201,7 +223,7 @@ def overview(db, store: Store, study: Study, ledger: Ledger, key: str) -> Overvi
         standings=found,
         people=people,
         disputes=disputes_of(db, found, rows, answers, items, _DISPUTES),
-        pace=_pace(db, progress, now),
+        pace=_pace(answers, items, people, progress, now),
         money=_money(study, people, progress),
     )
 
@@ -236,18 +258,15 @@ def _labels(found: Standings) -> dict[float, int]:
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
-def _pace(db, progress: Progress, now: int) -> Pace:
-    work = (
-        select(func.count(), func.min(Assignment.finished))
-        .join(Item, Assignment.item_id == Item.id)
-        .join(Person, Assignment.person_id == Person.id)
-        .where(Assignment.state == "done", Item.purpose == "work", Person.role == "annotator")
-    )
-    _, first = db.execute(work).one()
-    lately, _ = db.execute(work.where(Assignment.finished > now - DAY)).one()
+def _pace(answers: Columns, items: Items, people: list[Row], progress: Progress, now: int) -> Pace:
+    given = answers.given
+    workers = [row.id for row in people if row.role == "annotator"]
+    counts = (given.state == DONE) & (items.purpose[items.place(given.item)] == "work")
+    finished = given.finished[counts & np.isin(given.person, workers)]
+    lately = int((finished > now - DAY).sum())
     if not lately:
         return Pace(0.0, None, None)
-    span = min(DAY, max(now - first, 60_000))
+    span = min(DAY, max(now - int(finished.min()), 60_000))
     per_day = lately * DAY / span
     days = max(0, progress.places - progress.filled) / per_day
     return Pace(per_day, days, now + round(days * DAY))

@@ -69,17 +69,16 @@ class _Desk:
 
     def overview(self, request: Request) -> Response:
         """Show how the study stands."""
-        return self._live(request, "Overview", self._watch.look(), self._charts)
+        return self._live(request, "Overview", self._charts)
 
     def people(self, request: Request) -> Response:
         """Show everybody."""
-        return self._live(request, "People", self._watch.look(), lambda _: {})
+        return self._live(request, "People", lambda _: {})
 
-    def _live(
-        self, request: Request, tab: str, look: Overview, more: Callable[[Overview], dict]
-    ) -> Response:
+    def _live(self, request: Request, tab: str, more: Callable[[Overview], dict]) -> Response:
         """Show a page, or what of it changes, or that nothing has changed."""
         person = self._owner(request)
+        look = self._watch.look()
         if request.headers.get("If-None-Match") == look.key:
             return Response(status_code=304)
         part = "_live" if request.headers.get("X-Part") == "live" else ""
@@ -87,7 +86,7 @@ class _Desk:
         response = self._web.render(
             request, f"owner/{tab.lower()}{part}.html", person=person, tab=tab, **values
         )
-        response.headers |= {"X-Key": look.key, "Cache-Control": "no-store", "Vary": "X-Part"}
+        response.headers.update({"X-Key": look.key, "Cache-Control": "no-store", "Vary": "X-Part"})
         return response
 
     def _charts(self, look: Overview) -> dict[str, Any]:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import select
 
+from pqpp_annotation.owner.ledger import DONE, SKIPPED
 from pqpp_annotation.owner.payment import Owed, active_seconds, owed
 from pqpp_annotation.protocol.admission import Standings
-from pqpp_annotation.store.tables import Assignment, Event, Item, Person
+from pqpp_annotation.store.tables import Event, Person
 
 if TYPE_CHECKING:
-    from pqpp_annotation.owner.ledger import Columns
+    from pqpp_annotation.owner.ledger import Columns, Items
     from pqpp_annotation.study.study import Study
 
 STATES = ("admitted", "refused", "control", "waiting", "failed", "withdrawn")
@@ -67,16 +68,17 @@ class Row:
         return self.state == "admitted"
 
 
-def people_rows(db, study: Study, answers: Columns, found: Standings) -> list[Row]:
+def people_rows(db, study: Study, answers: Columns, items: Items, found: Standings) -> list[Row]:
     """Return a row for each person but the owners, in the order in which they came.
 
     Args:
         db: A connection in a transaction that reads.
         study: The study.
         answers: All.
+        items: All.
         found: Who is admitted.
     """
-    counts = _counts(db)
+    counts = _counts(answers, items)
     seconds, last = _active(db, answers, study.payment.gap_minutes if study.payment else 2.0)
     names: dict[str, int] = {}
     times: dict[str, float] = {}
@@ -102,7 +104,7 @@ def people_rows(db, study: Study, answers: Columns, found: Standings) -> list[Ro
         one, place = known.get(person.name), names.get(person.name)
         state = _state(study, person, one, place)
         hours = seconds.get(person.id, 0.0) / 3600
-        items, skipped = counts.get((person.id, "done"), 0), counts.get((person.id, "skipped"), 0)
+        done, skipped = (counts.get((person.id, state), 0) for state in (DONE, SKIPPED))
         agreed = (
             found.agreements.agreement[place] if place is not None and found.agreements else None
         )
@@ -116,7 +118,7 @@ def people_rows(db, study: Study, answers: Columns, found: Standings) -> list[Ro
                 reason="; ".join(one.reasons) if one else "",
                 flag=found.agreements.reasons[place] if agreed is not None else "",
                 votes=_votes(found, place),
-                items=items,
+                items=done,
                 skipped=skipped,
                 kappa=one.kappa if one else None,
                 kappas=one.kappas if one else {},
@@ -126,7 +128,7 @@ def people_rows(db, study: Study, answers: Columns, found: Standings) -> list[Ro
                 seconds=times.get(person.name),
                 hours=hours,
                 last=last.get(person.id) or None,
-                owed=owed(study.payment, person.role, state == "admitted", items, hours),
+                owed=owed(study.payment, person.role, state == "admitted", done, hours),
             )
         )
     return rows
@@ -148,30 +150,26 @@ def _votes(found: Standings, place: int | None) -> int:
     return 0 if place is None else int((found.votes.annotator == place).sum())
 
 
-def _counts(db) -> dict[tuple[int, str], int]:
+def _counts(answers: Columns, items: Items) -> dict[tuple[int, int], int]:
     """Return how many items each person has finished and skipped, the training round apart."""
-    query = (
-        select(Assignment.person_id, Assignment.state, func.count())
-        .join(Item, Assignment.item_id == Item.id)
-        .where(Item.purpose != "training", Assignment.state.in_(("done", "skipped")))
-        .group_by(Assignment.person_id, Assignment.state)
+    given = answers.given
+    work = items.purpose[items.place(given.item)] != "training"
+    keys, counts = np.unique(
+        np.stack([given.person[work], given.state[work]]), axis=1, return_counts=True
     )
-    return {(person, state): count for person, state, count in db.execute(query)}
+    pairs = map(tuple, keys.T.tolist())
+    return dict(zip(pairs, counts.tolist(), strict=True))
 
 
 def _active(db, answers: Columns, gap_minutes: float) -> tuple[dict[int, float], dict[int, int]]:
     """Return the active seconds of each person, and when each did something last."""
-    event = np.array(
-        db.execute(select(Event.person_id, Event.created, Event.kind == "away")).fetchall(),
-        np.int64,
-    ).reshape(-1, 3)
-    opened = np.array(
-        db.execute(select(Assignment.person_id, Assignment.created)).fetchall(), np.int64
-    ).reshape(-1, 2)
-    person = np.concatenate([answers.person, event[:, 0], opened[:, 0]])
-    created = np.concatenate([answers.created, event[:, 1], opened[:, 1]])
+    rows = db.execute(select(Event.person_id, Event.created, Event.kind == "away")).fetchall()
+    event = np.array(list(map(tuple, rows)), np.int64).reshape(-1, 3).T
+    given = answers.given
+    person = np.concatenate([answers.person, event[0], given.person])
+    created = np.concatenate([answers.created, event[1], given.created])
     is_away = np.zeros(len(person), bool)
-    is_away[len(answers) : len(answers) + len(event)] = event[:, 2]
+    is_away[len(answers) : len(answers) + event.shape[1]] = event[2]
     last = np.zeros(int(person.max(initial=0)) + 1, np.int64)
     np.maximum.at(last, person, created)
     return active_seconds(person, created, is_away, gap_minutes), dict(enumerate(last.tolist()))

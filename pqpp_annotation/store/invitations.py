@@ -38,6 +38,7 @@ class Invitations:
         label: str = "",
         days: float = 30,
         is_shared: bool = False,
+        person_id: int | None = None,
     ) -> list[tuple[str, Invitation]]:
         """Make links.
 
@@ -47,6 +48,7 @@ class Invitations:
             label: A note of the owner's; annotators do not see it.
             days: After which a link expires, for those who come back too.
             is_shared: Whether each is followed by many, whom a recruiting site tells apart.
+            person_id: Who comes by them, if that person is there already.
 
         Returns:
             The token of each, which is kept nowhere, and what is kept.
@@ -63,7 +65,7 @@ class Invitations:
         if is_shared and role != "annotator":
             raise StoreError(f"role {role}: a shared link is for annotators only")
         now = self._store.clock()
-        row = {"role": role, "label": label, "is_shared": is_shared}
+        row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
         row |= {"created": now, "expires": now + int(days * _DAY)}
         found = []
         with self._store.writing() as db:

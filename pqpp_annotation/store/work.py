@@ -107,6 +107,20 @@ class Work:
             if row.state != "done":
                 self._set(db, row.id, state="skipped", expires=self._store.clock())
 
+    def take(self, person_id: int, item_id: int) -> int:
+        """Give a person an item that was done elsewhere, whoever has it; return the assignment.
+
+        What the person has of it already stays as it is.
+        """
+        with self._store.writing(alone=True) as db:
+            self.allowed_in(db, person_id)
+            own = select(Assignment.id, Assignment.state)
+            own = own.where(Assignment.person_id == person_id, Assignment.item_id == item_id)
+            row = db.execute(own).first()
+            if row is None or row.state not in ("open", "done"):
+                row = self._reserve(db, person_id, item_id)
+            return row.id
+
     def history(self, person_id: int) -> list[Past]:
         """Return what a person was given, the latest first."""
         columns = (Assignment.id, Item.prompt, Assignment.state, Assignment.finished)

@@ -3,13 +3,15 @@
 import argparse
 
 from pqpp_cli.annotate.action import add_action, needing, opened
-from pqpp_cli.annotate.init import add_init
+from pqpp_cli.annotate.demo import add_demo
+from pqpp_cli.annotate.init import ADDRESS, add_init
 from pqpp_cli.annotate.invite import add_invite
 from pqpp_cli.options import add_output
 from pqpp_cli.output import OutputFile, OutputFolder, emit, format_of
 from pqpp_files.visible import visible
 
 _EPILOG = """examples:
+  pqpp annotate demo
   pqpp annotate init study.yaml --file prompts.csv --image-dir images
   pqpp annotate serve study.yaml
   pqpp annotate invite study.yaml --count 20 --output links.csv
@@ -24,6 +26,13 @@ _SERVE_EPILOG = """examples:
 
 It listens to this machine only unless told otherwise. Behind a reverse proxy, which is where TLS
 belongs, that is what you want; the documentation has the few lines for Caddy and nginx.
+"""
+_IMPORT_EPILOG = """examples:
+  pqpp annotate import study.yaml --file partial.csv --name ann
+
+Answers of one person, given elsewhere, like a GIMBRR file that is half filled in: a row an image,
+with prompt_id, image and label (and model), or GIMBRR's own columns. Blank answers are what is left
+to do. The link that is printed leads the person to the rest.
 """
 _BACKUP_EPILOG = """examples:
   pqpp annotate backup study.yaml --output monday.db
@@ -46,6 +55,7 @@ def add_parser(subparsers) -> None:
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     add_init(actions)
+    add_demo(actions)
     _add_serve(actions)
     add_invite(actions)
     status = add_action(actions, "status", "say how far a study and its people are", run_status)
@@ -54,6 +64,7 @@ def add_parser(subparsers) -> None:
     export.add_argument(
         "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
     )
+    _add_import(actions)
     copy = add_action(
         actions, "backup", "copy the database while people work", run_backup, _BACKUP_EPILOG
     )
@@ -78,6 +89,33 @@ def _add_serve(actions) -> None:
         action="store_true",
         help="let people sign in over a network without TLS; what they send can be read on the way",
     )
+
+
+def _add_import(actions) -> None:
+    what = "take in a person's answers from elsewhere, to go on with the rest"
+    taken = add_action(actions, "import", what, run_import, _IMPORT_EPILOG)
+    taken.add_argument("--file", metavar="FILE", required=True, help="the table of the answers")
+    taken.add_argument("--name", required=True, help="of the person, who is added if not there")
+    taken.add_argument(
+        "--address",
+        metavar="URL",
+        default=ADDRESS,
+        help="where people reach the server (default: %(default)s)",
+    )
+
+
+def run_import(options: argparse.Namespace) -> None:
+    """Take in answers that were given elsewhere."""
+    with needing():
+        from pqpp_annotation.continued import import_votes
+
+    store = opened(options.study)
+    try:
+        lines, token = import_votes(store, store.study, options.file, options.name)
+    finally:
+        store.close()
+    for line in [*lines, f"{options.address.rstrip('/')}/join/{token}"]:
+        print(visible(line))
 
 
 def run_serve(options: argparse.Namespace) -> None:

@@ -157,6 +157,6 @@ def test_no_raw_vote_is_dropped_and_the_same_study_gives_the_same_bytes(done, tm
         from pqpp_annotation.store.tables import Answer
 
         count = db.scalar(select(func.count()).select_from(Answer))
-    assert first["answers.jsonl"].count(b"\n") == count
+    assert first["answers.csv"].count(b"\n") == count + 1
     exported(done, tmp_path)
     assert first == {p.name: p.read_bytes() for p in (tmp_path / "export").glob("*.*")}

@@ -1,0 +1,258 @@
+"""The owner's figures beside hand-computed cases, brute force, and the store's own."""
+
+import itertools
+import threading
+import time
+
+import numpy as np
+import pytest
+from support.studies import answer, do_all, small_store
+
+from pqpp_annotation.export import export_study
+from pqpp_annotation.owner import overview
+from pqpp_annotation.owner.disputes import disagreements
+from pqpp_annotation.owner.ledger import Ledger
+from pqpp_annotation.owner.overview import DAY, Watch
+from pqpp_annotation.owner.payment import active_seconds, owed, payment_rows
+from pqpp_annotation.protocol.completion import CODE, finish_of
+from pqpp_annotation.simulate import Simulated, labels_of, simulate
+from pqpp_annotation.study.study import Payment
+
+
+def test_disagreement_is_the_mean_distance_of_two_votes():
+    draw = np.random.default_rng(0)
+    unit, value = draw.integers(0, 30, 200), draw.integers(-1, 3, 200).astype(float)
+    found = disagreements(unit, value, 31)
+    for one in range(31):
+        pairs = list(itertools.combinations(value[unit == one], 2))
+        wanted = np.mean([abs(a - b) for a, b in pairs]) if pairs else np.nan
+        assert found[one] == pytest.approx(wanted, nan_ok=True)
+
+
+def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
+    store = small_store(tmp_path, prompts=3, controls=6, control={"every": 2})
+    said = {"member": [2, 2, 2], "anna": [2, 2, 2], "boris": [2, 1, -1], "random": [-1, -1, -1]}
+    for name, labels in said.items():
+        person = store.people.add(name, "control" if name == "member" else "annotator").id
+        while shown := store.work.next(person):
+            number = int(shown.prompt.split()[-2])
+            is_work = shown.purpose == "work"
+            # On the control items all say what there is but one.
+            right = labels[number] if is_work else (-1 if number % 2 else 2)
+            picture, photo = sorted(image.id for image in shown.images)
+            both = {picture: right, photo: 2}
+            if name == "random":
+                both = {picture: right if is_work else 1 - right, photo: -1}
+            for image, label in both.items():
+                store.answers.save(
+                    person, shown.assignment, image, {"label": label}, f"{name}-{image:06}"
+                )
+    found = Watch(store, store.study)
+    look = found.look()
+    states = {row.name: row.state for row in look.people}
+    assert (states["anna"], states["random"]) == ("admitted", "refused")
+    assert [(one.prompt_id, round(one.disagreement, 6)) for one in look.disputes] == [
+        ("q2", 1.0),
+        ("q1", round(1 / 3, 6)),
+    ]
+    assert look.disputes[0].labels == {-1.0: 1, 2.0: 1} and found.disputes() == look.disputes
+    store.close()
+
+
+def test_active_time_is_that_of_the_store(tmp_path):
+    store = small_store(tmp_path, prompts=5)
+    now = [1_000_000]
+    store.clock = lambda: now[0]
+    draw = np.random.default_rng(1)
+    for name in ("anna", "boris"):
+        person = store.people.add(name, "annotator").id
+        while shown := store.work.next(person):
+            now[0] += int(draw.integers(1, 300)) * 1000
+            answer(store, person, shown)
+            store.events.add(person, ("seen", "away", "back")[int(draw.integers(3))])
+            now[0] += int(draw.integers(1, 300)) * 1000
+    rows = {row.id: row for row in Watch(store, store.study).look().people}
+    wanted = store.events.active_seconds_of_all(2.0)
+    assert {one: row.hours * 3600 for one, row in rows.items()} == pytest.approx(wanted)
+    store.close()
+
+
+def test_active_time_by_hand():
+    person = np.array([1, 1, 1, 1, 2, 1])
+    created = np.array([0, 60, 90, 900, 30, 910]) * 1000
+    away = np.array([False, True, False, False, False, False])
+    # 0 to 60 counts; 60 to 90 begins with going away; 90 to 900 is a gap; 900 to 910 counts.
+    assert active_seconds(person, created, away, 2) == {1: 70.0, 2: 0.0}
+
+
+def test_the_ledger_is_the_same_read_at_once_or_bit_by_bit(tmp_path, database):
+    store = small_store(tmp_path, prompts=6, controls=2, **database)
+    slow, draw = Ledger(store, store.study), np.random.default_rng(0)
+
+    def same():
+        with store.reading() as db:
+            whole, _ = Ledger(store, store.study).now(db)
+            parts, _ = slow.now(db)
+        for one, other in ((whole, parts), (whole.given, parts.given)):
+            for name in vars(one).keys() - {"given"}:
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+
+    people = [store.people.add(f"p{n}", "annotator").id for n in range(3)]
+    for person in people:
+        for _ in range(3):
+            shown = store.work.next(person)
+            for label in (0, 2):  # every answer is changed once
+                if draw.random() < 0.7:
+                    same()
+                answer(store, person, shown, {"label": label})
+    store.people.withdraw(people[2], "delete")
+    same()
+    do_all(store, people[0])
+    same()
+    store.people.withdraw(people[1], "anonymous")
+    same()
+    store.close()
+
+
+def test_pay_is_for_admitted_items_and_for_everybody_s_hours():
+    rule = Payment(per_item=0.1, per_hour=10)
+    assert owed(rule, "annotator", True, 30, 0.5).total == 8.0
+    assert owed(rule, "annotator", False, 30, 0.5).total == 5.0
+    assert owed(rule, "control", True, 30, 0.5).total == 0.0
+    assert owed(None, "annotator", True, 30, 0.5).total == 0.0
+
+
+def test_the_payment_file_has_no_address(tmp_path):
+    store = small_store(tmp_path, prompts=3, payment={"per_item": 1.0})
+    person = store.people.add("anna@example.org", "annotator").id
+    store.people.set_outside(person, {"PROLIFIC_PID": "5f", "email": "anna@example.org"})
+    do_all(store, person)
+    rows = list(payment_rows(store.study, Watch(store, store.study).look().people))
+    assert "@" not in str(rows)
+    assert rows[0]["outside_id"] == "PROLIFIC_PID=5f" and rows[0]["items"] == 3
+    store.close()
+
+
+def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
+    completion = {"code": "personal", "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}"}
+    store = small_store(tmp_path, prompts=2, completion=completion)
+    codes = set()
+    for name in ("anna", "boris"):
+        person = store.people.add(name, "annotator")
+        store.people.set_outside(person.id, {"PROLIFIC_PID": name})
+        do_all(store, person.id)
+        found = finish_of(store, store.study, store.people.get(person.id))
+        again = finish_of(store, store.study, store.people.get(person.id))
+        assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
+        assert store.people.get(person.id).outside[CODE] == found.code
+        codes.add(found.code)
+    rows = list(payment_rows(store.study, Watch(store, store.study).look().people))
+    assert {row["completion_code"] for row in rows} == codes and len(codes) == 2
+    assert all(CODE not in row["outside_id"] for row in rows)
+    store.close()
+
+
+def test_the_pace_tells_the_time_left(tmp_path):
+    store = small_store(tmp_path, prompts=10, people_per_item=1)
+    now = [10 * DAY]
+    store.clock = lambda: now[0]
+    person = store.people.add("anna", "annotator").id
+    watch = Watch(store, store.study)
+    assert watch.look().pace.days_left is None
+    for _ in range(4):
+        answer(store, person, store.work.next(person))
+        now[0] += DAY // 8
+    look = watch.look(fresh=True)
+    # Four items in half a day, six are left.
+    assert look.pace.per_day == pytest.approx(8)
+    assert look.pace.days_left == pytest.approx(0.75)
+    assert look.progress.filled == 4 and look.progress.share == 0.4
+    now[0] += 3 * DAY
+    assert watch.look(fresh=True).pace.days_left is None
+    store.close()
+
+
+def test_a_long_look_is_taken_behind_the_last_one(tmp_path, monkeypatch):
+    store = small_store(tmp_path, prompts=4)
+    watch = Watch(store, store.study)
+    first = watch.look()
+    monkeypatch.setattr(overview, "LONG", -1.0)
+    monkeypatch.setattr(overview, "_REST", 0)
+    started, goes_on = threading.Event(), threading.Event()
+    whole = overview.overview
+
+    def slowly(*given):
+        started.set()
+        assert goes_on.wait(20)
+        return whole(*given)
+
+    monkeypatch.setattr(overview, "overview", slowly)
+    do_all(store, store.people.add("anna", "annotator").id)
+    watch._next_look = 0.0
+    assert watch.look() is first and started.wait(20)
+    assert watch.look() is first  # nobody waits, and no second look begins
+    goes_on.set()
+    for _ in range(500):
+        if watch.look() is not first:
+            break
+        time.sleep(0.02)
+    assert watch.look().progress.filled == 4
+    store.close()
+
+
+def test_withdrawn_people_are_counted_and_their_votes_gone_or_nameless(tmp_path):
+    import json
+
+    store = small_store(tmp_path, prompts=4)
+    people = {name: store.people.add(name, "annotator").id for name in ("anna", "boris", "cleo")}
+    for person in people.values():
+        do_all(store, person)
+    store.people.withdraw(people["anna"], "delete")
+    store.people.withdraw(people["boris"], "anonymous")
+    lines = export_study(store, store.study, tmp_path / "out")
+    facts = json.loads((tmp_path / "out" / "export.json").read_text())
+    assert facts["people"]["withdrawn_and_deleted"] == 1
+    assert facts["people"]["withdrawn_and_made_anonymous"] == 1
+    assert any(
+        "withdrawn: 1 with all votes deleted, 1 with votes made anonymous" in x for x in lines
+    )
+    text = "".join(p.read_text() for p in (tmp_path / "out").rglob("*.*") if p.is_file())
+    assert "anna" not in text and "boris" not in text and "cleo" in text
+    store.close()
+
+
+def test_an_export_takes_no_folder_of_others(tmp_path):
+    from pqpp_files.errors import FileError
+
+    store = small_store(tmp_path, prompts=2)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    with pytest.raises(FileError, match="holds other things"):
+        export_study(store, store.study, tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "x"
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["relevance", "rating", "match", "ranking", "preference"])
+def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
+    store = small_store(tmp_path, kind=kind, prompts=4)
+    saved = simulate(store, store.study, [Simulated(n, noise=0.0) for n in ("anna", "boris")])
+    assert saved == store.answers.count() > 0
+    labels = labels_of(store.study.kind, store.study.task)
+    assert len(labels) >= 2
+    by_unit = {}
+    for vote in store.answers.votes():
+        by_unit.setdefault((vote.prompt_id, vote.image), []).append(vote.value)
+    assert all(len(values) == 2 and values[0] == values[1] for values in by_unit.values())
+    store.close()
+
+
+def test_the_same_seed_makes_the_same_people(tmp_path):
+    found = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        store = small_store(tmp_path / folder, prompts=4)
+        simulate(store, store.study, [Simulated("anna"), Simulated("random", "random")], seed=3)
+        found.append([(v.annotator, v.image, v.value, v.seconds) for v in store.answers.votes()])
+        store.close()
+    assert found[0] == found[1]

@@ -1,0 +1,88 @@
+"""The owner's pages in a browser: in every look, by keyboard, and up to date by themselves."""
+
+import pytest
+from support.browser import in_every_look, picture, violations
+from support.served import serving
+from support.studies import answer, small_study
+
+from pqpp_annotation.simulate import Simulated, simulate
+
+pytestmark = pytest.mark.browser
+expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A study that people made up have half done, served."""
+    study = small_study(
+        tmp_path,
+        prompts=8,
+        controls=4,
+        title="Which images show what the prompt says?",
+        payment={"per_item": 0.5},
+        completion={"code": "personal"},
+    )
+    with serving(study) as served:
+        people = [Simulated("anna", noise=0.1), Simulated("boris", noise=0.3)]
+        people.append(Simulated("random", "random"))
+        simulate(served.store, study, [Simulated("member", role="control")])
+        simulate(served.store, study, people, items=6)
+        yield served
+
+
+def come(served, visitor, **how):
+    """Follow a link as an owner."""
+    person = visitor(**how)
+    page = person.open(served.link("owner"))
+    page.locator("main form button.primary").click()
+    page.wait_for_url(f"{served.url}/owner")
+    return page
+
+
+def test_no_owner_s_page_is_a_barrier(served, visitor):
+    page, found = come(served, visitor), []
+    for path in ("", "/people", "/items", "/items/1", "/invitations"):
+        page.goto(f"{served.url}/owner{path}")
+        if path == "/invitations":
+            page.fill("[name=count]", "2")
+            page.get_by_role("button", name="Make links").click()
+            page.wait_for_selector("#links")
+        for how in in_every_look(page):
+            found += [f"{path}, {how}: {one}" for one in violations(page)]
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                found.append(f"{path}, {how}: wider than the window")
+            if not path:
+                picture(page, f"owner-{how.replace(' px, ', '-')}.png")
+    assert not found, "\n".join(found)
+
+
+def test_the_overview_is_up_to_date_by_itself(served, visitor):
+    page = come(served, visitor)
+    before = page.get_attribute("progress", "value")
+    page.evaluate("document.querySelector('#people .scroll').focus()")
+    person = served.store.people.add("late", "annotator").id
+    answer(served.store, person, served.store.work.next(person))
+    expect(page.locator("progress")).not_to_have_attribute("value", before, timeout=30_000)
+    # What has the focus stays, and comes when it is left.
+    assert page.evaluate("document.activeElement.closest('#people') !== null")
+    assert "late" not in page.inner_text("#people")
+    page.evaluate("document.activeElement.blur()")
+    expect(page.locator("#people")).to_contain_text("late", timeout=30_000)
+    expect(page.locator("[data-updated]")).to_contain_text("Up to date at")
+
+
+def test_a_decision_by_keyboard_alone(served, visitor):
+    page = come(served, visitor)
+    page.goto(f"{served.url}/owner/items/1")
+    page.locator("select").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    expect(page.locator("option[selected]")).to_have_count(1)
+    with served.store.reading() as db:
+        from sqlalchemy import select
+
+        from pqpp_annotation.store.tables import Adjudication
+
+        assert db.execute(select(Adjudication.value)).scalars().all() == [{"label": -1}]

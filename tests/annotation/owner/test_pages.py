@@ -1,0 +1,220 @@
+"""The owner's pages as requests: who sees them, what they say, what they change."""
+
+import csv
+import io
+import re
+
+import pytest
+from starlette.testclient import TestClient
+from support.studies import do_all, small_store
+
+from pqpp_annotation.simulate import Simulated, simulate
+from pqpp_annotation.web.app import create_app
+
+SECRET = "a secret of the tests, long enough to sign"
+PAGES = ("", "/people", "/items", "/items/1", "/invitations", "/votes.csv", "/payment.csv")
+FORMS = {
+    "/pause": {"pause": "yes"},
+    "/items/1": {"image": "1", "choice": '{"label": 2}'},
+    "/invitations": {"count": "1", "role": "owner"},
+    "/invitations/1/revoke": {},
+}
+SCORES = {"plausibility": 3, "alignment": 4, "aesthetics": 5, "overall": 2}
+RICH = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1], "scores": SCORES}
+VALUES = {
+    "match": {"label": 0},
+    "rating": {"label": 3},
+    "ranking": {"label": 1},
+    "preference": {"choice": "b"},
+    "rich": {**RICH, "inappropriate": False},
+}
+TABLES = ("progress", "votes", "agreement", "annotators", "disputes", "payment")
+
+
+@pytest.fixture
+def store(tmp_path, database):
+    """A study that some people have begun, on each database."""
+    store = small_store(
+        tmp_path, prompts=6, controls=3, payment={"per_item": 0.5, "per_hour": 12}, **database
+    )
+    simulate(store, store.study, [Simulated("member", noise=0.0, role="control")])
+    simulate(
+        store,
+        store.study,
+        [
+            Simulated("anna", noise=0.0),
+            Simulated("random", "random"),
+            Simulated("always", "constant"),
+        ],
+    )
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def client(store):
+    """Somebody's browser, nobody yet."""
+    app = create_app(store, store.study, secret=SECRET)
+    return TestClient(app, follow_redirects=False)
+
+
+def token_of(page):
+    return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
+
+
+def come(client, store, role):
+    """Sign in by a new link."""
+    [(token, _)] = store.invitations.create(1, role=role)
+    page = client.get(f"/join/{token}")
+    client.post(f"/join/{token}", data={"csrf": token_of(page), "agree": "yes"})
+    return client
+
+
+def owner_posts(client, path, **form):
+    """Send a form with the token of the owner's session."""
+    token = token_of(client.get("/owner/invitations"))
+    return client.post(f"/owner{path}", data={"csrf": token, **form})
+
+
+def test_only_an_owner_sees_any_of_the_pages(client, store):
+    for path in PAGES:
+        answered = client.get(f"/owner{path}")
+        assert answered.status_code == 303, path
+        assert answered.headers["location"].startswith("/sign-in")
+    for role in ("annotator", "control"):
+        come(client, store, role)
+        for path in PAGES:
+            answered = client.get(f"/owner{path}", headers={"X-Part": "live"})
+            assert answered.status_code == 403, (role, path)
+            assert "anna" not in answered.text
+        for path, form in FORMS.items():
+            before = [len(store.invitations.all()), store.people.all()]
+            token = token_of(client.get("/history"))
+            answered = client.post(f"/owner{path}", data={"csrf": token, **form})
+            assert answered.status_code == 403, (role, path)
+            assert [len(store.invitations.all()), store.people.all()] == before
+
+
+def test_every_form_needs_the_token_of_the_session(client, store):
+    come(client, store, "owner")
+    before = len(store.invitations.all())
+    for path, form in FORMS.items():
+        assert client.post(f"/owner{path}", data={"csrf": "forged", **form}).status_code == 401
+        assert client.post(f"/owner{path}", data=form).status_code == 422
+    assert len(store.invitations.all()) == before
+    assert store.invitations.all()[0].revoked is None
+
+
+def test_the_overview_tells_progress_people_and_money(client, store):
+    come(client, store, "owner")
+    page = client.get("/owner")
+    assert page.status_code == 200
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
+    assert "6 of 6 items have 3 people each" in text and "100 %" in text
+    assert "is below 0.41" in text and "not used" in text
+    assert "Owed" in text and "EUR" in text
+    assert page.text.count('role="img"') >= 3
+    assert re.search(r'<desc id="days-chart-text">\d+ votes in 1 day; most on', page.text)
+    style = page.headers["content-security-policy"]
+    assert "unsafe" not in style
+    assert "style=" not in page.text and "onclick" not in page.text
+
+
+def test_what_has_not_changed_is_not_sent_again(client, store):
+    come(client, store, "owner")
+    first = client.get("/owner", headers={"X-Part": "live"})
+    assert "<html" not in first.text and 'id="tiles"' in first.text
+    same = {"X-Part": "live", "If-None-Match": first.headers["X-Key"]}
+    assert client.get("/owner", headers=same).status_code == 304
+    simulate(store, store.study, [Simulated("late")])
+    store.people.add("new", "annotator")
+    owner_posts(client, "/pause", pause="no")  # a look at once
+    again = client.get("/owner", headers=same)
+    assert again.status_code == 200 and again.headers["X-Key"] != first.headers["X-Key"]
+
+
+def test_each_table_is_a_csv(client, store):
+    come(client, store, "owner")
+    for name in TABLES:
+        answered = client.get(f"/owner/{name}.csv")
+        assert answered.headers["content-type"].startswith("text/csv"), name
+        assert "attachment" in answered.headers["content-disposition"]
+        rows = list(csv.DictReader(io.StringIO(answered.text)))
+        assert rows or name == "disputes", name
+    people = {
+        r["annotator"]: r
+        for r in csv.DictReader(io.StringIO(client.get("/owner/annotators.csv").text))
+    }
+    assert people["random"]["state"] == "refused" and people["random"]["reason"]
+    assert client.get("/owner/other.csv").status_code == 409
+
+
+def test_a_pause_gives_nothing_new_and_ends(client, store):
+    come(client, store, "owner")
+    assert owner_posts(client, "/pause", pause="yes").status_code == 303
+    assert "Paused since" in client.get("/owner").text
+    new = store.people.add("new", "annotator").id
+    assert store.work.next(new) is None
+    owner_posts(client, "/pause", pause="no")
+    assert "Paused since" not in client.get("/owner").text
+
+
+def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
+    from pqpp_annotation.export import export_study
+
+    come(client, store, "owner")
+    votes = list(store.answers.votes())
+    page = client.get("/owner/items/1")
+    image = re.search(r'name="image" value="(\d+)"', page.text)[1]
+    for choice, kept in (('{"label": 1}', 1), ('{"label": 0}', 1), ("", 0), ('{"label": 2}', 1)):
+        assert owner_posts(client, "/items/1", image=image, choice=choice).status_code == 303
+        assert client.get("/owner/items/1").text.count(" selected") == kept
+    for wrong in ({"image": "999", "choice": ""}, {"image": image, "choice": '{"label": 7}'}):
+        assert owner_posts(client, "/items/1", **wrong).status_code == 409
+    assert owner_posts(client, "/items/1", image=image, choice="[" * 5000).status_code == 409
+    assert client.get("/owner/items/99").status_code == 409
+    assert list(store.answers.votes()) == votes
+    export_study(store, store.study, tmp_path / "out")
+    [row] = csv.DictReader((tmp_path / "out" / "adjudications.csv").open())
+    assert row["label"] == "2" and row["prompt_id"] == "q0"
+
+
+def test_links_are_made_shown_once_and_revoked(client, store):
+    come(client, store, "owner")
+    made = owner_posts(client, "/invitations", count="2", role="annotator", days="3", label="<b>me")
+    links = re.findall(r"http://testserver/join/([\w-]+)", made.text)
+    assert len(links) == 2 and "no-store" in made.headers["cache-control"]
+    later = client.get("/owner/invitations").text
+    assert not any(link in later for link in links)
+    assert "&lt;b&gt;me" in later and "<b>me" not in later
+    number = store.invitations.all()[-1].id
+    owner_posts(client, f"/invitations/{number}/revoke")
+    states = [store.invitations.check] and [
+        one.revoked is not None for one in store.invitations.all()
+    ]
+    assert states == [False, False, True]
+    assert owner_posts(client, "/invitations", count="0").status_code in (400, 503)
+
+
+def test_a_study_without_a_vote_has_pages_too(tmp_path):
+    store = small_store(tmp_path, prompts=2)
+    client = TestClient(create_app(store, store.study, secret=SECRET), follow_redirects=False)
+    come(client, store, "owner")
+    for path in PAGES:
+        assert client.get(f"/owner{path}").status_code == 200, path
+    assert client.get("/owner/votes.csv").text == ""
+    store.close()
+
+
+@pytest.mark.parametrize("kind", list(VALUES))
+def test_every_kind_has_the_pages(tmp_path, kind):
+    store = small_store(tmp_path, kind=kind, prompts=3)
+    for name in ("anna", "boris"):
+        person = store.people.add(name, "annotator").id
+        do_all(store, person, VALUES[kind])
+    client = TestClient(create_app(store, store.study, secret=SECRET), follow_redirects=False)
+    come(client, store, "owner")
+    for path in PAGES:
+        assert client.get(f"/owner{path}").status_code == 200, path
+    assert "anna" in client.get("/owner/items/1").text
+    store.close()

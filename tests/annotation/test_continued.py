@@ -1,0 +1,109 @@
+"""Answers from elsewhere: a GIMBRR file that is half filled in goes on here."""
+
+import csv
+
+import pytest
+from PIL import Image
+from support.studies import small_store
+
+from pqpp_annotation.continued import import_votes
+from pqpp_annotation.errors import StudyError
+from pqpp_annotation.export import export_study
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.study import make_study
+
+ROWS = [(number, model) for number in range(6) for model in ("Dalle", "Stable")]
+
+
+def name_of(number, model):
+    return f"p{number}_{model}.png"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A study of GIMBRR's kind: six prompts, an image of each of two models."""
+    (tmp_path / "images").mkdir()
+    with (tmp_path / "prompts.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["prompt_id", "prompt", "image", "model"])
+        for place, (number, model) in enumerate(ROWS):
+            name = name_of(number, model)
+            Image.new("RGB", (4, 4), (place, 0, 0)).save(tmp_path / "images" / name)
+            writer.writerow([f"p{number}", f"{number} books", name, model])
+    study = make_study(tmp_path / "s.yaml", tmp_path / "prompts.csv", tmp_path / "images", "match")
+    store = open_store(study)
+    yield store
+    store.close()
+
+
+def partial(path, answers):
+    """Write GIMBRR's own columns; a blank is what is left."""
+    lines = ["File_name,Prompt_no,Algorithm,Score"]
+    for (number, model), answer in zip(ROWS, answers, strict=False):
+        lines.append(f"{name_of(number, model)},p{number},{model},{answer}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_half_filled_file_is_gone_on_with_and_exported_whole(store, tmp_path):
+    given = ["True", "False", "True", "True", "False", "", "", "", "", "", "", ""]
+    lines, token = import_votes(store, store.study, partial(tmp_path / "half.csv", given), "ann")
+    assert lines == ["5 answers of ann on 3 items, 2 of these done"]
+    person = store.invitations.redeem(token)
+    assert person.name == "ann"
+    known = []
+    while shown := store.work.next(person.id):
+        known.append(len(shown.answers))
+        for image in shown.images:
+            if image.id not in shown.answers:
+                store.answers.save(
+                    person.id, shown.assignment, image.id, {"label": 1}, f"answer-{image.id}"
+                )
+    assert sorted(known) == [0, 0, 0, 1]
+    export_study(store, store.study, tmp_path / "out")
+    rows = {r["File_name"]: r for r in csv.DictReader((tmp_path / "out" / "gimbrr.csv").open())}
+    assert len(rows) == len(ROWS)
+    for (number, model), answer in zip(ROWS, given, strict=True):
+        assert rows[name_of(number, model)]["Score"] == (answer or "True")
+    assert store.count_items() and store.work.next(person.id) is None
+
+
+def test_the_same_file_again_changes_nothing(store, tmp_path):
+    path = partial(tmp_path / "half.csv", ["True", "False", "True"])
+    import_votes(store, store.study, path, "ann")
+    before = list(store.answers.votes())
+    lines, _ = import_votes(store, store.study, path, "ann")
+    assert lines[-1] == "3 of them were here already"
+    assert list(store.answers.votes()) == before
+
+
+def test_a_row_that_fits_nothing_is_named_and_nothing_is_kept(store, tmp_path):
+    path = partial(tmp_path / "half.csv", ["True", "False"])
+    path.write_text(path.read_text() + "other.png,p1,Dalle,True\n")
+    with pytest.raises(StudyError, match=r"half.csv, line 4.*'other.png'.*fits no image"):
+        import_votes(store, store.study, path, "ann")
+    path = partial(tmp_path / "again.csv", ["True"])
+    path.write_text(path.read_text() + f"{name_of(0, 'Dalle')},p0,Dalle,False\n")
+    with pytest.raises(StudyError, match="another row says something else"):
+        import_votes(store, store.study, path, "ann")
+    with pytest.raises(StudyError, match="holds no answer"):
+        import_votes(store, store.study, partial(tmp_path / "none.csv", ["", ""]), "ann")
+    assert store.answers.count() == 0 and store.people.by_name("ann") is None
+
+
+def test_consent_comes_before_answers(tmp_path):
+    store = small_store(tmp_path, kind="match", prompts=2, consent="Agree?")
+    (tmp_path / "a.csv").write_text("prompt_id,image,label\nq0,0-sdxl.png,1\n")
+    lines, token = import_votes(store, store.study, tmp_path / "a.csv", "ann")
+    assert "consent" in lines[0] and store.answers.count() == 0
+    store.people.consent(store.invitations.redeem(token).id)
+    lines, _ = import_votes(store, store.study, tmp_path / "a.csv", "ann")
+    assert lines == ["1 answers of ann on 1 items, 0 of these done"]
+    store.close()
+
+
+def test_kinds_without_one_label_say_so(tmp_path):
+    store = small_store(tmp_path, kind="preference", prompts=2)
+    with pytest.raises(StudyError, match="preference: answers of this kind cannot"):
+        import_votes(store, store.study, tmp_path / "a.csv", "ann")
+    store.close()
