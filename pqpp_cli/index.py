@@ -36,18 +36,27 @@ def add_parser(subparsers) -> None:
     build.add_argument("--model", metavar="NAME_OR_PATH", help="CLIP, SigLIP, OWNER/NAME, a folder")
     build.add_argument("--revision", help="branch, tag or commit of the model")
     build.add_argument("--factory", help="of faiss, like IVF1024,SQ8 (default: by the size)")
-    build.add_argument("--output", type=OutputFolder, metavar="DIR", required=True)
-    build.set_defaults(run=run_build)
+    build.add_argument(
+        "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
+    )
+    build.set_defaults(run=run_index_build)
     add = actions.add_parser("add", help="add to an index")
     add.add_argument("index", metavar="INDEX", help="a folder that pqpp index has built")
     _add_source(add)
     add.add_argument("--model", metavar="FOLDER", help="where its model lies, if not on the Hub")
-    add.add_argument("--output", type=OutputFolder, metavar="DIR", help="(default: in its place)")
+    add.add_argument(
+        "--output",
+        type=OutputFolder,
+        metavar="DIR",
+        help="the folder to write (default: in its place)",
+    )
     add.set_defaults(run=run_add)
     merge = actions.add_parser("merge", help="make one of two indices of the same model")
     merge.add_argument("index", metavar="INDEX")
     merge.add_argument("other", metavar="OTHER")
-    merge.add_argument("--output", type=OutputFolder, metavar="DIR", required=True)
+    merge.add_argument(
+        "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
+    )
     merge.set_defaults(run=run_merge)
     show = actions.add_parser("show", help="say what an index holds")
     show.add_argument("index", metavar="INDEX")
@@ -59,18 +68,20 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ids", metavar="FILE", help="of embeddings: an id a line (default: their numbers)"
     )
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="on a GPU")
+    parser.add_argument(
+        "--batch-size", type=int, default=64, metavar="N", help="images at once, on a GPU"
+    )
 
 
-def run_build(options: argparse.Namespace) -> None:
+def run_index_build(options: argparse.Namespace) -> None:
     """Embed, say what will be built, and build it."""
-    from pqpp_engines.index import Encoder, build_index, plan_for
+    from pqpp_engines.index import ImageTextEncoder, build_index, plan_for
 
     revision = options.revision
     if Path(options.source).is_dir():
         if not options.model:
             raise CommandError("--model: name what embeds the images, like CLIP")
-        encoder = Encoder(options.model, options.revision)
+        encoder = ImageTextEncoder(options.model, options.revision)
         options.model, revision = encoder.model, encoder.revision
         embeddings, ids = _embedded(options, encoder)
     else:
@@ -85,11 +96,11 @@ def run_build(options: argparse.Namespace) -> None:
 
 def run_add(options: argparse.Namespace) -> None:
     """Add images or embeddings to an index."""
-    from pqpp_engines.index import Encoder, Index
+    from pqpp_engines.index import ImageTextEncoder, Index
 
     index = Index(options.index)
     if Path(options.source).is_dir():
-        embeddings, ids = _embedded(options, Encoder.of(index, options.model))
+        embeddings, ids = _embedded(options, ImageTextEncoder.of(index, options.model))
     else:
         embeddings, ids = _loaded(options)
     _tell(index.add(embeddings, ids, options.output))

@@ -44,7 +44,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Search and write."""
-    from pqpp_engines.index import Encoder, Index
+    from pqpp_engines.index import ImageTextEncoder, Index
     from pqpp_files.read_table import read_table
 
     index = Index(options.index)
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
     if options.queries:
         vectors = _embeddings(options, len(texts))
     else:
-        vectors = Encoder.of(index, options.model).texts(texts)
+        vectors = ImageTextEncoder.of(index, options.model).texts(texts)
     places, cosines = index.search(vectors, options.k, options.exact)
     name = options.name or (index.config["model"] or "index").rsplit("/", 1)[-1]
     columns = {

@@ -89,7 +89,7 @@ def _add_fit(actions) -> None:
     parser.add_argument(
         "--output", type=OutputFolder, metavar="DIR", required=True, help="where to save the router"
     )
-    parser.set_defaults(run=fit)
+    parser.set_defaults(run=run_fit)
 
 
 def _add_predict(actions) -> None:
@@ -108,10 +108,10 @@ def _add_predict(actions) -> None:
     )
     parser.add_argument("--revision", help="branch, tag or commit of a router on the Hub")
     add_output(parser, FORMATS, by_name=True)
-    parser.set_defaults(run=predict)
+    parser.set_defaults(run=run_predict)
 
 
-def fit(options: argparse.Namespace) -> None:
+def run_fit(options: argparse.Namespace) -> None:
     """Make a router, save it, and print who gets what."""
     from tabulate import tabulate
 
@@ -137,7 +137,7 @@ def fit(options: argparse.Namespace) -> None:
     print(f'saved in {folder}; use it by pqpp route predict {folder} "a prompt"')
 
 
-def predict(options: argparse.Namespace) -> None:
+def run_predict(options: argparse.Namespace) -> None:
     """Say where prompts go."""
     import warnings
 

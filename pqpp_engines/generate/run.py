@@ -35,7 +35,7 @@ class Wanted:
 
 
 @dataclass
-class Summary:
+class Generated:
     """What a run has done.
 
     Attributes:
@@ -72,7 +72,7 @@ def generate(
     batch_size: int = 1,
     share: tuple[int, int] = (0, 1),
     progress: bool = False,
-) -> Summary:
+) -> Generated:
     """Make images into `images/{prompt_id}/{model}_{i}.png`, with a JSON file each.
 
     What is there is not made again, so a job that was killed goes on where it was. The image comes
@@ -103,7 +103,7 @@ def generate(
         for index in range(images_per_prompt)
     ]
     left = [one for one in wanted if not _path(root, generator, one).exists()]
-    summary = Summary(skipped=len(wanted) - len(left), blank=len(chosen) - len(full))
+    summary = Generated(skipped=len(wanted) - len(left), blank=len(chosen) - len(full))
     _check_settings(root, generator, wanted)
     todo = iter(left)
     with _bar(len(wanted), summary.skipped, progress) as bar:

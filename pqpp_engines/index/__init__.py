@@ -1,7 +1,7 @@
 """Collections of images that can be searched by text: embeddings, an index over them, and runs."""
 
-from pqpp_engines.index.encoders import Encoder
+from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index, build_index
 from pqpp_engines.index.plan import Plan, plan_for
 
-__all__ = ["Encoder", "Index", "Plan", "build_index", "plan_for"]
+__all__ = ["ImageTextEncoder", "Index", "Plan", "build_index", "plan_for"]

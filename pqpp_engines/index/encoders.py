@@ -30,7 +30,7 @@ MODELS = {
 """Short names of models on the Hub."""
 
 
-class Encoder:
+class ImageTextEncoder:
     """A model with `get_text_features` and `get_image_features`.
 
     Texts are padded to the model's own length and go through one at a time on a CPU, images too, so

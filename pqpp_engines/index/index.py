@@ -88,7 +88,7 @@ class Index:
         Raises:
             IndexingError: The queries have another size, or k is below 1.
         """
-        vectors = normalised(queries, "queries")
+        vectors = unit_vectors(queries, "queries")
         if vectors.shape[1] != self.config["size"]:
             raise IndexingError(
                 f"queries of {vectors.shape[1]} numbers, the index has {self.config['size']}; "
@@ -131,7 +131,7 @@ class Index:
         """
         import faiss
 
-        vectors = normalised(embeddings, "embeddings")
+        vectors = unit_vectors(embeddings, "embeddings")
         if vectors.shape[1] != self.config["size"]:
             raise IndexingError(
                 f"embeddings of {vectors.shape[1]} numbers, the index has {self.config['size']}"
@@ -229,7 +229,7 @@ def build_index(
     return Index(output)
 
 
-def normalised(values: Any, what: str) -> Floats:
+def unit_vectors(values: Any, what: str) -> Floats:
     """Return vectors of length 1 as float32.
 
     Raises:
@@ -250,7 +250,7 @@ def normalised(values: Any, what: str) -> Floats:
 
 def _parts(embeddings: Any) -> Iterator[tuple[int, Floats]]:
     for start in range(0, len(embeddings), _AT_ONCE):
-        yield start, normalised(embeddings[start : start + _AT_ONCE], "embeddings")
+        yield start, unit_vectors(embeddings[start : start + _AT_ONCE], "embeddings")
 
 
 def _checked_ids(ids: Sequence[str], vectors: int) -> list[str]:
@@ -310,7 +310,7 @@ def _strangers(embeddings: Any, sample: int, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     at = np.sort(rng.choice(len(embeddings), min(sample, len(embeddings)), replace=False))
     vectors = np.asarray(embeddings[at], dtype=np.float32)
-    return normalised(vectors + rng.normal(0, 3 / np.sqrt(vectors.shape[1]), vectors.shape), "")
+    return unit_vectors(vectors + rng.normal(0, 3 / np.sqrt(vectors.shape[1]), vectors.shape), "")
 
 
 def _set_probes(index: Any, probes: int) -> int:

@@ -1,7 +1,7 @@
 """Rewriting prompts so that they do better, trusting the predictor no further than it knows."""
 
-from pqpp_engines.rewrite.judge import Judge, Verdict
+from pqpp_engines.rewrite.judge import Judge, RewriteVerdict
 from pqpp_engines.rewrite.meaning import meaning_lost
 from pqpp_engines.rewrite.writer import Writer
 
-__all__ = ["Judge", "Verdict", "Writer", "meaning_lost"]
+__all__ = ["Judge", "RewriteVerdict", "Writer", "meaning_lost"]

@@ -21,7 +21,7 @@ LEAST_COSINE = 0.6
 """Of the predictor's space; honest paraphrases have a mean of .9, other captions of .1."""
 
 
-class Verdict(NamedTuple):
+class RewriteVerdict(NamedTuple):
     """What was found of a candidate.
 
     Attributes:
@@ -83,7 +83,7 @@ class Judge:
             raise RewriteError(f"{predictor} does not know how sure it is; name one that does")
         [self.target] = self.predictor.columns_for(target)
 
-    def __call__(self, original: str, candidates: Sequence[str]) -> list[Verdict]:
+    def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
         """Judge the candidates for one prompt, in their order."""
         from scipy.special import ndtri
 
@@ -98,7 +98,7 @@ class Judge:
         for at, text in enumerate(candidates, 1):
             reason = self._why_not(original, text, bool(found.far[at]), cosines[at], bounds[at])
             figures = (float(values[at]), float(gains[at]), float(bounds[at]))
-            verdicts.append(Verdict(text, not reason, reason, *figures))
+            verdicts.append(RewriteVerdict(text, not reason, reason, *figures))
         return verdicts
 
     def best(self, original: str, candidates: Sequence[str]) -> str:

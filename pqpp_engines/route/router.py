@@ -53,7 +53,7 @@ class Decision(NamedTuple):
 
 
 @dataclass
-class Answer:
+class RoutedAnswer:
     """What came back for a prompt.
 
     Attributes:
@@ -181,7 +181,7 @@ class Router:
         functions: Mapping[str, Callable[[str], Any]],
         log: str | os.PathLike[str] | None = None,
         log_prompts: bool = False,
-    ) -> list[Answer]:
+    ) -> list[RoutedAnswer]:
         """Ask the chosen route's function for each prompt, and the next best where one fails.
 
         Args:
@@ -315,21 +315,23 @@ class Router:
                 )
                 return
 
-    def _ask(self, text: str, decision: Decision, functions: Mapping) -> Answer:
+    def _ask(self, text: str, decision: Decision, functions: Mapping) -> RoutedAnswer:
         """Ask the chosen route, then the others from the best on."""
         others = sorted(decision.worth, key=lambda name: -decision.worth[name])
         order = [decision.route, *(name for name in others if name != decision.route)]
         failed: dict[str, str] = {}
         for name in order:
             try:
-                return Answer(functions[name](text), name, failed)
+                return RoutedAnswer(functions[name](text), name, failed)
             except Exception as error:  # whatever a user's function raises
                 failed[name] = in_a_line(error)[:200]
         told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise RouteError(f"every route has failed for a prompt ({told})")
 
 
-def _log(path: Path, shown: str | None, text: str, decision: Decision, answer: Answer) -> None:
+def _log(
+    path: Path, shown: str | None, text: str, decision: Decision, answer: RoutedAnswer
+) -> None:
     line = {
         "prompt_sha256": sha256_of_parts([text]),
         **({} if shown is None else {"prompt": shown}),

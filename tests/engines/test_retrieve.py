@@ -8,7 +8,7 @@ import pytest
 
 from pqpp_cli.main import main
 from pqpp_engines.errors import IndexingError
-from pqpp_engines.index import Encoder, Index
+from pqpp_engines.index import ImageTextEncoder, Index
 
 pytest.importorskip("faiss")
 pytest.importorskip("transformers")
@@ -34,7 +34,7 @@ def images(tmp_path):
 
 
 def test_embeddings_do_not_depend_on_the_batch(clip, images):
-    encoder = Encoder(str(clip), device="cpu")
+    encoder = ImageTextEncoder(str(clip), device="cpu")
     paths = sorted(images.rglob("*.png"))
     whole = encoder.images(paths)
     alone = np.concatenate([encoder.images([path]) for path in paths])
@@ -55,7 +55,7 @@ def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     (tmp_path / "q.csv").write_text("query_id,prompt\nq1,a red cat\nq2,a dog\n")
     retrieve = ["retrieve", "index", "--file", "q.csv", "--k", "5", "--output"]
     assert main([*retrieve, "by_text.trec", "--model", str(clip)]) == 0
-    np.save("q.npy", Encoder(str(clip), device="cpu").texts(["a red cat", "a dog"]))
+    np.save("q.npy", ImageTextEncoder(str(clip), device="cpu").texts(["a red cat", "a dog"]))
     assert main([*retrieve, "run.trec", "--queries", "q.npy"]) == 0
     lines = [line.split() for line in (tmp_path / "run.trec").read_text().splitlines()]
     assert (tmp_path / "run.trec").read_text() == (tmp_path / "by_text.trec").read_text()

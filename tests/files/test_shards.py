@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
-from pqpp_files.shards import Summary, find_shards, run_shards, share_of
+from pqpp_files.shards import ShardsDone, find_shards, run_shards, share_of
 
 
 def doubled(table):
@@ -60,10 +60,10 @@ def test_sources_are_files_patterns_and_folders_of_datasets(tmp_path):
 
 def test_a_rerun_does_what_is_missing_and_gives_the_same_bytes(tmp_path):
     shards = find_shards(write(tmp_path / "n.parquet", range(10)), 3)
-    assert run_shards(doubled, shards, tmp_path / "out", {}) == Summary(4, 0, 10, 0)
+    assert run_shards(doubled, shards, tmp_path / "out", {}) == ShardsDone(4, 0, 10, 0)
     whole = contents(tmp_path / "out")
     (tmp_path / "out" / shards[2].name).unlink()
-    assert run_shards(doubled, shards, tmp_path / "out", {}) == Summary(1, 3, 3, 0)
+    assert run_shards(doubled, shards, tmp_path / "out", {}) == ShardsDone(1, 3, 3, 0)
     assert contents(tmp_path / "out") == whole
     assert pq.read_table(tmp_path / "out")["n"].to_pylist() == [2 * n for n in range(10)]
 
