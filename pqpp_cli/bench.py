@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pqpp_cli import bench_conqa, bench_gimbrr, bench_richhf, bench_routing
+from pqpp_cli import bench_conqa, bench_gimbrr, bench_richhf, bench_routing, bench_vistar
 from pqpp_cli.options import add_output, add_predictors, add_targets, names_of
 from pqpp_cli.output import OutputPage
 from pqpp_cli.prompt_datasets import add_dataset
@@ -24,10 +24,14 @@ _ONLY = {
     },
     "richhf": {**dict.fromkeys(("models", "clip", "pickapic_dir", "limit")), "batch_size": 16},
     "conqa": {"runs": None},
+    "vistar": {"verdicts": [], "people": None, "roles": None},
 }
 """Options that a comparison of predictors has and others have not, or the other way round."""
 # Benchmarks whose tables are not about predictors.
-_OTHERS = {"richhf": bench_richhf, "gimbrr": bench_gimbrr, "conqa": bench_conqa}
+_OTHERS = {
+    **{"richhf": bench_richhf, "gimbrr": bench_gimbrr},
+    **{"conqa": bench_conqa, "vistar": bench_vistar},
+}
 _TABLE_OF = {
     "scores": "generalisation",
     "fitted_to": "cross-dataset",
@@ -54,6 +58,7 @@ _EPILOG = """examples:
   pqpp bench --dataset richhf --models ./rahf --pickapic-dir pickapic --split test
   pqpp bench --dataset gimbrr
   pqpp bench --dataset conqa --runs CLIP=clip.trec mine.trec
+  pqpp bench --dataset vistar --verdicts verdicts.parquet --people choices.csv
 
 tables of the PQPP paper:
   main               3 and 5: each target by its own prediction
@@ -124,6 +129,7 @@ def add_parser(subparsers) -> None:
     bench_routing.add_options(parser)
     bench_conqa.add_options(parser)
     bench_richhf.add_options(parser)
+    bench_vistar.add_options(parser)
     parser.set_defaults(run=run, column="prompt")
 
 

@@ -3,10 +3,12 @@
 import argparse
 
 HELP = "six scores after VISTAR: text, light, scenes, characters, penetration, geometry"
-EPILOG = """examples:
+EPILOG = r"""examples:
   pqpp assess vistar --image-dir generated --only text_rendering
   pqpp assess vistar --image-dir images --dataset vistar --data-dir DIR --split core
   pqpp assess vistar --image-dir images --model depth=OWNER/REPOSITORY
+  pqpp assess vistar --image-dir images --only hwpq --chat-url http://localhost:8000/v1 \
+    --chat-model NAME --questionnaires questionnaires --most-calls 1000
   pqpp assess vistar --evidence verdicts.parquet --output other.parquet
 
 A score looks at a prompt that has what it needs; another row says what is lacking. Columns or
@@ -26,6 +28,7 @@ SCORES = {
     "penetration": "pqpp_feedback.vistar.penetration:Penetration",
     "geometry": "pqpp_feedback.vistar.geometry:Geometry",
 }
+HWPQ = "hwpq"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +36,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only",
         metavar="NAME[,...]",
-        help=f"which: {', '.join(SCORES)} (default: all); text_rendering needs no download",
+        help=f"which: {', '.join(SCORES)} (default: these), {HWPQ}; text_rendering needs no "
+        "download",
     )
     parser.add_argument(
         "--model",
@@ -56,6 +60,41 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "left out)",
     )
 
+    group = parser.add_argument_group("with --only hwpq")
+    group.add_argument(
+        "--chat-url",
+        metavar="URL",
+        help="an endpoint that speaks OpenAI's chat completions, up to /v1; its key comes from the "
+        "variable PQPP_CHAT_KEY (default: the models run in this process)",
+    )
+    group.add_argument(
+        "--chat-model",
+        metavar="NAME",
+        help="who answers: a name at the endpoint, or a folder or "
+        "OWNER/REPOSITORY of a model of images and text",
+    )
+    group.add_argument(
+        "--writer", metavar="NAME", help="who writes questionnaires (default: who answers)"
+    )
+    group.add_argument(
+        "--questionnaires",
+        metavar="DIR",
+        help="where questionnaires are kept, one a prompt; none is ever replaced",
+    )
+    group.add_argument("--answers", metavar="DIR", help="where answers are kept (default: nowhere)")
+    group.add_argument(
+        "--votes", type=int, metavar="K", default=3, help="answers a question (default: 3)"
+    )
+    group.add_argument("--most-calls", type=int, metavar="N", help="how many calls are allowed")
+    group.add_argument(
+        "--most-money", type=float, metavar="SUM", help="how much may be spent, with --prices"
+    )
+    group.add_argument(
+        "--prices",
+        metavar="IN,OUT",
+        help="what a million tokens of questions and of replies cost",
+    )
+
 
 def open_assessors(options: argparse.Namespace) -> list:
     """Load the models of the wanted scores."""
@@ -68,8 +107,8 @@ def open_assessors(options: argparse.Namespace) -> list:
 
     wanted = names_of(options.only) or list(SCORES)
     for name in wanted:
-        if name not in SCORES:
-            raise CommandError(f"--only {name}: choose among {', '.join(SCORES)}")
+        if name not in (*SCORES, HWPQ):
+            raise CommandError(f"--only {name}: choose among {', '.join(SCORES)}, {HWPQ}")
     names = {}
     for given in options.model:
         role, equals, name = given.partition("=")
@@ -81,6 +120,9 @@ def open_assessors(options: argparse.Namespace) -> list:
     sight = None if options.evidence else Sight(names, options.device, options.dtype)
     found = []
     for name in wanted:
+        if name == HWPQ:
+            found.append(_open_hwpq(options))
+            continue
         module, _, kind = SCORES[name].partition(":")
         score = getattr(importlib.import_module(module), kind)
         given = {"weighting": options.weighting} if name == "penetration" else {}
@@ -88,3 +130,74 @@ def open_assessors(options: argparse.Namespace) -> list:
             given["references"] = reference_files(options.references)
         found.append(score() if name == "text_rendering" else score(sight, **given))
     return found
+
+
+def _open_hwpq(options: argparse.Namespace):
+    """Open the questionnaires and the models that write and answer them, within the limits."""
+    from pqpp_cli.assess import prompts_of
+    from pqpp_cli.errors import CommandError
+    from pqpp_feedback.assess.pictures import find_pictures
+    from pqpp_feedback.vistar.hwpq.answers import Answers
+    from pqpp_feedback.vistar.hwpq.hwpq import Hwpq, likely_request, planned_calls
+    from pqpp_feedback.vistar.hwpq.questionnaires import Questionnaires
+
+    if options.evidence:
+        return Hwpq()
+    for name in ("chat_model", "questionnaires"):
+        if not getattr(options, name):
+            raise CommandError(f"--{name.replace('_', '-')}: --only hwpq needs it")
+    if options.votes < 1:
+        raise CommandError(f"--votes {options.votes}: 1 or more is needed")
+    budget = options.budget = _budget(options)
+    answerer = _chat(options.chat_model, options, budget)
+    same = options.writer in (None, options.chat_model)
+    writer = answerer if same else _chat(options.writer, options, budget)
+    kept = Questionnaires(options.questionnaires, writer)
+    pictures, _ = find_pictures(options.image_dir, prompts_of(options))
+    budget.plan(planned_calls(pictures, kept, options.votes), likely_request())
+    return Hwpq(kept, Answers(answerer, options.votes, options.answers))
+
+
+def _budget(options: argparse.Namespace):
+    from pqpp_cli.errors import CommandError
+    from pqpp_models.chat.chat import Budget
+
+    prices = (0.0, 0.0)
+    if options.prices:
+        try:
+            first, second = (float(part) for part in options.prices.split(","))
+        except ValueError:
+            first = second = -1.0
+        if not (0 <= first < 1e9 and 0 <= second < 1e9):
+            raise CommandError(f"--prices {options.prices}: write two numbers, as 0.15,0.6")
+        prices = (first, second)
+    if options.most_money is not None and not any(prices):
+        raise CommandError("--most-money: it needs --prices IN,OUT")
+    for name in ("most_calls", "most_money"):
+        value = getattr(options, name)
+        if value is not None and not value > 0:
+            raise CommandError(f"--{name.replace('_', '-')} {value}: a number above 0 is needed")
+    return Budget(options.most_calls, options.most_money, *prices)
+
+
+def _chat(name: str, options: argparse.Namespace, budget):
+    if options.chat_url:
+        from pqpp_models.chat.endpoint import Endpoint
+
+        return Endpoint(options.chat_url, name, budget)
+    from pqpp_feedback.assess.models import load_model
+    from pqpp_models.chat.in_process import InProcess
+
+    kind = "AutoModelForImageTextToText"
+    loaded = load_model(name, kind, "model of images and text", options.device, options.dtype)
+    told = f"{loaded.told.name}@{loaded.told.revision}"
+    return InProcess(loaded.model, loaded.processor, told, budget)
+
+
+def finish(options: argparse.Namespace) -> None:
+    """Say what the calls were and cost."""
+    from pqpp_cli.assess import note
+
+    budget = getattr(options, "budget", None)
+    if budget:
+        note(budget.line())

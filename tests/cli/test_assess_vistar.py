@@ -1,12 +1,16 @@
 """`pqpp assess vistar`: what it writes, and what it refuses."""
 
+import json
+
 import pytest
 
 pytest.importorskip("rapidocr", reason="text rendering needs pqpp[assess]")
 
+from support.chat_server import serve_chat
 from support.drawn_texts import draw_text
 
 from pqpp_cli.main import main
+from pqpp_datasets.vistar.vistar import LEVELS
 from pqpp_feedback.assess.verdicts import read_verdicts
 
 
@@ -49,5 +53,60 @@ def test_text_rendering_needs_no_model(folder, tmp_path, capsys):
 def test_refused_in_one_line(folder, tmp_path, capsys, given, said):
     out = tmp_path / "v.parquet"
     assert main(["assess", "vistar", "--image-dir", str(folder), "--output", str(out), *given]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.strip().count("\n") == 0
+
+
+def hwpq_reply(body):
+    """A questionnaire where one is asked for, else true for every question."""
+    schema = body["response_format"]["json_schema"]["schema"]
+    if "L1" not in schema["properties"]:
+        return json.dumps({name: True for name in schema["properties"]})
+    pair = {"node": "sign", "question_weight": 1, "P": "A sign?", "N": "No sign?"}
+    return json.dumps({n: {"level_weight": 0.25, "questions": [pair]} for n in LEVELS})
+
+
+def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret")
+    out, kept = tmp_path / "v.parquet", tmp_path / "kept"
+    with serve_chat() as server:
+        server.answer = hwpq_reply
+        command = ["assess", "vistar", "--only", "hwpq", "--image-dir", str(folder)]
+        command += ["--chat-url", server.url, "--chat-model", "m", "--output", str(out)]
+        command += ["--questionnaires", str(kept / "q"), "--answers", str(kept / "a")]
+        assert main([*command, "--most-calls", "18"]) == 2  # 1 questionnaire, 3 images, 2 x 3
+        assert "19 calls are needed, 18 are allowed" in capsys.readouterr().err
+        assert server.asked == []
+        assert main([*command, "--most-calls", "19", "--prices", "1,2", "--most-money", "9"]) == 0
+        told = capsys.readouterr().err
+        # Two pictures can be opened, and both have the same prompt.
+        assert len(server.asked) == 1 + 2 * 2 * 3 and "13 calls" in told and "spent" in told
+        rows = list(read_verdicts(out))
+        # True for N as for P: nothing is confirmed, and nothing is guessed.
+        assert [row["score"] for row in rows] == [0.0, 0.0, None]
+        assert "0 of 24 answers unreadable" in rows[0]["reason"]
+        assert main(command) == 0 and len(server.asked) == 13  # all answers were kept
+        everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+        assert b"sk-secret" not in everything and "sk-secret" not in told
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ([], "--chat-model: --only hwpq needs it"),
+        (["--prices", "1"], "--prices 1: write two numbers"),
+        (["--most-money", "1"], "--most-money: it needs --prices"),
+        (["--votes", "0"], "--votes 0"),
+        (["--most-calls", "0"], "--most-calls 0"),
+        (["--chat-url", "nowhere"], "no address of an endpoint"),
+    ],
+)
+def test_hwpq_refuses_in_one_line(folder, tmp_path, capsys, given, said):
+    command = ["assess", "vistar", "--only", "hwpq", "--image-dir", str(folder), *given]
+    command += ["--output", str(tmp_path / "v.parquet")]
+    if given:
+        command += ["--chat-model", "m", "--questionnaires", str(tmp_path / "q")]
+    assert main(command) == 2
     told = capsys.readouterr().err
     assert said in told and told.strip().count("\n") == 0

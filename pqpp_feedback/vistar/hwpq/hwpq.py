@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +11,14 @@ import numpy as np
 from pqpp_datasets.vistar.vistar import LEVELS, flat_questions
 from pqpp_feedback.assess.assessor import Model, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.hwpq.answers import SIDES, Answers
+from pqpp_feedback.vistar.hwpq.answers import SIDES, Answers, request_of
 from pqpp_feedback.vistar.hwpq.questionnaires import Questionnaires, instruction_hash
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_metrics.functional.hwpq import hwpq
+from pqpp_models.chat.chat import Request
+
+_LIKELY_FACTS = 12
+_AN_IMAGE = object()  # only whether there is one counts for a guess
 
 
 class Hwpq(VistarScore):
@@ -95,3 +100,9 @@ def planned_calls(pictures: list[Picture], questionnaires: Questionnaires, votes
         asked = [one for one in asked if one.prompt not in new]
         new = set()
     return len(new) + len(SIDES) * votes * len(asked)
+
+
+def likely_request() -> Request:
+    """Return a request as large as most, from which the cost of a run is guessed before it."""
+    questions = ["Is the thing that the prompt names there, as it says?"] * _LIKELY_FACTS
+    return replace(request_of(None, questions, 0), image=_AN_IMAGE)

@@ -1,0 +1,145 @@
+"""Roles, rankings with a bootstrap, and scores beside people's choices."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("yaml", reason="roles need pqpp[assess]")
+
+from pqpp_cli.main import main
+from pqpp_feedback.assess.errors import AssessError
+from pqpp_feedback.vistar.roles.bench import agreement, published, read_choices
+from pqpp_feedback.vistar.roles.ranking import (
+    read_roles,
+    role_ranking,
+    separation,
+)
+from pqpp_feedback.vistar.score import ANGLES
+
+
+def rows_of(table):
+    """One prompt: generator to its score on each angle."""
+    return [
+        {"generator": name, "prompt_id": 0, "angle": angle, "score": score}
+        for name, scores in table.items()
+        for angle, score in zip(ANGLES, scores, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("role", sorted(read_roles()))
+def test_the_core_column_is_the_plain_mean_of_the_nine_angles(role):
+    ranked = role_ranking(rows_of(published()["scores"]), read_roles()[role], resamples=2)
+    found = {one["generator"]: round(one["score"], 1) for one in ranked}
+    assert found == published()["core"]
+    assert [one["generator"] for one in ranked][:2] == ["SD 3.5", "Imagen 3"]
+
+
+def scores(generator, values, angle="TR"):
+    return [
+        {"generator": generator, "prompt_id": n, "angle": angle, "score": value}
+        for n, value in enumerate(values)
+    ]
+
+
+def test_weights_by_hand():
+    rows = scores("a", [0.2, 0.4]) + scores("a", [0.8, 0.8], "LI")
+    rows += scores("b", [0.6, 0.6]) + scores("b", [0.5, None], "LI")
+    first, second = role_ranking(rows, {"TR": 3, "LI": 1, "GC": 5}, 100)
+    # (3 * .6 + .5) / 4 and (3 * .3 + .8) / 4; nobody has GC.
+    assert (first["generator"], first["score"]) == ("b", pytest.approx(0.575))
+    assert (second["generator"], second["score"]) == ("a", pytest.approx(0.425))
+    assert first["angles"] == ["TR", "LI"]
+    assert role_ranking(rows, {"GC": 1}) == []
+    # An angle that one generator lacks is left out for all.
+    assert role_ranking([*rows, *scores("b", [1, 1], "MA")], {"TR": 1, "MA": 9}, 50)[0][
+        "angles"
+    ] == ["TR"]
+
+
+def test_the_bootstrap_is_that_of_scipy():
+    from scipy.stats import bootstrap
+
+    random = np.random.default_rng(0)
+    one, other = random.random(60), random.random(60)
+    ranked = role_ranking(scores("a", one) + scores("b", other), {"TR": 1}, 10_000)
+    for line in ranked:
+        values = one if line["generator"] == "a" else other
+        low, high = bootstrap(
+            (values,), np.mean, method="percentile", n_resamples=10_000, rng=1
+        ).confidence_interval
+        assert line["ci_low"] == pytest.approx(low, abs=0.005)
+        assert line["ci_high"] == pytest.approx(high, abs=0.005)
+
+
+def test_equal_generators_are_not_separable_and_unequal_ones_are():
+    random = np.random.default_rng(1)
+    base = random.random(80)
+    rows = scores("a", base) + scores("b", base + random.normal(0, 0.1, 80))
+    rows += scores("c", base - 0.3)
+    ranked = role_ranking(rows, {"TR": 1}, 2000)
+    assert [one["separable"] for one in ranked] == [False, True, None]
+    assert separation(ranked).startswith("not separable: ") and "c" not in separation(ranked)
+    assert role_ranking(rows[::-1], {"TR": 1}, 2000) == ranked  # whatever the order
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("a: [", "cannot be read"),
+        ("[]", "holds no roles"),
+        ("a: {XX: 1}", "angles with weights"),
+        ("a: {TR: -1}", "the weight of TR is -1"),
+        ("a: {TR: .nan}", "the weight of TR is nan"),
+        ("a: {TR: 0}", "no angle has a weight above 0"),
+    ],
+)
+def test_files_of_roles_that_are_none(tmp_path, text, said):
+    (tmp_path / "roles.yaml").write_text(text)
+    with pytest.raises(AssessError, match=said) as caught:
+        read_roles(tmp_path / "roles.yaml")
+    assert "\n" not in str(caught.value)
+
+
+CHOICES = """image_a,image_b,choice,angle
+1.png,2.png,a,TR
+2.png,1.png,a,
+1.png,3.png,b,TR
+2.png,3.png,tie,TR
+1.png,2.png,a,LI
+1.png,9.png,b,TR
+"""
+
+
+def test_pairwise_accuracy_by_hand(tmp_path):
+    (tmp_path / "c.csv").write_text(CHOICES)
+    values = {"1.png": 0.9, "2.png": 0.1, "3.png": 0.9}
+    rows = [{"image": i, "name": "s", "angle": "TR", "score": v} for i, v in values.items()]
+    (line,) = agreement(rows, read_choices(tmp_path / "c.csv"))
+    # Right, wrong, equal; one without a preference; LI and 9.png do not count.
+    counts = [line[name] for name in ("pairs", "equal scores", "no preference")]
+    assert counts == [3, 1, 1]
+    assert line["accuracy"][0] == pytest.approx(1 / 3)
+    assert line["ties half"] == pytest.approx(0.5)
+    assert line["published"] == 0.825
+    from scipy.stats import binomtest
+
+    wilson = binomtest(1, 3).proportion_ci(0.95, method="wilson")
+    assert line["accuracy"][1:] == pytest.approx((wilson.low, wilson.high))
+
+
+def test_bench_prints_agreement_and_roles(tmp_path, capsys):
+    table = "image,score,routine,angle,generator,prompt_id\n"
+    for n in range(12):
+        table += (
+            f"{n}/x.png,{0.5 + n / 100},mine,TR,x,{n}\n{n}/y.png,{0.1 + n / 90},mine,TR,y,{n}\n"
+        )
+    (tmp_path / "s.csv").write_text(table)
+    pairs = "".join(f"{n}/x.png,{n}/y.png,{'ab'[n % 4 == 0]}\n" for n in range(12))
+    (tmp_path / "c.csv").write_text("image_a,image_b,choice\n" + pairs)
+    command = ["bench", "--dataset", "vistar", "--verdicts", str(tmp_path / "s.csv")]
+    assert main([*command, "--people", str(tmp_path / "c.csv"), "--format", "markdown"]) == 0
+    said = capsys.readouterr().out
+    assert ".750 .468-.911" in said and "For the role graphic_designer" in said
+    assert "all neighbours are separable" in said
+    assert main([*command, "--people", str(tmp_path / "s.csv")]) == 2
+    assert main(command[:3]) == 2
+    assert "--verdicts" in capsys.readouterr().err

@@ -1,0 +1,38 @@
+"""A tiny random model of images and text chats in this process: seeds, images, limits."""
+
+import pytest
+
+pytest.importorskip("torch")
+Image = pytest.importorskip("PIL.Image")
+
+from support.tiny_chat import save_chat  # noqa: E402
+
+from pqpp_feedback.assess.models import load_model  # noqa: E402
+from pqpp_models.chat.chat import Budget, BudgetError, Request  # noqa: E402
+from pqpp_models.chat.in_process import InProcess  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    folder = save_chat(tmp_path_factory.mktemp("chat"))
+    return load_model(str(folder), "AutoModelForImageTextToText", "model", "cpu")
+
+
+def test_the_same_seed_gives_the_same_reply(loaded):
+    chat = InProcess(loaded.model, loaded.processor, "tiny", Budget())
+    image = Image.new("RGB", (40, 30), "red")
+
+    def said(seed, temperature=1.0, image=image):
+        return chat.ask(Request("what is it", "be kind", image, None, seed, temperature, 8)).text
+
+    assert said(1) == said(1) and len({said(seed) for seed in range(6)}) > 1
+    assert said(1, 0.0) == said(2, 0.0)
+    assert isinstance(said(0, 0.0, None), str)
+
+
+def test_it_is_counted_and_limited(loaded):
+    chat = InProcess(loaded.model, loaded.processor, "tiny", Budget(most_calls=1, price_out=1e6))
+    reply = chat.ask(Request("hi", most_tokens=3))
+    assert 0 < reply.tokens_out <= 3 and chat.budget.money == reply.tokens_out
+    with pytest.raises(BudgetError):
+        chat.ask(Request("hi"))
