@@ -28,13 +28,9 @@ _ONLY = {
 }
 """Options that a comparison of predictors has and others have not, or the other way round."""
 # Benchmarks whose tables are not about predictors.
-_OTHERS = {
-    **{"richhf": bench_richhf, "gimbrr": bench_gimbrr},
-    **{"conqa": bench_conqa, "vistar": bench_vistar},
-}
+_OTHERS = dict(richhf=bench_richhf, gimbrr=bench_gimbrr, conqa=bench_conqa, vistar=bench_vistar)
 _TABLE_OF = {
-    "scores": "generalisation",
-    "fitted_to": "cross-dataset",
+    **{"scores": "generalisation", "fitted_to": "cross-dataset"},
     **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
     "plot": "routing",
 }
@@ -126,10 +122,8 @@ def add_parser(subparsers) -> None:
     _add_metrics(parser)
     _add_report(parser)
     add_output(parser, FORMATS, by_name=True)
-    bench_routing.add_options(parser)
-    bench_conqa.add_options(parser)
-    bench_richhf.add_options(parser)
-    bench_vistar.add_options(parser)
+    for module in (bench_routing, bench_conqa, bench_richhf, bench_vistar):
+        module.add_options(parser)
     parser.set_defaults(run=run, column="prompt")
 
 
@@ -231,7 +225,6 @@ def _refuse_unheeded(options: argparse.Namespace) -> None:
                 f"--{name.replace('_', '-')}: only --table {table} has it; leave it out, or take "
                 "that table"
             )
-
     if options.explain and not options.report:
         raise CommandError("--explain: it is about the report's prompts; add --report FILE")
 
