@@ -11,7 +11,8 @@ from sqlalchemy import insert, select, text
 
 from pqpp_annotation.errors import StoreError
 from pqpp_annotation.store import schema
-from pqpp_annotation.store.database import Store, make_engine, sqlite_url
+from pqpp_annotation.store.database import Store
+from pqpp_annotation.store.engine import make_engine, sqlite_url
 from pqpp_annotation.store.tables import Table
 from pqpp_files.write_beside import write_beside
 

@@ -13,6 +13,7 @@ from pqpp_annotation.study.images import CheckedImage, check_images, unique
 from pqpp_annotation.study.sources import fetch_images, is_address
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.votes.read import FLAGS
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.read_table import read_table
 
 REFERENCE = "reference"
@@ -50,7 +51,7 @@ def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[Chec
     Args:
         study: Says the kind of task, where the images lie and how control items are drawn.
         file: The table, as `read_table` takes it, with the columns prompt and image (or that of
-            `image_column`); model, prompt_id (else prompts are numbered), reference, control,
+            `image_column`); model, prompt_id (else it is made of the text), reference, control,
             training (yes or no) and expected (the right answer of a training item). Images
             that are named by their address are fetched first.
 
@@ -108,7 +109,6 @@ def _rows_of(study: Study, file: str | Path) -> list[dict[str, str]]:
     table["prompt"], table[study.image_column]  # which says what is missing
     if not len(table):
         raise StudyError(f"{file}: it holds no prompts; give a row for each image")
-    numbers: dict[str, str] = {}
     found = []
     for number in range(len(table)):
         where = table.place_of(number)
@@ -116,7 +116,8 @@ def _rows_of(study: Study, file: str | Path) -> list[dict[str, str]]:
         row["image"], row["where"] = row[study.image_column], where
         _check_row(row, where)
         if "prompt_id" not in table:
-            row["prompt_id"] = numbers.setdefault(row["prompt"], f"p{len(numbers) + 1:06d}")
+            # Of the text, so that a table that is added later means the same prompts by it.
+            row["prompt_id"] = f"p-{sha256_of_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
             raise StudyError(f"{where}: prompt_id is empty; name it, or leave the column out")
         found.append(row)

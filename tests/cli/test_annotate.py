@@ -130,6 +130,25 @@ def test_prompts_are_added_to_a_study(folder, capsys):
     assert "added: 3 items" in capsys.readouterr().out
     assert init() == 2
     assert "--add adds prompts to it" in capsys.readouterr().err
+    rewrite(
+        folder / "prompts.csv",
+        lambda rows: [row | {"prompt": "another"} for row in rows[:2]] + rows[2:],
+    )
+    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 2
+    assert "prompt_id q0 is there already with another prompt" in capsys.readouterr().err
+
+
+def test_prompts_without_an_id_are_told_apart_by_their_text(folder, capsys):
+    table = folder / "prompts.csv"
+
+    def without_id(rows):
+        return [{k: v for k, v in row.items() if k != "prompt_id"} for row in rows]
+
+    rewrite(table, without_id)
+    assert init() == 0
+    rewrite(table, lambda rows: [rows[0], *(row | {"prompt": "new"} for row in rows[2:4])])
+    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 0
+    assert "added: 1 items" in capsys.readouterr().out
 
 
 def test_long_prompts_and_other_scripts_stay_as_they_are(folder):

@@ -1,0 +1,97 @@
+"""Where a study's database is, and how SQLAlchemy speaks to it."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from pqpp_annotation.errors import StoreError
+from pqpp_files.extras import needing
+
+BUSY_SECONDS = 10
+_CONNECTIONS = 20
+_SHORT = 100  # letters of JSON that are worth keeping
+
+
+def url_of(name: str, folder: Path) -> URL:
+    """Return a database's address.
+
+    Args:
+        name: A path, a PostgreSQL URL, or `$NAME` of a variable of the environment with one.
+        folder: What a path is relative to.
+
+    Raises:
+        StoreError: The variable is not set, or its URL cannot be read.
+
+    Example:
+        >>> url_of("postgresql://me@host/mine", Path()), url_of("a.db", Path("/mine"))
+        (postgresql+psycopg://me@host/mine, sqlite:////mine/a.db)
+    """
+    found = os.environ.get(name[1:], "") if name.startswith("$") else name
+    if not found:
+        raise StoreError(f"database: {name} is not set; set it to postgresql://...")
+    if "://" not in found:
+        return sqlite_url((folder / Path(found).expanduser()).absolute())
+    try:
+        url = make_url(found)
+        is_postgresql = url.get_backend_name() in ("postgresql", "postgres")
+    except (ArgumentError, ValueError):
+        is_postgresql = False
+    if not is_postgresql:
+        said = "a path, postgresql://USER@HOST/NAME or $NAME of a variable with one is allowed"
+        raise StoreError(f"database: {said}")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def sqlite_url(path: Path) -> URL:
+    """Return the address of an SQLite file, whatever letters are in its name."""
+    return URL.create("sqlite", database=str(path))
+
+
+def make_engine(url: URL, references: bool = True) -> Engine:
+    """Return the engine of a database: of SQLite with a write-ahead log, flushed at each commit.
+
+    Args:
+        url: As of `url_of`.
+        references: Whether SQLite refuses rows that refer to what is not there.
+    """
+    sizes = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
+    if url.get_backend_name() != "sqlite":
+        with needing("a study in PostgreSQL", "postgresql"):
+            import psycopg  # noqa: F401
+        return create_engine(url, pool_pre_ping=True, json_deserializer=_loaded, **sizes)
+    busy = {"timeout": BUSY_SECONDS}
+    engine = create_engine(url, connect_args=busy, json_deserializer=_loaded, **sizes)
+
+    @event.listens_for(engine, "connect")
+    def _(connection, _record):
+        connection.isolation_level = None  # transactions begin where they are said to
+        checks = f"foreign_keys={'ON' if references else 'OFF'}"
+        for setting in (checks, "synchronous=FULL", "journal_mode=WAL"):
+            connection.execute(f"PRAGMA {setting}")
+
+    @event.listens_for(engine, "begin")
+    def _(db):
+        writes = db.get_execution_options().get("pqpp_writes")
+        db.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _loaded(text: str | bytes) -> Any:
+    """Return what a text of JSON says; most of a quarter of a million answers are a few texts."""
+    if len(text) > _SHORT:
+        return json.loads(text)
+    value = _loaded_once(text)
+    return dict(value) if isinstance(value, dict) else value
+
+
+@lru_cache(maxsize=4096)
+def _loaded_once(text: str | bytes) -> Any:
+    return json.loads(text)
