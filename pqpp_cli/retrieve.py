@@ -38,7 +38,9 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--k", type=int, default=100, metavar="K", help="results of each query")
     parser.add_argument("--exact", action="store_true", help="compare all vectors, without index")
     parser.add_argument("--name", help="of the run (default: the model's)")
-    parser.add_argument("--output", type=OutputFile, metavar="FILE", required=True)
+    parser.add_argument(
+        "--output", type=OutputFile, metavar="FILE", required=True, help="the run to write"
+    )
     parser.set_defaults(run=run)
 
 
