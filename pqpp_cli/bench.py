@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from pqpp_cli import bench_conqa, bench_gimbrr, bench_richhf, bench_routing, bench_vistar
@@ -40,7 +41,6 @@ _EPILOG = """examples:
   pqpp bench --split validation
   pqpp bench --split validation --predictors static,n_words --targets mean_hbpp,mean_p10
   pqpp bench --subset pqpp --format latex --output table.tex
-  pqpp bench --report report.html --explain
   pqpp bench --subset pqpp --table by-source
   pqpp bench --table cross-model --predictors static
   pqpp bench --subset pqpp --table cross-dataset --split test
@@ -48,7 +48,6 @@ _EPILOG = """examples:
   pqpp bench --predictors static,n_words --baseline n_words
   pqpp bench --predictors runs/clip/model --image-dir pqpp_images
   pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
-  pqpp bench --dataset ratings.csv --targets mean_rating --predictors ./my_predictor,n_words
   pqpp bench --table generalisation --dataset theirs --split test
   pqpp bench --table routing --predictors static,n_words --plot routing.png
   pqpp bench --dataset richhf --models ./rahf --pickapic-dir pickapic --split test
@@ -65,7 +64,8 @@ tables of the PQPP paper:
   automatic-metrics  10: automatic metrics, from your file, instead of human judgments
 generalisation is ours: prompts of another kind, with a score by people. Of a --dataset, and of each
 --scores, every target is compared with the prediction for it or, where a predictor has none, with
-that of the same measure; pqpp stands for its DrawBench prompts and GIMBRR's too.
+what stands in (also in the main table of a benchmark of yours): that of the same measure; of judged
+images else `alignment`, by its order. pqpp stands for its DrawBench prompts and GIMBRR's too.
 routing is ours: the mean quality where prompts go to the weaker or the stronger of two models
 (--targets, PQPP's are GLIDE and SDXL), by the predicted gain, or the paper's rule: by how low the
 weaker one's prediction is.
@@ -180,6 +180,7 @@ def run(options: argparse.Namespace) -> None:
     if options.split == "validation" and Path(options.dataset).is_file():
         options.split = None  # a table is taken whole
     from pqpp_cli.output import format_of
+    from pqpp_cli.prompt_datasets import with_kept_images
     from pqpp_models.bench.projection import require_method
     from pqpp_models.bench.run import load_predictors
 
@@ -192,11 +193,13 @@ def run(options: argparse.Namespace) -> None:
         _check_benchmark(options)
     # What is quicker to fail comes first: the data, which may have to be downloaded.
     split = None if options.table == "generalisation" else _split(options)
-    predictors, left_out = load_predictors(names_of(options.predictors), options.split)
+    predictors, left_out = load_predictors(names_of(options.predictors), split)
     for line in left_out:
         _note(line)
     if split is None:
         return _generalisation(options, predictors)
+    if any(one.inputs == "text+images" for one in predictors.values()):
+        split = replace(split, rows=with_kept_images(split.rows, options))
     if options.table == "routing":
         return bench_routing.run(options, predictors, split)
     _tables(options, predictors, split)
@@ -260,7 +263,7 @@ def _tables(options: argparse.Namespace, predictors: dict, split) -> None:
     predicted = [target for one in predictors.values() for target in one.targets]
     targets = split.targets(options.targets, predicted)
     if options.predictors is None and options.table == "main":
-        predictors, left_out = with_some_of(predictors, targets)
+        predictors, left_out = with_some_of(predictors, targets, not split.is_pqpp)
         for line in left_out:
             _note(line)
     progress = sys.stderr.isatty()
@@ -353,14 +356,9 @@ def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
     from pqpp_cli.errors import CommandError
     from pqpp_cli.output import emit
     from pqpp_cli.prompt_datasets import dataset_rows
-    from pqpp_models.bench.generalisation import (
-        evaluate_held_out,
-        format_generalisation,
-        load_sets,
-        read_set,
-        sets_of,
-    )
+    from pqpp_models.bench.generalisation import evaluate_held_out, format_generalisation
     from pqpp_models.bench.run import with_some_of
+    from pqpp_models.bench.scored_prompts import load_sets, read_set, sets_of
     from pqpp_models.bench.split import Split
     from pqpp_models.targets import resolve_targets
 
@@ -390,7 +388,7 @@ def _generalisation(options: argparse.Namespace, predictors: dict) -> None:
         )
     if options.predictors is None:
         asked = [one.target or targets[0] for one in [*sets, *own]]
-        predictors, left_out = with_some_of(predictors, asked, alike=True)
+        predictors, left_out = with_some_of(predictors, asked)
         for line in left_out:
             _note(line)
     shown = sys.stderr.isatty()

@@ -20,7 +20,8 @@ Files are CSV, TSV, JSON, JSONL or Parquet, named by what they are, with the col
              control group did), seconds (how long it took). A label in JSON may be a list of votes,
              or an object of model to votes. `score` (and deviation) in place of label is a ready
              score of an image
-  preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator
+  preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator,
+             image_a and image_b, seconds
   runs:      prompt, model, image, score (higher is better)
   relevance: prompt, image, label (relevant or irrelevant); annotator
 and in each, if wanted, source, prompt_id and category. A row without a source takes the only one
@@ -267,7 +268,10 @@ def run(options: argparse.Namespace) -> None:
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
         print(f"annotators: {admitted} of {len(annotators)} admitted")
-        _say_flagged(annotators, options.exclude)
+        flagged = [(one.name, one.flag) for one in annotators if one.flag]
+        _say_flagged(flagged, options.exclude)
+    if built.preferences:
+        _say_flagged(built.preferences.flagged, options.exclude)
     if built.generation:
         _say_reliable(built.generation.trust)
     for warning in built.warnings:
@@ -298,10 +302,9 @@ def runs_of(words: list[str]) -> list[str] | dict[str, str]:
     return named
 
 
-def _say_flagged(annotators, exclude: str | None) -> None:
-    flagged = [one for one in annotators if one.flag]
-    for one in flagged[:_FLAGGED_SAID]:
-        print(visible(f"flagged: {one.name} {one.flag}"))
+def _say_flagged(flagged: list[tuple[str, str]], exclude: str | None) -> None:
+    for name, reason in flagged[:_FLAGGED_SAID]:
+        print(visible(f"flagged: {name} {reason}"))
     if flagged:
         what = "left out" if exclude else "--exclude flagged leaves them out"
         print(f"flagged annotators: {len(flagged)}; {what}")

@@ -39,7 +39,8 @@ def add_image_dir(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--image-dir",
         metavar="DIR",
-        help="the unpacked archive of PQPP's images, for predictors that look at them",
+        help="the folder of the images, for predictors that look at them: PQPP's unpacked archive, "
+        "or those of a benchmark that pqpp build wrote",
     )
 
 

@@ -1,6 +1,7 @@
 """Printing a result, or writing it to a file that is whole or not there."""
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -44,6 +45,7 @@ def quiet_libraries() -> None:
 
     They read the environment when they are imported, which is later, or else have functions for it.
     """
+    _say_own_warnings()
     is_watched = sys.stderr.isatty()
     for name, value in (_QUIET if is_watched else {**_QUIET, **_BARLESS}).items():
         os.environ.setdefault(name, value)
@@ -57,6 +59,20 @@ def quiet_libraries() -> None:
         transformers.logging.set_verbosity_error()
         if not is_watched:
             transformers.logging.disable_progress_bar()
+
+
+class _Notes(logging.Handler):
+    """Says what this project's own modules log as notes, a line each."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(f"pqpp: note: {record.getMessage()}", file=sys.stderr)
+
+
+def _say_own_warnings() -> None:
+    for name in ("pqpp_datasets", "pqpp_hub"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(one, _Notes) for one in logger.handlers):
+            logger.addHandler(_Notes(logging.WARNING))
 
 
 def check_outputs(options: argparse.Namespace) -> None:

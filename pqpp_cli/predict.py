@@ -99,8 +99,10 @@ def run(options: argparse.Namespace) -> None:
     if style == "html" and not options.explain:
         raise CommandError("--format html: a page shows explanations; add --explain")
     _check_sources(options)
-    asked = _asked(options)
-    predictor = _predictor(options, asked.dataset)
+    predictor = _predictor(options)
+    asked = _asked(options, predictor.inputs == "text+images")
+    if asked.dataset is not None:
+        predictor.require_columns(asked.dataset.column_names, options.dataset)
     explainer = Explainer(predictor, options) if options.explain else None
     if asked.blank:
         print(
@@ -188,12 +190,12 @@ class _Asked:
     dataset: Any = None
 
 
-def _asked(options: argparse.Namespace) -> _Asked:
+def _asked(options: argparse.Namespace, images: bool = False) -> _Asked:
     """Find the prompts that were given."""
     if options.dataset:
         from pqpp_cli.prompt_datasets import dataset_rows, parts_of
 
-        rows = dataset_rows(options)
+        rows = dataset_rows(options, images=images)
         texts = (part["prompt"] for part, _ in parts_of(rows, ["prompt"]))
         return _Asked(*_counted(texts), lambda typed: parts_of(rows), rows)
     if options.prompts:
@@ -335,8 +337,8 @@ def _check_sources(options: argparse.Namespace) -> None:
     refuse_parts(options, ("data_dir",) if options.explain else ())
 
 
-def _predictor(options: argparse.Namespace, rows=None):
-    """Load the predictor and check that it can do with what is there."""
+def _predictor(options: argparse.Namespace):
+    """Load the predictor and check that it can do with prompts alone, if these came."""
     from pqpp_cli.errors import CommandError
     from pqpp_cli.options import names_of
     from pqpp_models import DEFAULT_PREDICTOR, Predictor
@@ -345,11 +347,9 @@ def _predictor(options: argparse.Namespace, rows=None):
     if len(names) != 1:
         raise CommandError(f"{len(names)} predictors came, one is used; compare by pqpp bench")
     predictor = Predictor.from_pretrained(names[0], revision=options.revision)
-    if predictor.inputs != "text" and rows is None:
+    if predictor.inputs != "text" and not options.dataset:
         raise CommandError(
             f"{names[0]} needs {predictor.inputs}, these are texts; name a --dataset that has "
             "them, or call its predict in Python"
         )
-    if rows is not None:
-        predictor.require_columns(rows.column_names, options.dataset)
     return predictor

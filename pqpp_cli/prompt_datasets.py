@@ -68,13 +68,16 @@ def refuse_parts(options: argparse.Namespace, but: Sequence[str] = ()) -> None:
         raise CommandError(f"--{option}: it is about a dataset; name one by --dataset")
 
 
-def dataset_rows(options: argparse.Namespace, usual_split: str | None = None) -> Any:
+def dataset_rows(
+    options: argparse.Namespace, usual_split: str | None = None, images: bool = False
+) -> Any:
     """Return the rows that the options name, with the prompts in the column `prompt`.
 
     Args:
         options: Those of `add_dataset`, and `column`.
         usual_split: What is taken, and noted in the options, where no split is named and there is
             such a one.
+        images: Whether the images are wanted that a benchmark of one's own keeps.
 
     Raises:
         CommandError: There is no such dataset, configuration, split or column, or a prompt is no
@@ -91,6 +94,8 @@ def dataset_rows(options: argparse.Namespace, usual_split: str | None = None) ->
 
     try:
         rows = _loaded(options, usual_split)
+        if images or options.image_dir is not None:
+            rows = with_kept_images(rows, options)
     except NoSuchDatasetError as error:
         raise CommandError(f"--{error}") from None
     except Exception as error:
@@ -111,6 +116,17 @@ def dataset_rows(options: argparse.Namespace, usual_split: str | None = None) ->
     return _with_prompts(rows, options)
 
 
+def with_kept_images(rows: Any, options: argparse.Namespace) -> Any:
+    """Return rows with the images that a benchmark of one's own keeps; others stay as they are."""
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.kept_images import add_kept_images
+    from pqpp_files.open_input import names_input
+
+    if options.dataset in BENCHMARKS or names_input(options.dataset):
+        return rows
+    return add_kept_images(rows, options.dataset, options.image_dir)
+
+
 def _loaded(options: argparse.Namespace, usual_split: str | None) -> Any:
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import configuration, load_benchmark
@@ -119,8 +135,9 @@ def _loaded(options: argparse.Namespace, usual_split: str | None) -> Any:
     name = options.dataset
     if name not in BENCHMARKS and names_input(name):
         return _table(options)
-    given = {one: getattr(options, one) for one in ("data_dir", "image_dir")}
+    given = {"data_dir": options.data_dir}
     if name in BENCHMARKS:
+        given["image_dir"] = options.image_dir
         splits = BENCHMARKS[configuration(name, options.subset)].splits
         given["split"] = _chosen_split(
             options, list(splits), usual_split

@@ -46,6 +46,8 @@ def load_benchmark(
         raise NoSuchDatasetError(f"dataset {name}: it is the root of the disk; name a folder")
     if is_saved_to_disk(folder):
         return _saved(place, split, {"subset": subset, **options})
+    if folder.is_dir():
+        options.setdefault("cache_dir", _cache_of(folder))
     with cached_if_unreachable(place):
         return datasets.load_dataset(place, subset, split=split, **options)
 
@@ -70,6 +72,25 @@ def configuration(name: str, subset: str | None = None) -> str:
             f"subset {chosen}: {name} has no such configuration; {did_you_mean(chosen, BENCHMARKS)}"
         )
     return chosen
+
+
+def _cache_of(folder: Path) -> str:
+    """Return where `datasets` keeps what it reads of a folder, a place for each state of its files.
+
+    Of a folder whose card lists its files it would else show what it read before under that name,
+    in another working directory or before the folder was written anew.
+    """
+    import datasets
+
+    from pqpp_files.hashes import sha256_of_parts
+
+    known = [str(folder.absolute())]
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            told = path.stat()
+            known.append(f"{path.relative_to(folder)}|{told.st_size}|{told.st_mtime_ns}")
+    digest = sha256_of_parts([f"{one}\0" for one in known])
+    return str(Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16])
 
 
 def is_saved_to_disk(folder: Path) -> bool:

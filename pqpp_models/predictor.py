@@ -123,11 +123,12 @@ class Predictor(Saved):
         pqpp_models.errors.PredictorError: nqc needs a column scores, which mine does not have; ...
         """
         there = set(columns)
+        there |= {"<model>_images" for name in there if name.endswith("_images")}
         for group in self.required_columns:
             if there.isdisjoint(group):
                 remedy = "give rows with it to the predictor's predict in Python"
                 if self.inputs == "text+images":
-                    remedy = "name the folder of PQPP's images by --image-dir"
+                    remedy = "name the folder of its images by --image-dir"
                 raise PredictorError(
                     f"{self.called} needs a column {' or '.join(group)}, which {where} does not "
                     f"have; {remedy}"

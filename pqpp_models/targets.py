@@ -26,7 +26,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_datasets.target_columns import MEASURES, PQPP_TARGETS, is_mean, is_target, measure_of
+from pqpp_datasets.target_columns import (
+    ALIGNMENT,
+    MEASURES,
+    PQPP_TARGETS,
+    is_mean,
+    is_target,
+    measure_of,
+)
 from pqpp_datasets.target_columns import sort_targets as sort_targets
 from pqpp_files.names import comma_separated, did_you_mean
 from pqpp_models.errors import UnknownTargetError
@@ -114,13 +121,19 @@ def stand_in(target: str, available: Sequence[str]) -> str | None:
     """Return what a predictor can be asked for in place of a target, in order: None if nothing.
 
     That is the target itself, the mean of its measure, and else the first target of its measure.
+    Where there is none and people judged generated images, it is `alignment`, whether images show
+    what the prompt says: such judgments are ordered alike, though on other scales.
 
     >>> stand_in("flux_hbpp", ["sdxl_hbpp", "mean_hbpp"]), stand_in("flux_rr", ["mean_hbpp"])
     ('mean_hbpp', None)
+    >>> stand_in("flux_rating", ["alignment", "mean_hbpp"]), stand_in("flux_rr", ["alignment"])
+    ('alignment', None)
     """
     measure = measure_of(target)
     of_measure = [one for one in available if measure and measure_of(one) == measure]
-    for one in (target, *filter(is_mean, of_measure), *of_measure):
+    judged = measure and (measure.task, measure.higher) == ("generation", "easier")
+    nearest = [ALIGNMENT] if judged else []
+    for one in (target, *filter(is_mean, of_measure), *of_measure, *nearest):
         if one in available:
             return one
     return None

@@ -1,6 +1,6 @@
 """Fine-tune a CLIP-like model on (prompt, image) pairs (PQPP, sections 5.2 and 11)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from pqpp_models.training.script import run_script, script_imports
 with script_imports("train_clip"):
     import torch
 
+    from pqpp_datasets.target_columns import measure_of, targets_of
     from pqpp_models.clip.configuration_clip_predictor import AGGREGATIONS, TASKS
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
     from pqpp_models.clip.predictor import ClipPredictor
@@ -22,11 +23,11 @@ with script_imports("train_clip"):
         score_pairs_whole,
         tokens_of,
     )
-    from pqpp_models.images.pairs import Pairs, performance, read_pairs
+    from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
     from pqpp_models.images.rows import read_mappings
     from pqpp_models.pretrained import load_processor
     from pqpp_models.training.batches import in_order
-    from pqpp_models.training.data import Rows, correlations, image_options, load_rows
+    from pqpp_models.training.data import Rows, correlations, load_rows
     from pqpp_models.training.loop import (
         Task,
         is_sharded,
@@ -51,7 +52,7 @@ class ClipRecipe(PredictorRecipe):
     model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")
     output_dir: str = option("runs/clip")
     image_dir: str | None = option(
-        None, "folder of PQPP's images, for the dataset pqpp", path="folder"
+        None, "folder of the images, those of PQPP or of the dataset", path="folder"
     )
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     task: str = option("generation", "which images and head", TASKS)
@@ -68,9 +69,35 @@ class ClipRecipe(PredictorRecipe):
 
 def read_split(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
     """Load a split and take its rows apart into pairs."""
-    rows = load_rows(recipe, split, **image_options(recipe))
-    pairs = read_pairs(read_mappings(rows.table), recipe.task, recipe.first_k)
+    rows = load_rows(recipe, split, images=True)
+    measures = {target.rpartition("_")[2] for target in recipe.targets}
+    if recipe.task == "generation" and len(measures) > 1:
+        raise RecipeError(
+            f"`targets` are {', '.join(recipe.targets)}; an image has one score, so name targets "
+            "of one measure"
+        )
+    if wrong := [one for one in recipe.targets if task_of(one) != recipe.task]:
+        raise RecipeError(f"{wrong[0]!r} is no target of the task {recipe.task!r}; choose `task`")
+    rows = replace(rows, limits=common_limits(rows, recipe.targets))
+    limits = next(iter(rows.limits.values()), None)
+    pairs = read_pairs(
+        read_mappings(rows.table), recipe.task, recipe.first_k, min(measures), limits
+    )
     return rows, pairs
+
+
+def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, float]]:
+    """Return the same limits for all targets: an image is scored on one scale, whoever made it."""
+    if not rows.limits:
+        return {}
+    columns = [c for c in rows.table.column_names if measure_of(c) == measure_of(targets[0])]
+    told = targets_of(rows.table.features)
+    ends = list(rows.limits.values())
+    for column in columns:
+        values = [one for one in rows.table[column] if one is not None]
+        ends.append(told[column].limits or (min(values), max(values)))
+    common = (min(low for low, _ in ends), max(high for _, high in ends))
+    return dict.fromkeys(targets, common)
 
 
 def frozen_task(recipe, model, processor, training: Pairs, held_out: Pairs):
@@ -127,13 +154,14 @@ def train_clip(recipe: ClipRecipe, training, validation):
     known = np.flatnonzero(~np.isnan(pairs.labels))
     if not len(known):
         raise RecipeError(
-            "no pair has a label; a row needs <model>_hbpp for its images, or <model>_relevance "
-            "for the task retrieval"
+            "no pair has a label; a row needs <model>_hbpp, or another measure, for its images, or "
+            "<model>_relevance for the task retrieval"
         )
     accelerator = make_accelerator(recipe)
     model = ClipForPerformancePrediction.from_backbone(
         recipe.model,
         targets=recipe.targets,
+        limits=rows.limits or None,
         task=recipe.task,
         head_dropout=recipe.head_dropout,
         first_k=recipe.first_k,
@@ -151,7 +179,9 @@ def train_clip(recipe: ClipRecipe, training, validation):
         scores = predict_in_parts(
             accelerator, batches, lambda indices: score(usable, indices, sharded)[:, None]
         )
-        predicted = performance(scores[:, 0], held_out, recipe.targets, recipe.aggregation)
+        predicted = performance(
+            scores[:, 0], held_out, recipe.targets, recipe.aggregation, rows.limits
+        )
         return correlations(predicted, held_out_rows.targets, recipe.targets)
 
     task = Task(

@@ -18,13 +18,13 @@ with script_imports("train_correlation_cnn"):
     from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor, score_matrices
     from pqpp_models.images.backbone import load_backbone
     from pqpp_models.images.embedding import cached_embeddings
-    from pqpp_models.images.pairs import read_pairs
+    from pqpp_models.images.pairs import read_pairs, task_of
     from pqpp_models.images.rows import read_mappings
     from pqpp_models.pretrained import load_processor
     from pqpp_models.record.means import from_parts, means_in
     from pqpp_models.targets import scale_targets, unscale_targets
     from pqpp_models.training.batches import in_order
-    from pqpp_models.training.data import correlations, image_options, load_rows
+    from pqpp_models.training.data import correlations, load_rows
     from pqpp_models.training.loop import Task, make_accelerator, predict_in_parts
     from pqpp_models.training.options import PredictorRecipe, option
     from pqpp_models.training.trainer import train_and_save, train_by_recipe
@@ -43,7 +43,7 @@ class CnnRecipe(PredictorRecipe):
     model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")
     output_dir: str = option("runs/correlation_cnn")
     image_dir: str | None = option(
-        None, "folder of PQPP's images, for the dataset pqpp", path="folder"
+        None, "folder of the images, those of PQPP or of the dataset", path="folder"
     )
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     channels: int = option(1, "matrices a row: one a retrieval model")
@@ -53,7 +53,7 @@ class CnnRecipe(PredictorRecipe):
 
 def read_split(recipe: CnnRecipe, split: str):
     """Load a split; return its rows and their matrices."""
-    rows = load_rows(recipe, split, **image_options(recipe))
+    rows = load_rows(recipe, split, images=True)
     mappings = read_mappings(rows.table)
     if any(name.endswith("images") for name in rows.table.column_names):
         return rows, matrices_of_images(recipe, mappings)
@@ -79,7 +79,7 @@ def matrices_of_images(recipe: CnnRecipe, mappings) -> np.ndarray:
 
 
 def _is_retrieval(recipe: CnnRecipe) -> bool:
-    return not any(target.endswith("hbpp") for target in recipe.targets)
+    return all(task_of(target) == "retrieval" for target in recipe.targets)
 
 
 def train_cnn(recipe: CnnRecipe, training, validation):

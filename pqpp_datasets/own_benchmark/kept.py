@@ -1,8 +1,9 @@
-"""What was judged, kept beside the scores: a row an image, and a row a vote."""
+"""What was judged, kept beside the scores: a row an image, a row a vote, a row a preference."""
 
 import ntpath
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, MissingFileError, OptionError
 from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.own_benchmark.prompts import Prompts
 
 IMAGES = ("path", "url", "bytes", "none")
 _ROWS = 500_000
@@ -17,8 +19,66 @@ _ROWS_OF_BYTES = 100
 _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 
+@dataclass(frozen=True)
+class Judged:
+    """Images that were judged, a place in each array one image.
+
+    Attributes:
+        prompts: The prompts.
+        prompt: int64 (images,), of which prompt.
+        model: int64 (images,), of which model.
+        model_names: The models.
+        names: The images' names.
+        score: float64 (images,), NaN where no vote counts.
+        votes: int64 (images,), how many votes count.
+    """
+
+    prompts: Prompts
+    prompt: np.ndarray
+    model: np.ndarray
+    model_names: list[str]
+    names: np.ndarray
+    score: np.ndarray
+    votes: np.ndarray
+
+
+def judged_by_votes(built: Built) -> Judged:
+    """Return the images that votes were given on; a score is that of the build's rule."""
+    votes, generation = built.generation.table, built.generation
+    names = np.array(votes.image_names, dtype=object)
+    return Judged(
+        votes.prompts,
+        votes.prompt[votes.first],
+        votes.model[votes.first],
+        votes.model_names,
+        names[votes.image[votes.first]],
+        generation.image_scores,
+        np.bincount(votes.item[generation.counted], minlength=len(votes.first)),
+    )
+
+
+def judged_by_pairs(built: Built) -> Judged | None:
+    """Return the images that were compared, None where nothing names them.
+
+    A score is the share of an image's comparisons that it won, ties half.
+    """
+    choices = built.preferences.choices
+    if choices.images is None:
+        return None
+    prompt = np.concatenate([choices.prompt] * 2)
+    model, image = np.concatenate(choices.models), np.concatenate(choices.images)
+    won = np.concatenate([choices.value + 1, 1 - choices.value]) / 2
+    counts = np.concatenate([choices.counts] * 2)
+    kinds, item = np.unique(np.stack([prompt, model, image]), axis=1, return_inverse=True)
+    votes = np.bincount(item[counts], minlength=kinds.shape[1])
+    with np.errstate(invalid="ignore"):
+        score = np.bincount(item[counts], won[counts], kinds.shape[1]) / votes
+    names = np.array(choices.image_names, dtype=object)[kinds[2]]
+    return Judged(choices.prompts, kinds[0], kinds[1], choices.model_names, names, score, votes)
+
+
 def kept_images(
-    built: Built, images: str = "path", image_dir: str | Path | None = None
+    built: Built, judged: Judged, images: str = "path", image_dir: str | Path | None = None
 ) -> dict[str, Iterator[pa.Table]]:
     """Return the images that were judged, split by split, a table at a time.
 
@@ -27,6 +87,7 @@ def kept_images(
 
     Args:
         built: The benchmark.
+        judged: The images.
         images: What `image` is: "path" the name as the votes have it, relative to `image_dir` (to
             their common folder without one) where it is absolute; "url" the same, and each must be
             an address; "bytes" the picture itself.
@@ -39,8 +100,7 @@ def kept_images(
     """
     if images not in IMAGES:
         raise OptionError(f"--keep-images {images}: {', '.join(IMAGES)} is allowed")
-    votes, generation = built.generation.table, built.generation
-    names = np.array(votes.image_names, dtype=object)[votes.image[votes.first]]
+    names = judged.names
     if images == "url":
         wrong = [name for name in names if not name.startswith(("http://", "https://"))]
         if wrong:
@@ -55,20 +115,21 @@ def kept_images(
                     f"{root / name}: this image is not there; name the folder by --image-dir, or "
                     "choose --keep-images path"
                 )
-    counted = np.bincount(votes.item[generation.counted], minlength=len(votes.first))
+    models = pa.array(judged.model_names, pa.string())
 
     def table(rows: np.ndarray, columns: Mapping[str, pa.Array]) -> pa.Table:
         found = {"image_number": pa.array(rows), **columns}
+        found["model"] = models.take(pa.array(judged.model[rows]))
         if images == "bytes":
             found["image"] = pa.array([_picture(root / name, name) for name in names[rows]])
         elif images != "none":
             found["image"] = pa.array(names[rows], pa.string())
-        found["score"] = pa.array(generation.image_scores[rows], pa.float64(), from_pandas=True)
-        found["votes"] = pa.array(counted[rows])
+        found["score"] = pa.array(judged.score[rows], pa.float64(), from_pandas=True)
+        found["votes"] = pa.array(judged.votes[rows])
         return _with_features(pa.table(found), images == "bytes")
 
     step = _ROWS_OF_BYTES if images == "bytes" else _ROWS
-    return _by_split(built, votes.first, np.arange(len(votes.first)), table, step)
+    return _by_split(built, judged.prompts, judged.prompt, table, step)
 
 
 def kept_votes(
@@ -87,18 +148,17 @@ def kept_votes(
     votes = built.generation.table
     is_counted = np.zeros(len(votes), bool)
     is_counted[built.generation.counted] = True
-    kind = pa.string() if len(called) and isinstance(called[0], str) else pa.int64()
     place = votes.annotator
     if votes.has_annotators:
         place = np.argsort(np.argsort(called))[votes.annotator]
     order = np.lexsort((place, votes.item))
+    models = pa.array(votes.model_names, pa.string())
 
-    def table(rows: np.ndarray, columns: Mapping[str, pa.Array]) -> pa.Table:
+    def table(places: np.ndarray, columns: Mapping[str, pa.Array]) -> pa.Table:
+        rows = order[places]
         found = {"image_number": pa.array(votes.item[rows]), **columns}
-        if votes.has_annotators:
-            found["annotator"] = pa.array(called, kind).take(pa.array(votes.annotator[rows]))
-        else:
-            found["annotator"] = pa.nulls(len(rows), pa.int64())
+        found["model"] = models.take(pa.array(votes.model[rows]))
+        found["annotator"] = _called(called, votes.annotator[rows], votes.has_annotators)
         found["value"] = pa.array(votes.value[rows])
         found["counts"] = pa.array(is_counted[rows])
         found["control"] = pa.array(votes.control[rows])
@@ -106,41 +166,86 @@ def kept_votes(
             found["seconds"] = pa.array(votes.seconds[rows], from_pandas=True)
         return pa.table(found)
 
-    return _by_split(built, order, order, table, _ROWS)
+    return _by_split(built, votes.prompts, votes.prompt[order], table, _ROWS)
 
 
-def _by_split(built: Built, rows_of_votes: np.ndarray, rows: np.ndarray, table, step: int):
+def kept_preferences(
+    built: Built, called: Sequence[int] | Sequence[str]
+) -> dict[str, Iterator[pa.Table]]:
+    """Return the preferences, split by split, a table at a time.
+
+    The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
+    `model_b`, `image_a` and `image_b` where they are known, `annotator` (null where nothing says
+    who chose), `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and
+    `counts`; where it is known, `seconds`.
+
+    Args:
+        built: The benchmark.
+        called: What each annotator is called.
+    """
+    choices = built.preferences.choices
+    known = choices.annotator is not None
+    place = np.argsort(np.argsort(called))[choices.annotator] if known else choices.prompt
+    order = np.lexsort((place, choices.prompt))
+    models = pa.array(choices.model_names, pa.string())
+    words = pa.array(["b", "tie", "a"])
+
+    def table(places: np.ndarray, columns: Mapping[str, pa.Array]) -> pa.Table:
+        rows = order[places]
+        found = dict(columns)
+        for side, own in zip("ab", choices.models, strict=True):
+            found[f"model_{side}"] = models.take(pa.array(own[rows]))
+        if choices.images is not None:
+            names = pa.array(choices.image_names, pa.string())
+            for side, own in zip("ab", choices.images, strict=True):
+                found[f"image_{side}"] = names.take(pa.array(own[rows]))
+        who = choices.annotator[rows] if known else rows
+        found["annotator"] = _called(called, who, known)
+        nearest = np.rint(choices.value[rows]).astype(np.int64) + 1
+        found["choice"] = words.take(pa.array(nearest))
+        found["counts"] = pa.array(choices.counts[rows])
+        if choices.seconds is not None:
+            found["seconds"] = pa.array(choices.seconds[rows], from_pandas=True)
+        return pa.table(found)
+
+    return _by_split(built, choices.prompts, choices.prompt[order], table, _ROWS)
+
+
+def _called(called: Sequence, annotator: np.ndarray, is_known: bool) -> pa.Array:
+    """Return what the annotators of some rows are called, null where nothing says who they are."""
+    if not is_known:
+        return pa.nulls(len(annotator), pa.int64())
+    kind = pa.string() if len(called) and isinstance(called[0], str) else pa.int64()
+    return pa.array(called, kind).take(pa.array(annotator))
+
+
+def _by_split(
+    built: Built, prompts: Prompts, prompt: np.ndarray, table: Callable[..., pa.Table], step: int
+) -> dict[str, Iterator[pa.Table]]:
     """Deal rows out to the splits of their prompts.
 
     Args:
         built: The benchmark.
-        rows_of_votes: A vote of each row, which has its prompt and model.
-        rows: What `table` is called with.
-        table: Makes a table of some rows, beside the columns that all have.
+        prompts: The prompts.
+        prompt: int64 (rows,), the prompt of each row.
+        table: Makes a table of some rows, beside the columns `prompt_id` and `prompt`.
         step: How many rows at once.
     """
-    votes = built.generation.table
-    identities = votes.prompts.identities()
+    identities = prompts.identities()
     ids = pa.array(identities["prompt_id"], pa.string())
     texts = pa.array(identities["prompt"], pa.string())
-    models = pa.array(votes.model_names, pa.string())
     place = {one: number for number, one in enumerate(identities["prompt_id"])}
     split_of = np.full(len(place), -1, np.int64)
     for number, own in enumerate(built.splits.values()):
         split_of[[place[one] for one in own["prompt_id"].to_pylist()]] = number
-    of_row = split_of[votes.prompt[rows_of_votes]]
+    of_row = split_of[prompt]
 
     def tables(number: int) -> Iterator[pa.Table]:
         mine = np.flatnonzero(of_row == number)
         for start in range(0, len(mine), step):
             part = mine[start : start + step]
-            prompt = pa.array(votes.prompt[rows_of_votes[part]])
-            columns = {
-                "prompt_id": ids.take(prompt),
-                "prompt": texts.take(prompt),
-                "model": models.take(pa.array(votes.model[rows_of_votes[part]])),
-            }
-            yield table(rows[part], columns)
+            own = pa.array(prompt[part])
+            yield table(part, {"prompt_id": ids.take(own), "prompt": texts.take(own)})
 
     return {
         name: tables(number) for number, name in enumerate(built.splits) if (of_row == number).any()

@@ -15,7 +15,7 @@ from pqpp_datasets.own_benchmark.votes.scales import AGGREGATES
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
     *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
-    *("model_a", "model_b", "choice"),
+    *("model_a", "model_b", "image_a", "image_b", "choice"),
 )
 # The files that a name of a column may be meant for, as in `--column runs.prompt=query`.
 KINDS = ("judgments", "preferences", "runs", "relevance", "prompts", "images")

@@ -17,7 +17,12 @@ _LABEL_NAMES = {2: "high relevance", 1: "low relevance", 0: "no relevance", -1: 
 _ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
 
 
-def quality_report(built: Built, name: str, called: Sequence[str] | None = None) -> str:
+def quality_report(
+    built: Built,
+    name: str,
+    called: Sequence[str] | None = None,
+    voters: Sequence[str] | None = None,
+) -> str:
     """Return a self-contained HTML page on how a benchmark came about.
 
     It shows what is odd, the votes that count, how far they agree and can be relied on, a thousand
@@ -27,6 +32,7 @@ def quality_report(built: Built, name: str, called: Sequence[str] | None = None)
         built: The benchmark.
         name: Of it.
         called: What the annotators are called; their names if left out.
+        voters: Likewise those of preferences.
     """
     return render_page(
         Path(__file__).with_name("report.html"),
@@ -37,6 +43,7 @@ def quality_report(built: Built, name: str, called: Sequence[str] | None = None)
         generation=built.generation and _generation_facts(built, called),
         retrieval=built.retrieval and _retrieval_facts(built),
         preferences=built.preferences,
+        voters=built.preferences and _voters(built, voters),
         histograms=[_histogram(built, target) for target in built.targets],
     )
 
@@ -98,6 +105,29 @@ def _annotators(built: Built, called: Sequence[str]) -> list[dict]:
     return sorted(
         rows, key=lambda r: (r["member"], not r["reasons"], not r["flag"], -(r["kappa"] or 0.0))
     )
+
+
+def _voters(built: Built, called: Sequence[str] | None) -> list[dict]:
+    """Return a row for each voter on pairs, those who are flagged first."""
+    facts = built.preferences.agreements
+    if facts is None:
+        return []
+    names = called or built.preferences.choices.annotator_names
+    rows = [
+        {
+            "name": names[place],
+            "votes": int(facts.shared.votes[place]),
+            "agreement": float(facts.shared.agreement[place]) + 0.0,
+            "majority": float(facts.majority[place]),
+            "first": float(facts.first[place]),
+            "ties": float(facts.ties[place]),
+            "undecided": bool(facts.shared.undecided[place]),
+            "flag": facts.reasons[place],
+        }
+        for place in np.flatnonzero(facts.shared.votes)
+    ]
+    rows.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
+    return rows[:_ANNOTATORS_SHOWN]
 
 
 def _label_name(value: float, scale: str) -> str:

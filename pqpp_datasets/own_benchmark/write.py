@@ -14,9 +14,16 @@ from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.export.croissant import croissant_of
 from pqpp_datasets.export.parquet_folder import export_folder, write_split
 from pqpp_datasets.own_benchmark.build import Built
-from pqpp_datasets.own_benchmark.kept import kept_images, kept_votes
+from pqpp_datasets.own_benchmark.kept import (
+    judged_by_pairs,
+    judged_by_votes,
+    kept_images,
+    kept_preferences,
+    kept_votes,
+)
 from pqpp_datasets.own_benchmark.report import quality_report
 from pqpp_datasets.own_benchmark.splits import split_rule
+from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_hub.card import render_card
 from pqpp_hub.licences import require_licence
 
@@ -77,8 +84,9 @@ def write_benchmark(
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 
-    Beside the prompts with their scores, the subset `images` holds the images that were judged and
-    `votes` the votes, where votes came; Croissant metadata describe all.
+    Beside the prompts with their scores, the subset `images` holds the images that were judged,
+    `votes` the votes and `preferences` the preferences, where such came (of both, the images of
+    preferences are `compared_images`); Croissant metadata describe all.
 
     Args:
         built: The benchmark.
@@ -96,10 +104,14 @@ def write_benchmark(
         BenchmarkError: As of `kept_images`.
     """
     keeping = keeping or Keeping()
-    numbers = _numbers(built)
-    called = [f"annotator {number}" for number in numbers]
-    if keeping.keep_annotators:
-        numbers = called = list(built.generation.table.annotator_names) if built.generation else []
+    who = [
+        built.generation.table.annotator_names if built.generation else [],
+        built.preferences.choices.annotator_names if built.preferences else [],
+    ]
+    numbers = [list(one) if keeping.keep_annotators else _numbers(len(one)) for one in who]
+    called = [
+        [one if isinstance(one, str) else f"annotator {one}" for one in own] for own in numbers
+    ]
     with export_folder(Path(folder), built.inputs) as beside:
         files: dict[tuple[str, str], list[Path]] = {}
         for subset, splits in _subsets(built, keeping, numbers).items():
@@ -107,8 +119,9 @@ def write_benchmark(
             for split, tables in splits.items():
                 files[subset, split] = write_split(place, split, tables)
         rows = {key: sum(map(_rows_of, paths)) for key, paths in files.items()}
-        (beside / "README.md").write_text(_card(built, name, keeping, rows), "utf-8")
-        (beside / "report.html").write_text(quality_report(built, name, called), "utf-8")
+        digest = sha256_of_parts([sha256_of(one) for own in files.values() for one in own])
+        (beside / "README.md").write_text(_card(built, name, keeping, rows, digest), "utf-8")
+        (beside / "report.html").write_text(quality_report(built, name, *called), "utf-8")
         about = _about(name, keeping)
         metadata = json.dumps(croissant_of(beside, files, about), indent=1)
         (beside / "croissant.json").write_text(metadata + "\n", "utf-8")
@@ -116,21 +129,28 @@ def write_benchmark(
 
 
 def _subsets(
-    built: Built, keeping: Keeping, numbers: list
+    built: Built, keeping: Keeping, numbers: list[list]
 ) -> dict[str, Mapping[str, Iterable[pa.Table]]]:
     found: dict[str, Mapping[str, Iterable[pa.Table]]] = {
         "default": {split: [table] for split, table in built.splits.items()}
     }
     if built.generation:
-        found["images"] = kept_images(built, keeping.images, keeping.image_dir)
+        own = judged_by_votes(built)
+        found["images"] = kept_images(built, own, keeping.images, keeping.image_dir)
         if keeping.votes and not built.generation.table.is_ready:
-            found["votes"] = kept_votes(built, numbers)
+            found["votes"] = kept_votes(built, numbers[0])
+    if built.preferences:
+        compared = judged_by_pairs(built)
+        if compared is not None:
+            name = "compared_images" if "images" in found else "images"
+            found[name] = kept_images(built, compared, keeping.images, keeping.image_dir)
+        if keeping.votes:
+            found["preferences"] = kept_preferences(built, numbers[1])
     return found
 
 
-def _numbers(built: Built) -> list[int]:
+def _numbers(count: int) -> list[int]:
     """Return a number for each annotator, at random."""
-    count = len(built.generation.table.annotator_names) if built.generation else 0
     return random.SystemRandom().sample(range(1, count + 1), count)
 
 
@@ -147,13 +167,14 @@ def _about(name: str, keeping: Keeping) -> dict[str, str]:
     return about | {"version": "1.0.0"}
 
 
-def _card(built: Built, name: str, keeping: Keeping, rows: Mapping) -> str:
+def _card(built: Built, name: str, keeping: Keeping, rows: Mapping, digest: str) -> str:
     annotators = built.generation.annotators if built.generation else ()
     return render_card(
         "datasets/own_benchmark",
         title=name,
         rows=[(*key, count) for key, count in rows.items() if key[0] != "default"],
         subsets=_configs(rows),
+        digest=f"data {digest[:16]}",
         keeping=keeping,
         tasks=["text-to-image"],
         annotators=[keeping.annotations_creators],

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.names import did_you_mean
-from pqpp_models.bench.generalisation import ScoredPrompts, gimbrr_match_rates, pqpp_sets
+from pqpp_models.bench.scored_prompts import ScoredPrompts, gimbrr_match_rates, pqpp_sets
 from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.errors import PredictorError
 

@@ -111,6 +111,18 @@ def marked(name: str, fitted: int | None) -> str:
     return f"{name} (fitted to {fitted} of these rows)" if fitted else name
 
 
+def _stand_in_notes(results: Iterable[Any]) -> list[str]:
+    """Return a line on each predictor whose other target stands in, of which only order counts."""
+    taken: dict[tuple[str, str], dict[str, None]] = {}
+    for one in results:
+        if getattr(one, "stands_in", None):
+            taken.setdefault((one.predictor, one.stands_in), {})[one.target] = None
+    return [
+        f"{name} does not predict {', '.join(targets)}: its {own} stands in, whose order counts"
+        for (name, own), targets in taken.items()
+    ]
+
+
 def fitted_notes(results: Iterable[Any]) -> list[str]:
     """Return the lines on what the predictors of a table were fitted to."""
     results = list(results)
@@ -122,6 +134,7 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
         )
     if unranked(results):
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(unranked(results))}")
+    lines += _stand_in_notes(results)
     unknown = dict.fromkeys(one.predictor for one in results if one.fitted_rows is None)
     if unknown:
         lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")

@@ -7,7 +7,7 @@ here † is p < .01 and ‡ is p < .001.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from pqpp_models.bench.held_out import fitted_among, unranked
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
+from pqpp_models.targets import stand_in
 
 MARKS = ((0.001, "‡"), (0.01, "†"))
 MARKS_NOTE = (
@@ -36,6 +37,7 @@ class Result:
         label: The heading of its column; the target's name in the main table.
         predicted: The target that the predictor was asked for; another one in a cross-model or
             cross-task table.
+        stands_in: The predictor's own target that was taken for it, None where it has it.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
         release: Its version, None if it tells none.
@@ -83,6 +85,7 @@ class Result:
     fitted_rows: int | None = 0
     ranked: bool = True
     stands_for: str | None = None
+    stands_in: str | None = None
     baseline: str | None = None
     pearson_baseline_p: float = math.nan
     kendall_baseline_p: float = math.nan
@@ -101,6 +104,7 @@ class Predictions:
         fitted_on: The split of it, if that is told.
         fitted: To which prompts it was fitted; none if left out.
         is_recorded: Whether it records that at all.
+        stand_ins: Of `targets` those that it has not, each to its own target that was taken.
     """
 
     predictor: str
@@ -111,12 +115,24 @@ class Predictions:
     fitted_on: str | None = None
     fitted: NDArray[np.bool_] | None = None
     is_recorded: bool = True
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
 def predict_all(
-    predictors: Mapping[str, Predictor], rows, targets: Sequence[str], progress: bool = False
+    predictors: Mapping[str, Predictor],
+    rows,
+    targets: Sequence[str],
+    progress: bool = False,
+    nearest: bool = False,
 ) -> list[Predictions]:
     """Ask every predictor for all targets that it has among those wanted.
+
+    Args:
+        predictors: Name to predictor.
+        rows: As they take them.
+        targets: What is wanted.
+        progress: Show a progress bar on standard error.
+        nearest: Whether one that has none of them is asked for what stands in, by `stand_in`.
 
     Raises:
         PredictorError: If a predictor has none of the targets.
@@ -127,20 +143,27 @@ def predict_all(
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
         inner = progress and len(rows) > predictor.chunk_size
+        own: dict[str, str] = {}
         if predictor.one_score:  # which stands for any target
             mine = tuple(targets)
             values = np.repeat(predictor.predict(rows, progress=inner), len(mine), axis=1)
         else:
             mine = tuple(target for target in targets if target in predictor.targets)
+            if nearest and not mine:
+                found_for = ((one, stand_in(one, predictor.targets)) for one in targets)
+                own = {one: taken for one, taken in found_for if taken}
+                mine = tuple(own)
             if not mine:
                 raise PredictorError(
                     f"{name} predicts {', '.join(predictor.targets)}, none of "
                     f"{', '.join(targets)}; leave it out, or name other targets"
                 )
-            values = predictor.predict(rows, mine, inner)
+            asked = tuple(dict.fromkeys(own.get(one, one) for one in mine))
+            values = predictor.predict(rows, asked, inner)
+            values = values[:, [asked.index(own.get(one, one)) for one in mine]]
         told = (predictor.higher, predictor.trained_on, predictor.fitted_on)
         fitted = fitted_among(predictor, rows)
-        found.append(Predictions(name, mine, values, *told, fitted, fitted is not None))
+        found.append(Predictions(name, mine, values, *told, fitted, fitted is not None, own))
     return found
 
 
@@ -235,6 +258,7 @@ def _result(one: Predictions, cell: Cell, true, split: Split) -> Result:
         trained_on=one.trained_on,
         fitted_on=one.fitted_on,
         fitted_rows=_fitted_rows(one, cell, true, sources),
+        stands_in=one.stand_ins.get(cell.predicted),
         **figures,
     )
 

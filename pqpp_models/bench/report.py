@@ -127,7 +127,8 @@ def extreme_prompts(
     order = [i for i in order if not np.isnan(values[i])]
     shown = {i: " ".join(prompts[i].split()) for i in (*order[:count], *order[::-1][:count])}
     if predictor is not None and predictor.inputs == "text":
-        found = predictor.explain([prompts[i] for i in shown], target)
+        asked = one.stand_ins.get(target, target)
+        found = predictor.explain([prompts[i] for i in shown], asked)
         scale = scale_of(found)
         shown = {i: coloured_words(it, scale) for i, it in zip(shown, found, strict=True)}
     rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]

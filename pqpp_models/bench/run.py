@@ -11,7 +11,7 @@ from typing import Any
 from pqpp_files.errors import MissingExtraError
 from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.experiments import experiment_cells
-from pqpp_models.bench.held_out import Builds, held_out_builds
+from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
 from pqpp_models.bench.projection import Projection, project
 from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
 from pqpp_models.bench.published import PublishedResult, published_results
@@ -93,6 +93,9 @@ def run_table(
 ) -> Run:
     """Correlate predictions with the truth, as one of the paper's tables.
 
+    On rows that are not PQPP's, a predictor that has none of the targets is asked for what stands
+    in, by `pqpp_models.targets.stand_in`; the results tell so.
+
     Args:
         split: The rows.
         predictors: Name to predictor.
@@ -108,7 +111,8 @@ def run_table(
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
     builds = held_out_builds(predictors, split.rows)
-    predictions = predict_all(builds.predictors, split.rows, asked, progress)
+    nearest = _by_nearest(split, table)
+    predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     results = results_of_builds(builds, evaluate_predictions(predictions, references, split, cells))
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         results = [result for result in results if result.n]
@@ -120,15 +124,20 @@ def results_of_builds(builds: Builds, results: Sequence[Result]) -> list[Result]
     return [replace(one, stands_for=builds.stands_for.get(one.predictor)) for one in results]
 
 
+def _by_nearest(split: Split, table: str) -> bool:
+    """Tell whether what stands in for a target will do: on foreign rows, for the same target."""
+    return not split.is_pqpp and table in ("main", "by-source")
+
+
 def with_some_of(
-    predictors: Mapping[str, Predictor], targets: Sequence[str], alike: bool = False
+    predictors: Mapping[str, Predictor], targets: Sequence[str], alike: bool = True
 ) -> tuple[dict[str, Predictor], list[str]]:
     """Return the predictors that predict any of some targets, and a line on each other one.
 
     Args:
         predictors: Name to predictor.
         targets: Those that are wanted.
-        alike: Whether another target of the same measure will do.
+        alike: Whether what stands in for a target, by `stand_in`, will do.
     """
 
     def has_some(one: Predictor) -> bool:
@@ -147,13 +156,13 @@ def with_some_of(
 
 
 def load_predictors(
-    names: Sequence[str] | None, split: str
+    names: Sequence[str] | None, split: Split | None = None
 ) -> tuple[dict[str, Predictor], list[str]]:
     """Load the predictors that were named, or the default ones that can run here.
 
     Args:
         names: Names, groups, folders or repositories; None for the default ones.
-        split: The split; none is asked for what it was fitted to.
+        split: The rows, if they are known; none is asked for what it was fitted to as a whole.
 
     Returns:
         Name to predictor, and a line on each that had to be left out.
@@ -168,11 +177,8 @@ def load_predictors(
             predictor = Predictor.from_pretrained(name)
             if predictor.inputs == "text":
                 predictor.predict(["a red cat"])  # resources are looked up at first use
-            if predictor.supervised and split == "train":
-                raise PredictorError(
-                    f"{name} was fitted to a train split, its figures there would say nothing; "
-                    "use --split validation or test"
-                )
+            if split is not None and predictor.supervised:
+                _refuse_its_own(name, predictor, split)
         except PredictorError as error:
             if names:
                 raise
@@ -184,6 +190,21 @@ def load_predictors(
             "none of the default predictors can run here; name one by --predictors"
         )
     return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
+
+
+def _refuse_its_own(name: str, predictor: Predictor, split: Split) -> None:
+    """Refuse a train split that a predictor was fitted to as a whole; less is marked in the table.
+
+    One that does not record its rows was fitted to PQPP's train split.
+    """
+    if split.name != "train" or not len(split.rows):
+        return
+    fitted = fitted_among(predictor, split.rows)
+    if split.is_pqpp if fitted is None else fitted.all():
+        raise PredictorError(
+            f"{name} was fitted to the train split of {split.config}, its figures there would say "
+            "nothing; use --split validation or test"
+        )
 
 
 def bench(
@@ -231,7 +252,7 @@ def bench(
         )
     data = Split.of(rows)
     names = expand_predictors(predictors) if predictors else None
-    loaded, left_out = load_predictors(names, data.name)
+    loaded, left_out = load_predictors(names, data)
     for line in left_out:
         warnings.warn(line, stacklevel=2)
     for predictor in loaded.values():
@@ -239,7 +260,7 @@ def bench(
     predicted = [target for one in loaded.values() for target in one.targets]
     wanted = data.targets(targets, predicted)
     if names is None:
-        loaded, _ = with_some_of(loaded, wanted)
+        loaded, _ = with_some_of(loaded, wanted, _by_nearest(data, "main"))
     found = run_table(data, loaded, wanted)
     for line in found.builds.notes:
         warnings.warn(line, stacklevel=2)

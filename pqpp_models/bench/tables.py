@@ -104,7 +104,9 @@ def table_rows(
             mine = {result.label: result for result in group if result.predictor == name}
             if any(label in mine for label in labels):
                 cells = [_halves(mine.get(label), group) for label in labels]
-                shown = marked(name, unranked(group)[name]) if key == FITTED else f"{name} {key}"
+                own = {getattr(mine[label], "stands_in", None) for label in labels if label in mine}
+                told = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
+                shown = marked(told, unranked(group)[name]) if key == FITTED else f"{told} {key}"
                 yield shown.rstrip(), key, cells
 
 

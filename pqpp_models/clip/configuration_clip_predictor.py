@@ -7,6 +7,7 @@ from typing import Any
 from transformers import AutoConfig, CLIPConfig, PreTrainedConfig
 
 from pqpp_models.checkpoint import OF_FILES
+from pqpp_models.images.pairs import task_of
 from pqpp_models.registration import announce
 
 TASKS = ("generation", "retrieval")
@@ -19,7 +20,9 @@ class ClipPredictorConfig(PreTrainedConfig):
     Args:
         backbone_config: The configuration of a CLIP-like model, or its fields; CLIP's own if left
             out. Any model of `AutoModel` with `get_text_features` and `get_image_features`.
-        targets: What is predicted, HBPP for generation, P@10 and RR for retrieval.
+        targets: What is predicted: HBPP, ratings, rates or scores for generation, P@k and RR for
+            retrieval.
+        limits: Lowest and highest value of each target whose measure has none, like a rating.
         task: `generation` has a regression head, `retrieval` a binary one.
         hidden_sizes: Units of the head's hidden layers (512 and 256 in the paper).
         head_dropout: Dropout after each (0.5).
@@ -38,6 +41,7 @@ class ClipPredictorConfig(PreTrainedConfig):
 
     backbone_config: dict | PreTrainedConfig | None = None
     targets: list[str] | tuple[str, ...] | None = None
+    limits: dict[str, list[float] | tuple[float, ...]] | None = None
     task: str = "generation"
     hidden_sizes: list[int] | tuple[int, ...] = (512, 256)
     head_dropout: float = 0.5
@@ -61,7 +65,7 @@ class ClipPredictorConfig(PreTrainedConfig):
             self.backbone_config = AutoConfig.for_model(fields.pop("model_type", "clip"), **fields)
         default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
         self.targets = list(self.targets or default)
-        wrong = [t for t in self.targets if t.endswith("hbpp") != (self.task == "generation")]
+        wrong = [one for one in self.targets if task_of(one) != self.task]
         if wrong:
             raise ValueError(f"{wrong[0]!r} is no target of the task {self.task!r}")
         # The hash belongs to one file of weights; a model saved again would carry a stale one.

@@ -28,9 +28,9 @@ class ClipPredictor(TorchPredictor):
     @property
     def required_columns(self) -> tuple[tuple[str, ...], ...]:
         """Of each group of columns a row must hold at least one."""
-        from pqpp_models.images.pairs import image_columns
+        from pqpp_models.images.pairs import IMAGE_COLUMNS
 
-        return image_columns(self.model.config.task)
+        return IMAGE_COLUMNS
 
     @classmethod
     def model_class(cls) -> Any:
@@ -62,4 +62,4 @@ class ClipPredictor(TorchPredictor):
         config = self.model.config
         pairs = read_pairs(rows, config.task, config.first_k)
         scores = score_pairs(self.model, self.processor, pairs, self.batch_size)
-        return performance(scores, pairs, targets, config.aggregation)
+        return performance(scores, pairs, targets, config.aggregation, self.limits)

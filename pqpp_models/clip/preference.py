@@ -88,9 +88,9 @@ class PreferencePredictor(Predictor):
     @property
     def required_columns(self) -> tuple[tuple[str, ...], ...]:
         """Of each group of columns a row must hold at least one."""
-        from pqpp_models.images.pairs import image_columns
+        from pqpp_models.images.pairs import IMAGE_COLUMNS
 
-        return image_columns("generation")
+        return IMAGE_COLUMNS
 
     @classmethod
     def from_folder(cls, name: str, model: str, processor: str | None = None) -> Self:

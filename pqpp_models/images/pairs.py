@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,23 +12,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_datasets.target_columns import PQPP_TARGETS, is_mean, measure_of
 from pqpp_models.errors import PredictorError
+from pqpp_models.targets import Limits, target_limits
 
-# Per task: the models whose images a row may hold, `<model>_images`. A row with the images of one
-# model that is not among them names the column `images`.
-MODELS = {"generation": ("glide", "sdxl"), "retrieval": ("clip", "blip2")}
 ANY = ""
-CUT = 10  # of P@10
+"""The model of images under `images`, which is not told."""
+IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
+"""What a row must hold, of each group at least one column."""
 
 
-def image_columns(task: str) -> tuple[tuple[str, ...], ...]:
-    """Return what a row must hold for a task, of each group at least one column.
+def task_of(column: str) -> str | None:
+    """Return the task of a target, `generation` or `retrieval`; None for another column.
 
     Example:
-        >>> image_columns("generation")
-        (('prompt',), ('glide_images', 'sdxl_images', 'images'))
+        >>> task_of("flux_rating"), task_of("siglip_p5"), task_of("prompt")
+        ('generation', 'retrieval', None)
     """
-    return (("prompt",), (*(f"{model}_images" for model in MODELS[task]), "images"))
+    measure = measure_of(column)
+    return measure.task if measure else None
+
+
+_OF_PQPP = [(one.rpartition("_")[0], task_of(one)) for one in PQPP_TARGETS if not is_mean(one)]
+
+
+@functools.lru_cache(maxsize=256)
+def models_of(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
+    """Return the models whose images rows hold for a task, PQPP's first, then by name.
+
+    A row may hold images of both tasks. Those of a model are of the other task if the row has a
+    target of that task for it and none of this one, or if PQPP knows it so.
+
+    Example:
+        >>> models_of(("prompt", "flux_images", "clip_images", "sdxl_images"), "generation")
+        ('sdxl', 'flux')
+        >>> models_of(("siglip_images", "siglip_p10", "flux_images", "flux_hbpp"), "retrieval")
+        ('siglip',)
+    """
+    there = {one.removesuffix("_images") for one in columns if one.endswith("_images")}
+    told = [(one.rpartition("_")[0], task_of(one)) for one in columns if task_of(one)]
+    told += [(one.removesuffix("_relevance"), "retrieval") for one in columns if "_rel" in one]
+    known = {*told, *_OF_PQPP}
+    own = {model for model, its in known if its == task}
+    other = {model for model, its in known if its != task} - own
+    first = [model for model, _ in _OF_PQPP]
+    return tuple(
+        sorted(there - other, key=lambda m: (m not in first, m in first and first.index(m), m))
+    )
 
 
 @dataclass(frozen=True)
@@ -50,18 +81,26 @@ class Pairs:
     labels: NDArray[np.float32]
 
 
-def read_pairs(rows: Iterable[Mapping[str, Any]], task: str, first_k: int) -> Pairs:
+def read_pairs(
+    rows: Iterable[Mapping[str, Any]],
+    task: str,
+    first_k: int,
+    measure: str = "hbpp",
+    limits: tuple[float, float] | None = None,
+) -> Pairs:
     """Take rows apart into pairs.
 
-    A row has `prompt` and lists of images: for generation `glide_images` and `sdxl_images`, for
-    retrieval `clip_images` and `blip2_images` in their order of relevance, or `images` where the
-    model is another one. Labels, if there are any: for generation `<model>_hbpp` for each of that
-    model's images (`mean_hbpp` for `images`), for retrieval the list `<model>_relevance` of 0 and 1
-    (`relevance` for `images`).
+    A row has `prompt` and lists of images, `<model>_images` (for retrieval in their order of
+    relevance), or `images` where no model is told. Labels, if there are any: for generation
+    `<model>_hbpp`, or another measure, for each of that model's images (`mean_hbpp` for `images`),
+    for retrieval the list `<model>_relevance` of 0 and 1 (`relevance` for `images`).
 
     Args:
+        rows: The rows.
         task: `generation` or `retrieval`.
         first_k: How many retrieved images of a model are taken; all generated ones are.
+        measure: Of the labels of generation.
+        limits: The lowest and the highest label, those of the measure if left out.
 
     Raises:
         PredictorError: A row is no mapping, or has no prompt or no image.
@@ -76,17 +115,19 @@ def read_pairs(rows: Iterable[Mapping[str, Any]], task: str, first_k: int) -> Pa
             )
         prompts.append(row["prompt"])
         before = len(found)
-        for model in (*MODELS[task], ANY):
+        for model in (*models_of(tuple(row), task), ANY):
             images = row.get(f"{model}_images" if model else "images") or []
             images = images[:first_k] if task == "retrieval" else images
-            labels = _labels(row, model, task, len(images))
+            own = _labels(row, model, task, len(images), f"{model or 'mean'}_{measure}", limits)
             found += [
                 (image, index, model, rank, label)
-                for rank, (image, label) in enumerate(zip(images, labels, strict=True))
+                for rank, (image, label) in enumerate(zip(images, own, strict=True))
             ]
         if len(found) == before:
-            columns = ", ".join(f"{model}_images" for model in MODELS[task])
-            raise PredictorError(f"the row at index {index} has no image; give {columns} or images")
+            raise PredictorError(
+                f"the row at index {index} has no image for {task}; give lists of them as "
+                "<model>_images or images"
+            )
     columns = list(zip(*found, strict=True)) or [()] * 5
     return Pairs(
         prompts,
@@ -98,36 +139,55 @@ def read_pairs(rows: Iterable[Mapping[str, Any]], task: str, first_k: int) -> Pa
     )
 
 
-def _labels(row: Mapping[str, Any], model: str, task: str, n: int) -> list[float]:
+def _labels(
+    row: Mapping[str, Any],
+    model: str,
+    task: str,
+    n: int,
+    target: str,
+    limits: tuple[float, float] | None,
+) -> list[float]:
     if task == "generation":
-        value = row.get(f"{model or 'mean'}_hbpp")
-        return [np.nan if value is None else (value + 1) / 3] * n
+        value = row.get(target)
+        if value is None:
+            return [np.nan] * n
+        (low,), (high,) = target_limits([target], limits and {target: limits})
+        return [(value - low) / (high - low)] * n
     values = row.get(f"{model}_relevance" if model else "relevance") or []
     known = [np.nan if value is None else float(value) for value in values[:n]]
     return known + [np.nan] * (n - len(known))
 
 
 def performance(
-    scores: NDArray[np.float64], pairs: Pairs, targets: Sequence[str], aggregation: str
+    scores: NDArray[np.float64],
+    pairs: Pairs,
+    targets: Sequence[str],
+    aggregation: str,
+    limits: Limits | None = None,
 ) -> NDArray[np.float64]:
     """Aggregate the scores of pairs to the performance of each row.
 
-    HBPP is the mean over the images, back in its own units and range; P@10 and RR are computed on
-    the predicted relevances, `mean_` being the mean over the models that a row has. An image of an
-    unnamed model (`images`) counts for every target.
+    HBPP, and other judgments of generated images, are the mean over the images, back in their own
+    units and range; P@k and RR are computed on the predicted relevances, `mean_` being the mean
+    over the models that a row has. An image of an unnamed model (`images`) counts for every target.
 
     Args:
         scores: One a pair: performance or relevance, scaled to 0 .. 1.
-        aggregation: `threshold` or `expected`, for P@10 and RR.
+        pairs: What was scored.
+        targets: What is wanted.
+        aggregation: `threshold` or `expected`, for P@k and RR.
+        limits: As for `pqpp_models.targets.target_limits`; needed for ratings and scores.
 
     Raises:
         PredictorError: A row lacks the images that a target needs.
     """
 
-    def value(model: NDArray[np.bool_], measure: str) -> NDArray[np.float64]:
+    def value(model: NDArray[np.bool_], target: str) -> NDArray[np.float64]:
         rows, ranks, n = pairs.row[model], pairs.rank[model], len(pairs.prompts)
-        if measure == "hbpp":
-            return np.clip(3 * _means(scores[model], rows, n) - 1, -1, 2)
+        if task_of(target) == "generation":
+            (low,), (high,) = target_limits([target], limits)
+            return np.clip((high - low) * _means(scores[model], rows, n) + low, low, high)
+        measure = target.rpartition("_")[2]
         return _of_ranking(scores[model], rows, ranks, n, measure, aggregation)
 
     return _over_models(pairs, targets, value)
@@ -151,16 +211,16 @@ def _over_models(
     targets: Sequence[str],
     value: Callable[[NDArray[np.bool_], str], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Average over the models that a target is about what `value` says of each of them."""
+    """Average over the models that a target is about what `value` says of each and the target."""
     n = len(pairs.prompts)
     found = np.empty((n, len(targets)))
     for column, target in enumerate(targets):
-        wanted, _, measure = target.rpartition("_")
+        wanted = target.rpartition("_")[0]
         sums, counts = np.zeros(n), np.zeros(n)
         for model in np.unique(pairs.model):
             if wanted not in ("mean", model) and model != ANY:
                 continue
-            values = value(pairs.model == model, measure)
+            values = value(pairs.model == model, target)
             has = ~np.isnan(values)
             sums[has] += values[has]
             counts += has
@@ -181,12 +241,13 @@ def _means(scores: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDAr
 
 
 def _of_ranking(scores, rows, ranks, n, measure, aggregation) -> NDArray[np.float64]:
-    """Return P@10 or RR of each row, NaN for a row without an image of this model."""
+    """Return P@k or RR of each row, NaN for a row without an image of this model."""
     present = np.bincount(rows, minlength=n) > 0
     relevance = (scores >= 0.5).astype(float) if aggregation == "threshold" else scores
-    if measure == "p10":
-        top = ranks < CUT
-        values = np.bincount(rows[top], weights=relevance[top], minlength=n) / CUT
+    if measure != "rr":
+        cut = int(measure.removeprefix("p"))
+        top = ranks < cut
+        values = np.bincount(rows[top], weights=relevance[top], minlength=n) / cut
     else:
         table = np.zeros((n, int(ranks.max(initial=0)) + 1))
         table[rows, ranks] = relevance

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import targets_of
+from pqpp_datasets.target_columns import measure_of, targets_of
 from pqpp_files.full_disk import is_full, naming
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompts import COLUMN, ID
-from pqpp_models.targets import Limits, known_range, sort_targets, target_limits
+from pqpp_models.targets import Limits, sort_targets, target_limits
 from pqpp_models.training.options import PredictorRecipe, RecipeError
 
 
@@ -53,26 +53,34 @@ class Rows:
         return Rows(prompts, self.targets[places], table)
 
 
-def load_rows(recipe: PredictorRecipe, split: str, **options: Any) -> Rows:
+def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows:
     """Load a split of the recipe's dataset.
 
     Args:
         recipe: Names the dataset, its configuration, its folder and the targets; where it names no
             targets, it gets those that the dataset tells of.
-        **options: Further ones of `load_dataset`, like `image_dir`.
+        split: The split.
+        images: Whether the images are wanted beside the prompts, from the recipe's `image_dir` or
+            from the dataset.
 
     Raises:
         RecipeError: The dataset cannot be loaded, or its rows cannot be learned from.
         BenchmarkError: The benchmark's files are missing or damaged.
     """
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.kept_images import add_kept_images
     from pqpp_datasets.load import load_benchmark
 
+    is_ours = recipe.dataset in BENCHMARKS
+    options = image_options(recipe) if images and is_ours else {}
     if recipe.data_dir is not None:
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{option}`"
     with reading(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
+        if images and not is_ours:
+            table = add_kept_images(table, recipe.dataset, recipe.image_dir)
     if recipe.source is not None:
         table = _of_source(table, recipe.source, split)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -99,7 +107,8 @@ def _own_limits(recipe: PredictorRecipe, values: NDArray[np.float64], told: Limi
     """Return the limits of targets whose measure has none."""
     found = {}
     for column, name in enumerate(recipe.targets):
-        if known_range(name) is None:
+        measure = measure_of(name)
+        if measure is None or measure.transform == "observed":
             low, high = told.get(name) or (
                 float(np.nanmin(values[:, column])),
                 float(np.nanmax(values[:, column])),

@@ -1,6 +1,8 @@
 """The circle for anybody's votes: votes -> dataset -> table -> predictor -> Hub -> back."""
 
 import json
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +39,31 @@ def mine(tmp_path, monkeypatch, cache, capsys):
     assert main(["build", "votes.csv", "--output", "mine"]) == 0
     capsys.readouterr()
     return tmp_path / "mine"
+
+
+def test_the_short_road_of_the_readme_with_a_thousand_prompts(tmp_path, monkeypatch, cache, capsys):
+    """Votes -> dataset -> table -> predictor -> Hub: its four commands, as they stand there."""
+    from support import local_hub
+    from support.processes import run_python
+
+    monkeypatch.chdir(tmp_path)
+    write_votes(tmp_path / "votes.csv", 1000)  # of three people, on two models' images: 6,000
+    text = (tmp_path / "votes.csv").read_text()
+    (tmp_path / "votes.csv").write_text(text.replace(",label", ",rating", 1))
+    page = Path(__file__).parents[2] / "README.md"
+    road = page.read_text("utf-8").partition("pqpp build votes.csv")[1:]
+    lines = "".join(road).partition("```")[0].strip().splitlines()
+    words = [shlex.split(line, comments=True)[1:] for line in lines]
+    assert [line[0] for line in words] == ["build", "bench", "fit", "models"]
+    for line in words[:3]:
+        assert main(line) == 0
+    said = capsys.readouterr().out
+    assert "train: 600 prompts" in said and "static" in said and "n_words" in said
+    given = [*words[3][:-1], "pqpp/mine", "--dry-run"]  # an owner who is there
+    push = f"from pqpp_cli.main import main; raise SystemExit(main({given!r}))"
+    with local_hub.serve() as hub:
+        done = run_python(push, tmp_path, **hub.environment(tmp_path / "home"))
+    assert done.returncode == 0 and "model.safetensors" in done.stdout, done.stderr
 
 
 @pytest.fixture
@@ -134,12 +161,65 @@ def test_generalisation_between_datasets_that_share_a_measure(mine, fitted, caps
 
 
 def test_a_default_predictor_that_has_no_target_is_left_out_with_a_note(mine, capsys):
-    (mine.parent / "likert.csv").write_text(
-        "prompt,flux_rating\n" + "\n".join(f"{n} cats on a mat,{n % 5 + 1}" for n in range(9))
+    (mine.parent / "cut.csv").write_text(
+        "prompt,flux_p5\n" + "\n".join(f"{n} cats on a mat,{n % 5 / 5}" for n in range(9))
     )
-    assert main(["bench", "--dataset", "likert.csv"]) == 0
+    assert main(["bench", "--dataset", "cut.csv"]) == 0
     said = capsys.readouterr()
-    assert "without static: it predicts" in said.err and "Ratings: Pearson Kendall" in said.out
+    assert "without static: it predicts" in said.err and "P@5 (retrieval): Pearson" in said.out
+
+
+def test_alignment_stands_for_ratings_of_anybodys_images(mine, capsys):
+    """Without a word about predictors the shipped one stands there, by what is nearest."""
+    lines = [f"{n} cats and {'gigantic ' * (n % 4)}dogs,{n % 5 + 1},{n % 4}" for n in range(9)]
+    (mine.parent / "likert.csv").write_text("\n".join(["prompt,flux_rating,mean_rating", *lines]))
+    rows = [line.split(",") for line in lines]
+    expected = Predictor.from_pretrained("static").predict([r[0] for r in rows], "alignment")[:, 0]
+    found = json.loads(printed(capsys, "bench", "--dataset", "likert.csv", "--format", "json"))
+    ours = {r["target"]: r for r in found["rows"] if r["predictor"] == "static"}
+    assert {t: r["stands_in"] for t, r in ours.items()} == dict.fromkeys(
+        ("flux_rating", "mean_rating"), "alignment"
+    )
+    for place, target in enumerate(("flux_rating", "mean_rating"), 1):
+        true = [float(r[place]) for r in rows]
+        assert ours[target]["kendall"] == pytest.approx(
+            stats.kendalltau(expected, true).statistic, abs=1e-9
+        )
+    text = printed(capsys, "bench", "--dataset", "likert.csv", "--predictors", "static,n_words")
+    assert "static (alignment)" in text and "n_words " in text
+    assert "static does not predict flux_rating, mean_rating: its alignment stands in" in text
+    words = ("bench", "--dataset", "likert.csv", "--predictors", "static,mean_word_length")
+    tested = printed(capsys, *words, "--baseline", "mean_word_length", "--format", "json")
+    assert json.loads(tested)["rows"][0]["kendall_baseline_p"] is not None
+    page = mine.parent / "r.html"
+    assert main([*words, "--report", str(page), "--projection", "none", "--explain"]) == 0
+    assert "static" in page.read_text("utf-8")
+    capsys.readouterr()
+    words = ("bench", "--table", "generalisation", "--dataset", "likert.csv", "--format", "json")
+    found = json.loads(printed(capsys, *words, "--predictors", "static"))["rows"]
+    assert [row["target"] for row in found] == ["alignment", "alignment"]
+    table = printed(
+        capsys, *words[:-2], "--predictors", "static", "--scores", "likert.csv:flux_rating"
+    )
+    assert table.count("alignment") >= 3
+
+
+def test_what_says_nothing_of_a_set_is_named(mine, fitted, capsys):
+    lines = [f"{n} cats and {n % 3} dogs on a mat,{n % 5 / 5},{n % 4 - 1}" for n in range(9)]
+    (mine.parent / "two.csv").write_text("\n".join(["prompt,siglip_p5,flux_hbpp", *lines]))
+    words = ["bench", "--table", "generalisation", "--dataset", "two.csv"]
+    assert main([*words, "--predictors", "./my_predictor"]) == 0
+    said = capsys.readouterr()
+    assert "flux_hbpp" in said.out and "siglip_p5" not in said.out
+    assert "note: without ./my_predictor on two.csv: siglip_p5: it predicts flux_h" in said.err
+
+
+def test_a_train_split_is_refused_to_what_was_fitted_to_it_alone(mine, fitted, capsys):
+    words = ["bench", "--dataset", "mine", "--split", "train", "--predictors"]
+    assert main([*words, "static"]) == 0
+    assert "this project's rows: mine, train split" in capsys.readouterr().out
+    assert main([*words, "./my_predictor"]) == 2
+    assert "was fitted to the train split of mine" in capsys.readouterr().err
 
 
 def test_prompts_of_the_benchmark_are_predicted(mine, fitted, capsys):

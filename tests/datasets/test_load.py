@@ -1,5 +1,9 @@
 """`load_benchmark` takes a listed name, a folder and what `save_to_disk` wrote."""
 
+import re
+from pathlib import Path
+
+import datasets
 import pytest
 from datasets import Dataset, DatasetDict
 
@@ -43,3 +47,24 @@ def test_listed_names_and_their_configurations(cache):
 def test_what_is_nothing_is_said_at_once(name):
     with pytest.raises(NoSuchDatasetError, match=r"no folder, OWNER/REPOSITORY or benchmark"):
         load_benchmark(name)
+
+
+def test_a_folder_is_read_as_it_is_now(tmp_path, cache, monkeypatch):
+    """Not as another one of its name was, and not as it was before it was written anew."""
+    from support.votes import build, write
+
+    from pqpp_datasets.own_benchmark import write_benchmark
+
+    for place, prompt in (("one", "A"), ("two", "B"), ("two", "C")):
+        (tmp_path / place).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / place)
+        built = build(write(tmp_path / "v.csv", f"{prompt},i,m,a,5"), scale="likert5")
+        write_benchmark(built, "mine")
+        assert load_benchmark("mine", split="train")["prompt"][:] == [prompt]
+        assert datasets.load_dataset("mine", split="train")["prompt"][:] == [prompt]
+    card = Path("mine/README.md").read_text("utf-8")
+    Path("mine/README.md").write_text(re.sub("description:.*", "", card), "utf-8")
+    for prompt in ("D", "E"):  # a card of anybody's, which tells no digest
+        files = {"prompt": [prompt], "m_rating": [5.0]}
+        datasets.Dataset.from_dict(files).to_parquet("mine/data/train-00000-of-00001.parquet")
+        assert load_benchmark("mine", split="train")["prompt"][:] == [prompt]

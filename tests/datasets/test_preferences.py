@@ -1,6 +1,8 @@
 """Preferences to strengths: against other ways of finding them, and what is refused."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 from support.votes import build, scores, write
@@ -162,3 +164,122 @@ def test_a_later_choice_of_one_person_counts_if_asked(tmp_path):
     assert scores(build(preferences=path, repeats="mean"), "m_rate") == {"A": 0.75}
     with pytest.raises(OptionError, match="n never won"):
         build(preferences=path, repeats="first")
+
+
+def voted(seed=0, prompts=60, people=5, planted=None, random_sides=True):
+    """Choices of honest people between two models' images, and of one who is planted."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for n in range(prompts):
+        better = rng.random() < 0.6  # the first model's image, for most
+        for who in range(people + (planted is not None)):
+            swapped = random_sides and rng.random() < 0.5
+            left = better if rng.random() < 0.85 else not better
+            left = left != swapped
+            if who == people:
+                left = {"left": True, "right": False, "random": rng.random() < 0.5}[planted]
+            tie = who < people and rng.random() < 0.1
+            a, b = ("n", "m") if swapped else ("m", "n")
+            word = "tie" if tie else "a" if left else "b"
+            lines.append(f"P{n},{a},{b},{n}_{a}.png,{n}_{b}.png,who{who},{word},{n % 7}")
+    return lines
+
+
+WIDE = "prompt,model_a,model_b,image_a,image_b,annotator,choice,seconds"
+
+
+@pytest.mark.parametrize("planted", ["left", "right", "random"])
+@pytest.mark.parametrize("random_sides", [True, False])
+def test_planted_voters_on_pairs_are_flagged_and_honest_ones_are_not(
+    tmp_path, planted, random_sides
+):
+    flagged, honest = 0, 0
+    for seed in range(20):
+        lines = voted(seed, 150, planted=planted, random_sides=random_sides)
+        built = build(preferences=write(tmp_path / "v.csv", *lines, header=WIDE))
+        names = [name for name, _ in built.preferences.flagged]
+        flagged += "who5" in names
+        honest += len(set(names) - {"who5"})
+    assert flagged >= 19 and honest <= 5  # of 20, and of 100
+
+
+def test_agreement_of_pairs_is_that_of_scikit_learn(tmp_path):
+    from sklearn.metrics import cohen_kappa_score
+
+    lines = voted(people=2)
+    built = build(preferences=write(tmp_path / "v.csv", *lines, header=WIDE))
+    choice = {"a": 1, "b": -1, "tie": 0}
+    said: dict[str, list[int]] = {"who0": [], "who1": []}
+    for line in lines:
+        _, a, _, _, _, who, word, _ = line.split(",")
+        said[who].append(choice[word] * (1 if a == "m" else -1))
+    facts = built.preferences.agreements
+    kappa = cohen_kappa_score(said["who0"], said["who1"], weights="quadratic")
+    assert facts.shared.agreement == pytest.approx([kappa, kappa], abs=1e-9)
+    ties = [np.mean(np.array(own) == 0) for own in said.values()]
+    assert facts.ties == pytest.approx(ties)
+    firsts = [line.split(",")[6] for line in lines if ",who0," in line]
+    assert facts.first[0] == firsts.count("a") / (firsts.count("a") + firsts.count("b"))
+    decided = np.array(said["who1"]) != 0
+    alike = np.array(said["who0"])[decided] == np.array(said["who1"])[decided]
+    assert facts.majority[0] == pytest.approx(alike.mean())
+
+
+def test_who_takes_one_side_is_flagged_without_anybody_on_the_same_pairs(tmp_path):
+    lines = [
+        line
+        for line in voted(0, 300)
+        if int(line.split(",")[0][1:]) % 5 == int(line[line.index(",who") + 4])
+    ]
+    lines += [f"Q{n},{'m,n' if n % 2 else 'n,m'},x{n},y{n},lefty,a,1" for n in range(40)]
+    built = build(preferences=write(tmp_path / "v.csv", *lines, header=WIDE))
+    ((name, reason),) = built.preferences.flagged
+    assert name == "lefty" and reason.startswith("took the first in 100% of 40 decided votes")
+
+
+def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys):
+    from pqpp_cli.main import main
+
+    honest = voted(1, 100)
+    path = write(tmp_path / "v.csv", *voted(1, 100, planted="left"), header=WIDE)
+    words = ["build", "--preferences", str(path), "--output", str(tmp_path / "b")]
+    assert main([*words, "--exclude", "flagged"]) == 0
+    said = capsys.readouterr().out
+    assert "flagged: who5 took the first in 100% of 100" in said and "1; left out" in said
+    votes = pa.concat_tables(
+        [pq.read_table(one) for one in sorted((tmp_path / "b/data/preferences").glob("*"))]
+    ).to_pylist()
+    assert len(votes) == 600 and sum(one["counts"] for one in votes) == 500
+    assert {one["annotator"] for one in votes} == {1, 2, 3, 4, 5, 6}
+    first = next(one for one in votes if one["prompt"] == "P3")
+    assert first["image_a"] == f"3_{first['model_a']}.png" and first["seconds"] == 3.0
+    page = (tmp_path / "b/report.html").read_text("utf-8")
+    assert "took the first" in page and "who5" not in page and "annotator " in page
+    images = pa.concat_tables(
+        [pq.read_table(one) for one in sorted((tmp_path / "b/data/images").glob("*"))]
+    ).to_pylist()
+    assert len(images) == 200 and {one["votes"] for one in images} == {5}
+    both = [one["score"] for one in images if one["prompt"] == "P3"]
+    assert sum(both) == pytest.approx(1.0)
+    kept = [one for one in votes if one["prompt"] == "P3" and one["counts"]]
+    won = {"a": "model_a", "b": "model_b"}
+    wins = np.mean([0.5 if k["choice"] == "tie" else k[won[k["choice"]]] == "m" for k in kept])
+    (score,) = [o["score"] for o in images if o["prompt"] == "P3" and o["model"] == "m"]
+    assert score == pytest.approx(wins)
+    # What was kept reads as it came: the same strengths from it.
+    again = tmp_path / "again.parquet"
+    table = pa.Table.from_pylist([one for one in votes if one["counts"]])
+    pq.write_table(table.drop_columns(["counts"]), again)
+    ours, theirs = build(preferences=again), build(preferences=path, exclude="flagged")
+    assert dict(
+        zip(ours.preferences.models, ours.preferences.strength, strict=True)
+    ) == pytest.approx(
+        dict(zip(theirs.preferences.models, theirs.preferences.strength, strict=True))
+    )
+    assert len(honest) == 500
+
+
+def test_one_image_column_alone_is_refused(tmp_path):
+    path = write(tmp_path / "v.csv", "A,m,n,x,a", header="prompt,model_a,model_b,image_a,choice")
+    with pytest.raises(DataFileError, match="only one of the columns image_a and image_b"):
+        build(preferences=path)

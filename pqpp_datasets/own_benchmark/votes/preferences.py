@@ -17,19 +17,53 @@ from pqpp_datasets.errors import DataFileError, OptionError
 from pqpp_datasets.own_benchmark.judgment_files import (
     Coded,
     Columns,
+    pairs_of,
     read_columns,
     refuse_empty,
 )
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
+from pqpp_datasets.own_benchmark.trust.pairwise import PairAgreements, pair_agreements
+from pqpp_datasets.own_benchmark.trust.reliability import alpha
 from pqpp_datasets.own_benchmark.votes.joined import concatenated, join_known, read_prompt_texts
-from pqpp_datasets.own_benchmark.votes.read import label_values, once
+from pqpp_datasets.own_benchmark.votes.read import label_values, once, optional_numbers
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, scale_of_map
 
 _A = dict.fromkeys(("a", "model_a", "left", "1", "first"), 1.0)
 _B = dict.fromkeys(("b", "model_b", "right", "2", "second"), -1.0)
 _TIE = dict.fromkeys(("tie", "equal", "same", "both", "neither", "draw", "none", "0"), 0.0)
 CHOICES = Scale("A, B or tie", -1, 1, "nominal", words={**_A, **_B, **_TIE})
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen, a place in each array one choice.
+
+    Attributes:
+        prompts: The prompts.
+        prompt: int64 (choices,), of which prompt.
+        models: int64 (choices,) each, the model that stood first, and the one that stood second.
+        model_names: The models.
+        images: int64 (choices,) each, likewise their images; None where no column names them.
+        image_names: The images.
+        annotator: int32 (choices,), who chose; None where nothing says so.
+        annotator_names: The annotators.
+        value: float64 (choices,), 1 for the first, -1 for the second, 0 for a tie.
+        counts: bool (choices,), whether it counts.
+        seconds: float64 (choices,), how long it took, NaN where unknown; None without that column.
+    """
+
+    prompts: Prompts
+    prompt: np.ndarray
+    models: tuple[np.ndarray, np.ndarray]
+    model_names: list[str]
+    images: tuple[np.ndarray, np.ndarray] | None
+    image_names: list[str]
+    annotator: np.ndarray | None
+    annotator_names: list[str]
+    value: np.ndarray
+    counts: np.ndarray
+    seconds: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -48,6 +82,9 @@ class Preferences:
         rows: How many preferences count.
         ties: How many of them are ties.
         notes: What is to be said about them, a line each.
+        choices: All of them, once each.
+        agreements: Of each voter with the others; None where nothing says who chose.
+        alpha: Krippendorff's, of those that count, a tie half-way; NaN where no pair has two.
     """
 
     models: list[str]
@@ -60,6 +97,17 @@ class Preferences:
     rows: int
     ties: int
     notes: tuple[str, ...]
+    choices: Choices
+    agreements: PairAgreements | None
+    alpha: float
+
+    @property
+    def flagged(self) -> list[tuple[str, str]]:
+        """The voters who are flagged, each with the reason."""
+        if self.agreements is None:
+            return []
+        both = zip(self.choices.annotator_names, self.agreements.reasons, strict=True)
+        return [(name, reason) for name, reason in both if reason]
 
     def ranked(self) -> list[tuple[str, float, float, float, int, float]]:
         """Return model, strength, its interval, comparisons and share of wins, strongest first."""
@@ -81,18 +129,26 @@ def read_preferences(files: Sequence[tuple[str | None, Path]], options: BuildOpt
 
     Their columns are `prompt` (or `prompt_id`, with a file of prompts), `model_a`, `model_b` and
     `choice`: a, b or tie, other words for them, or the chosen model's name; and, if wanted,
-    `annotator`, `source`, `prompt_id`, `category`. `options.columns` says what the files call them.
+    `image_a` and `image_b`, `annotator`, `seconds`, `source`, `prompt_id`, `category`.
+    `options.columns` says what the files call them.
     """
     text = "prompt_id" if options.prompts else "prompt"
-    optional = [role for role in ("prompt", "annotator", *COLUMNS) if role != text]
+    extra = ("prompt", "image_a", "image_b", "annotator", "seconds", *COLUMNS)
+    optional = [role for role in extra if role != text]
     needed = (text, "model_a", "model_b", "choice")
     how = {"blank": ["choice"], **options.reading("preferences")}
     parts = [read_columns(path, needed, optional, **how) for _, path in files]
     columns = concatenated(parts)
     if "prompt_id" in columns:
         columns.notes = join_known(columns, read_prompt_texts(options), "prompt_id")
-    if "annotator" in columns:
-        refuse_empty(columns, "annotator")
+    for role in ("annotator", "image_a", "image_b"):
+        if role in columns:
+            refuse_empty(columns, role)
+    if ("image_a" in columns) != ("image_b" in columns):
+        raise DataFileError(
+            f"{columns.places.name}: only one of the columns image_a and image_b is there; name "
+            "both, or leave both out"
+        )
     return columns
 
 
@@ -108,30 +164,20 @@ def score_preferences(columns: Columns, prompts: Prompts, options: BuildOptions)
         DataFileError: A choice is none, a model is compared with itself, or somebody chose twice.
         OptionError: The comparisons allow no strengths.
     """
-    prompt = prompts.number(columns)
-    models, first, second = _models(columns)
-    scale = _choices(options)
-    columns["choice"] = _without_names(columns, scale)
-    value, notes = label_values(columns, "choice", scale, options.blank)
-    # Which of two comes first does not matter to whether somebody chose twice.
+    choices, item, agreements, notes = _choices_of(columns, prompts, options)
+    first, second = (side[choices.counts] for side in choices.models)
     turned = first > second
     low, high = np.where(turned, second, first), np.where(turned, first, second)
+    value = choices.value[choices.counts]
     value = np.where(turned, -value, value)
-    rows = np.flatnonzero(~np.isnan(value))
-    if not len(rows):
-        raise DataFileError(f"{columns.places.name}: no choice is left ({'; '.join(notes)})")
-    if "annotator" in columns:
-        texts = Coded(prompt, [text for _, text in prompts.keys])
-        what = (texts, Coded(low, models), Coded(high, models), columns["annotator"])
-        rows, value, said = once(columns.places, "this choice", what, rows, value, options.repeats)
-        notes += said
-    prompt, low, high, won = prompt[rows], low[rows], high[rows], (value[rows] + 1) / 2
-    size = len(models)
+    won = (value + 1) / 2
+    models, size = choices.model_names, len(choices.model_names)
     wins = np.bincount(low * size + high, won, size * size)
     wins += np.bincount(high * size + low, 1 - won, size * size)
     wins = wins.reshape(size, size)
     found = _strengths(columns, models, wins, options.prior_wins)
     compared = (wins + wins.T).sum(axis=1)
+    prompt = choices.prompt[choices.counts]
     return Preferences(
         models=models,
         strength=found["strength"],
@@ -140,10 +186,102 @@ def score_preferences(columns: Columns, prompts: Prompts, options: BuildOptions)
         comparisons=compared.astype(np.int64),
         win_share=wins.sum(axis=1) / compared,
         scores=_shares(prompt, low, high, won, models, len(prompts.keys)),
-        rows=len(rows),
+        rows=int(choices.counts.sum()),
         ties=int((won == 0.5).sum()),
         notes=(*columns.notes, *notes, "choices: a tie counts half a win for each model"),
+        choices=choices,
+        agreements=agreements,
+        alpha=alpha(item[choices.counts], value, "ordinal"),
     )
+
+
+def _choices_of(
+    columns: Columns, prompts: Prompts, options: BuildOptions
+) -> tuple[Choices, np.ndarray, PairAgreements | None, list[str]]:
+    """Return what was chosen, the pair of images of each choice, and what is said of the voters."""
+    prompt = prompts.number(columns)
+    models, first, second = _models(columns)
+    scale = _choices(options)
+    columns["choice"] = _without_names(columns, scale)
+    value, notes = label_values(columns, "choice", scale, options.blank)
+    rows = np.flatnonzero(~np.isnan(value))
+    if not len(rows):
+        raise DataFileError(f"{columns.places.name}: no choice is left ({'; '.join(notes)})")
+    # Which of two comes first does not matter to whether somebody chose twice.
+    turned = first > second
+    value = np.where(turned, -value, value)
+    pair, images, image_names = _pairs(columns, prompts, prompt, models, (first, second), turned)
+    known = "annotator" in columns
+    if known:
+        what = (*pair, columns["annotator"])
+        rows, value, said = once(columns.places, "this choice", what, rows, value, options.repeats)
+        notes += said
+    prompt, turned, value = prompt[rows], turned[rows], value[rows]
+    seconds = optional_numbers(columns, "seconds", rows)
+    item = pairs_of(*(one.at(rows) for one in pair))[0]
+    names = columns["annotator"].names if known else []
+    annotator = columns["annotator"].codes[rows] if known else None
+    agreements, counts = None, np.ones(len(rows), bool)
+    if known:
+        agreements = pair_agreements(annotator, item, prompt, value, turned, len(names), seconds)
+        if options.exclude == "flagged":
+            counts = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
+    else:
+        notes.append("no annotators came: whom to trust cannot be checked")
+    if not counts.any():
+        raise DataFileError(
+            f"{columns.places.name}: all who chose are flagged, and --exclude flagged leaves "
+            "nobody; leave it out"
+        )
+    choices = Choices(
+        prompts,
+        prompt,
+        (first[rows], second[rows]),
+        models,
+        images and (images[0][rows], images[1][rows]),
+        image_names,
+        annotator,
+        names,
+        np.where(turned, -value, value),
+        counts,
+        seconds,
+    )
+    return choices, item, agreements, notes
+
+
+def _pairs(
+    columns: Columns,
+    prompts: Prompts,
+    prompt: np.ndarray,
+    models: list[str],
+    sides: tuple[np.ndarray, np.ndarray],
+    turned: np.ndarray,
+) -> tuple[list[Coded], tuple[np.ndarray, np.ndarray] | None, list[str]]:
+    """Return what tells one pair of images from another, and the images by number.
+
+    A pair is the prompt, the two models and, where columns name them, the two images; which of the
+    two stands first does not tell pairs apart.
+    """
+    first, second = sides
+    low, high = np.where(turned, second, first), np.where(turned, first, second)
+    pair = [
+        Coded(prompt, [text for _, text in prompts.keys]),
+        Coded(low, models),
+        Coded(high, models),
+    ]
+    if "image_a" not in columns:
+        return pair, None, []
+    names: dict[str, int] = {}
+    images = []
+    for side in (columns["image_a"], columns["image_b"]):
+        places = [names.setdefault(name, len(names)) for name in side.names]
+        images.append(np.array(places, np.int64)[side.codes])
+    own = list(names)
+    pair += [
+        Coded(np.where(turned, images[1], images[0]), own),
+        Coded(np.where(turned, images[0], images[1]), own),
+    ]
+    return pair, (images[0], images[1]), own
 
 
 def _models(columns: Columns) -> tuple[list[str], np.ndarray, np.ndarray]:

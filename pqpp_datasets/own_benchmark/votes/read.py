@@ -235,7 +235,7 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
         positive=scale.is_positive(value[kept]),
         control=_control(columns)[kept],
         reference=_named(columns["model"], options.reference_model)[kept],
-        seconds=_optional_numbers(columns, "seconds", kept),
+        seconds=optional_numbers(columns, "seconds", kept),
         row=kept,
         places=columns.places,
         prompts=prompts,
@@ -245,7 +245,7 @@ def votes_of(columns: Columns, prompts: Prompts, options: BuildOptions) -> tuple
         has_annotators=known,
         scale=scale,
         is_ready=is_ready,
-        deviation=_optional_numbers(columns, "deviation", kept),
+        deviation=optional_numbers(columns, "deviation", kept),
     )
     _refuse_two_roles(votes)
     return votes, [said, *columns.notes, *notes, *_who(votes, options)]
@@ -371,7 +371,8 @@ def _places_in(item: np.ndarray) -> np.ndarray:
     return found
 
 
-def _optional_numbers(columns: Columns, role: str, rows: np.ndarray) -> np.ndarray | None:
+def optional_numbers(columns: Columns, role: str, rows: np.ndarray) -> np.ndarray | None:
+    """Return some rows of a column of numbers, NaN where a cell is empty; None without it."""
     return numbers_of(columns, role, may_be_empty=True)[rows] if role in columns else None
 
 

@@ -6,7 +6,7 @@ from scipy.stats import spearmanr
 
 from pqpp_models.alignment.leave_one_out import FEWER_WORDS, format_studies, study_row
 from pqpp_models.alignment.linear import inside, leave_each_out
-from pqpp_models.bench.generalisation import ScoredPrompts
+from pqpp_models.bench.scored_prompts import ScoredPrompts
 
 
 class ByLetters:

@@ -11,14 +11,11 @@ from datasets import concatenate_datasets
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor, PredictorError, registry
-from pqpp_models.bench.generalisation import (
-    ScoredPrompts,
-    evaluate_held_out,
-    format_generalisation,
-)
+from pqpp_models.bench.generalisation import evaluate_held_out, format_generalisation
 from pqpp_models.bench.held_out import held_out_builds
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import bench, run_table
+from pqpp_models.bench.scored_prompts import ScoredPrompts
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import STYLES, format_results
 from pqpp_models.text.static.predictor import StaticPredictor

@@ -1,0 +1,123 @@
+"""The images that a benchmark of one's own keeps, as columns beside its prompts.
+
+`pqpp build` keeps the images that were judged as the subset `images`, a row an image: their names,
+their addresses, or the pictures. Predictors that look at images want rows of prompts with a list of
+images for each model, `<model>_images`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pyarrow as pa
+
+from pqpp_datasets.errors import MissingFileError, OptionError
+from pqpp_datasets.target_columns import model_slug
+
+if TYPE_CHECKING:
+    import datasets
+
+SUBSET = "images"
+_IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+
+
+def add_kept_images(
+    rows: datasets.Dataset, name: str, image_dir: str | Path | None = None
+) -> datasets.Dataset:
+    """Return a benchmark's rows with the images that it keeps, a column `<model>_images` a model.
+
+    Args:
+        rows: The prompts, with `prompt_id`.
+        name: Of the benchmark: a folder, or OWNER/REPOSITORY.
+        image_dir: The folder of the files, where the benchmark keeps their names, or addresses
+            whose last part is a file's name.
+
+    Returns:
+        The rows, each with lists of images that are decoded when they are read; empty where a
+        prompt has none. Rows that have such columns, or of a benchmark that keeps no images, stay
+        as they are.
+
+    Raises:
+        OptionError: A folder was named, and no images are kept.
+        MissingFileError: No folder was named, or a file is not in it.
+    """
+    import datasets
+
+    from pqpp_datasets.load import load_benchmark
+
+    if any(column.endswith("images") for column in rows.column_names):
+        return rows
+    if "prompt_id" not in rows.column_names or SUBSET not in _subsets(name):
+        if image_dir is not None:
+            raise OptionError(
+                f"--image-dir {image_dir}: {name} keeps no images that could be found there; build "
+                "it by pqpp build, which keeps their names"
+            )
+        return rows
+    kept = load_benchmark(name, SUBSET)
+    kept = datasets.concatenate_datasets(list(kept.values()))
+    if "image" not in kept.column_names:
+        raise OptionError(f"{name}: its images are not kept (--keep-images none); build it again")
+    pictures = _pictures(kept, name, image_dir)
+    place = {one: row for row, one in enumerate(rows["prompt_id"][:])}
+    row_of = np.array([place.get(one, -1) for one in kept["prompt_id"][:]])
+    models = np.array(kept["model"][:])
+    columns = {}
+    for model in dict.fromkeys(models.tolist()):
+        mine = np.flatnonzero((models == model) & (row_of >= 0))
+        columns[f"{model_slug(model)}_images"] = _lists(pictures, mine, row_of[mine], len(rows))
+    features = {column: datasets.Sequence(datasets.Image()) for column in columns}
+    beside = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
+    return datasets.concatenate_datasets([rows, beside], axis=1)
+
+
+def _subsets(name: str) -> Sequence[str]:
+    """Return the subsets of a folder that tells of some, or of a repository."""
+    import datasets
+
+    folder = Path(name).expanduser()
+    if folder.is_dir() and not (folder / "README.md").is_file():
+        return ()
+    return datasets.get_dataset_config_names(str(folder) if folder.is_dir() else name)
+
+
+def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
+    """Return the images as what `datasets` decodes: bytes, or paths of files that are there."""
+    import datasets
+
+    if isinstance(kept.features["image"], datasets.Image):
+        column = kept.cast_column("image", datasets.Image(decode=False)).data["image"]
+        return column.combine_chunks().cast(_IMAGE)
+    names = kept["image"][:]
+    if image_dir is None:
+        raise MissingFileError(
+            f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures; name "
+            "their folder by --image-dir, or build it with --keep-images bytes"
+        )
+    folder = Path(image_dir).expanduser().absolute()
+    paths = [folder / _file_of(one) for one in names]
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        raise MissingFileError(
+            f"{missing[0]}: this image of {name} is not there ({len(missing)} of {len(paths)} are "
+            "not); name their folder by --image-dir"
+        )
+    return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
+
+
+def _file_of(image: str) -> str:
+    if image.startswith(("http://", "https://")):
+        return urlsplit(image).path.rpartition("/")[2]
+    return image
+
+
+def _lists(pictures: pa.Array, mine: np.ndarray, row_of: np.ndarray, rows: int) -> pa.ListArray:
+    """Return some pictures as a list for each row, in the order in which they are kept."""
+    order = np.argsort(row_of, kind="stable")
+    offsets = np.r_[0, np.cumsum(np.bincount(row_of, minlength=rows))]
+    taken = pictures.take(pa.array(mine[order]))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), taken)

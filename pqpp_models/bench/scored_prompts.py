@@ -1,0 +1,185 @@
+"""Sets of prompts with a human score each, of any benchmark: what generalisation is tested on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqpp_datasets.target_columns import PQPP_TARGETS, is_target
+from pqpp_files.open_input import names_input
+from pqpp_files.read_table import read_table
+from pqpp_models.bench.split import RELEASES, Split
+from pqpp_models.errors import PredictorError
+from pqpp_models.prompts import COLUMN, ID
+
+if TYPE_CHECKING:
+    import datasets
+
+
+@dataclass(frozen=True)
+class ScoredPrompts:
+    """A set of prompts with one human score each.
+
+    Attributes:
+        name: What the set is called in tables.
+        prompts: The prompts.
+        scores: One score a prompt; higher is better, on any scale.
+        groups: The group of each prompt, or None.
+        data: Where they come from: benchmark, release and split, or a file.
+        target: What the scores are, which predictors are asked for; None leaves it to the caller.
+        ids: The prompts' ids, or None; they tell rows of one text apart.
+    """
+
+    name: str
+    prompts: Sequence[str]
+    scores: Sequence[float]
+    groups: Sequence[str] | None = None
+    data: str = ""
+    target: str | None = None
+    ids: Sequence[str] | None = None
+
+    @property
+    def rows(self) -> dict[str, list[Any]]:
+        """The prompts as a table, with their ids where they have any."""
+        ids = {} if self.ids is None else {ID: list(self.ids)}
+        return {COLUMN: list(self.prompts), **ids}
+
+
+def gimbrr_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> ScoredPrompts:
+    """Return GIMBRR's prompts with the share of models whose image matched.
+
+    The tasks called `Controlled ...` are left out, as in the paper's overall rates.
+
+    Args:
+        annotations: Model to its annotated images, rows of `load_dataset("pqpp",
+            "gimbrr-annotations")`; only the first of duplicated annotations counts.
+
+    Returns:
+        A set grouped by task, in order of first appearance.
+    """
+    votes: dict[int, list[bool]] = {}
+    about: dict[int, tuple[str, str]] = {}
+    for rows in annotations.values():
+        seen = set()
+        for row in rows:
+            if row["task"].startswith("Controlled") or row["prompt_id"] in seen:
+                continue
+            seen.add(row["prompt_id"])
+            votes.setdefault(row["prompt_id"], []).append(row["matched"])
+            about[row["prompt_id"]] = (row["prompt"], row["task"])
+    rates = [sum(found) / len(found) for found in votes.values()]
+    prompts, tasks = zip(*(about[prompt_id] for prompt_id in votes), strict=True)
+    return ScoredPrompts("gimbrr", prompts, rates, tasks, "gimbrr-annotations", "mean_rate")
+
+
+def pqpp_sets(
+    splits: Mapping[str, datasets.Dataset], split: str, target: str
+) -> list[ScoredPrompts]:
+    """Return PQPP's captions of one split, and its DrawBench prompts of all that are there.
+
+    Raises:
+        PredictorError: There is no such split in this copy, or no such target.
+    """
+
+    def scored(name: str, rows: list[dict], where: str) -> ScoredPrompts:
+        known = [row for row in rows if row[target] is not None]
+        prompts, scores = [row["prompt"] for row in known], [row[target] for row in known]
+        data, ids = f"pqpp ({RELEASES['pqpp']}), {where}", [row.get(ID) for row in known]
+        return ScoredPrompts(name, prompts, scores, data=data, ids=ids)
+
+    if target not in PQPP_TARGETS:
+        raise PredictorError(
+            f"--targets {target}: pqpp has no such scores; use one of {', '.join(PQPP_TARGETS)}"
+        )
+    if split not in splits:
+        raise PredictorError(f"--split {split}: this copy of pqpp has {', '.join(splits)}; use one")
+    captions = [row for row in splits[split] if row["source"] == "mscoco"]
+    drawn = [row for rows in splits.values() for row in rows if row["source"] == "drawbench"]
+    sets = [scored(f"mscoco ({split})", captions, f"{split} split")]
+    sets.append(scored("drawbench", drawn, f"splits {', '.join(splits)}"))
+    return [one for one in sets if len(one.prompts) > 1]
+
+
+def load_sets(
+    data_dir: str | None, split: str, target: str
+) -> tuple[list[ScoredPrompts], list[str]]:
+    """Return the sets of this project that can be read here, and a line on each that can't."""
+    from pqpp_datasets.errors import BenchmarkError
+    from pqpp_datasets.load import load_benchmark
+
+    made = {
+        "pqpp": lambda rows: pqpp_sets(rows, split, target),
+        "gimbrr-annotations": lambda rows: [gimbrr_match_rates(rows)],
+    }
+    found: list[ScoredPrompts] = []
+    left_out = []
+    for name, folder in _folders(data_dir, list(made)).items():
+        try:
+            found += made[name](load_benchmark(name, data_dir=folder))
+        except BenchmarkError as error:
+            left_out.append(f"without {name}: {error}")
+    return found, left_out
+
+
+def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None]:
+    """Return the configurations to read, each with its folder; None lets the library find it."""
+    from pqpp_datasets.benchmarks import BENCHMARKS
+
+    if data_dir is None:
+        return dict.fromkeys(names)
+    root = Path(data_dir).expanduser()
+    below = {name: [root / one for one in BENCHMARKS[name].folders] for name in names}
+    inside = {n: data_dir for n, places in below.items() if any(p.is_dir() for p in places)}
+    return inside or {"pqpp": data_dir}
+
+
+def sets_of(split: Split, targets: Sequence[str]) -> list[ScoredPrompts]:
+    """Return the prompts of a split with their scores, a set a target; prompts without one go."""
+    sources = split.sources
+    grouped = sources is not None and len(set(sources)) > 1
+    ids = split.rows[ID][:] if ID in split.rows.column_names else None
+    sets = []
+    for target, values in split.true(targets).items():
+        known = [at for at, value in enumerate(values) if value is not None and value == value]
+        sets.append(
+            ScoredPrompts(
+                f"{split.config}: {target}",
+                [split.prompts[at] for at in known],
+                [values[at] for at in known],
+                [sources[at] for at in known] if grouped else None,
+                f"{split.config}, {split.name}",
+                target,
+                ids and [ids[at] for at in known],
+            )
+        )
+    return [one for one in sets if len(one.prompts) > 1]
+
+
+def read_set(text: str, split: str | None = None) -> ScoredPrompts:
+    """Read DATA:COLUMN, a table or a dataset with the prompts in `prompt` and a score.
+
+    Raises:
+        PredictorError: There is no column in the text, or the dataset has no such one of numbers.
+        FileError: The file cannot be read, or the column holds no numbers.
+        BenchmarkError: The dataset cannot be loaded.
+    """
+    path, colon, column = text.rpartition(":")
+    if not colon or not path:
+        raise PredictorError(f"--scores {text}: FILE:COLUMN is needed, the column of the scores")
+    if not names_input(path) and (Path(path).is_dir() or not Path(path).suffix):
+        from pqpp_datasets.load import load_benchmark
+
+        rows = load_benchmark(path, split=split)
+        data = Split.of(rows, Path(path).name)
+        (found,) = sets_of(data, data.targets(column))
+        return found
+    table = read_table(path, ["prompt", column])
+    pairs = zip(table.texts("prompt"), table.numbers(column), strict=True)
+    known = [pair for pair in pairs if not math.isnan(pair[1])]
+    prompts, scores = [prompt for prompt, _ in known], [score for _, score in known]
+    target = column if is_target(column) else None
+    data = f"{Path(path).name}:{column}"
+    return ScoredPrompts(Path(path).stem, prompts, scores, data=data, target=target)

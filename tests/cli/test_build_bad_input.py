@@ -1,0 +1,186 @@
+"""Bad input of `pqpp build`: one error or the stated rule, nothing half-written or replaced."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_datasets.load import load_benchmark
+
+HEADER = "prompt,image,model,annotator,label"
+GOOD = ["A,i,m,ann,5", "A,i,m,bob,4", "B,j,m,ann,1", "B,j,m,bob,2"]
+
+
+def file(name, *lines, header=HEADER, encoding="utf-8"):
+    Path(name).write_text("\n".join([header, *lines]) + "\n", encoding)
+    return name
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch, cache, capsys):
+    """A benchmark that was built before, and all that is in it."""
+    monkeypatch.chdir(tmp_path)
+    file("good.csv", *GOOD)
+    assert main(["build", "good.csv", "--scale", "likert5", "--output", "b"]) == 0
+    capsys.readouterr()
+    return contents(tmp_path / "b")
+
+
+def contents(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+CASES = {
+    "two prompts with one id": (
+        lambda: file("v.csv", "A,1,m,5", "B,1,m,4", header="prompt,prompt_id,model,label"),
+        ["--scale", "likert5"],
+        "prompt_id '1' stands for 'A' and 'B'; give each prompt an id of its own",
+    ),
+    "votes on unknown images": (
+        lambda: (
+            file("i.csv", "i,A,m", header="image,prompt,model"),
+            file("v.csv", "i,5", "j,4", header="image,label"),
+        )[1],
+        ["--scale", "likert5", "--images", "i.csv"],
+        "v.csv, row 2: image is 'j', which is not in i.csv; add it there, or correct it",
+    ),
+    "a scale that the labels leave": (
+        lambda: file("v.csv", *GOOD, "C,k,m,ann,6"),
+        ["--scale", "likert5"],
+        "v.csv, row 5: label is '6', a whole number from 1 to 5",
+    ),
+    "labels that no scale has": (
+        lambda: file("v.csv", *GOOD, "C,k,m,ann,66"),
+        [],
+        "v.csv, row 5: label is '66'; the labels 1, 2, 4, 5, 66 fit none of",
+    ),
+    "all annotators left out": (
+        lambda: file(
+            "v.csv", "A,i,m,ann,5,no", "A,i,m,c,1,yes", "B,j,m,c,5,yes", header=HEADER + ",control"
+        ),
+        ["--scale", "likert5"],
+        "of 1 annotators outside the control group 0 are admitted",
+    ),
+    "all voters on pairs flagged": (
+        lambda: file(
+            "v.csv",
+            *(f"P{n},m,n,left,a" for n in range(60)),
+            *(f"Q{n},m,n,right,b" for n in range(60)),
+            header="prompt,model_a,model_b,annotator,choice",
+        ),
+        ["--preferences", "v.csv", "--exclude", "flagged"],
+        "all who chose are flagged, and --exclude flagged leaves nobody; leave it out",
+    ),
+    "another encoding": (
+        lambda: file("v.csv", "café,i,m,ann,5", encoding="latin-1"),
+        ["--scale", "likert5"],
+        "v.csv, line 2: not UTF-8 (invalid continuation byte); name its encoding by --encoding",
+    ),
+    "an unknown encoding": (
+        lambda: file("v.csv", *GOOD),
+        ["--encoding", "klingon"],
+        "encoding='klingon': no such one is known",
+    ),
+    "two votes of one person": (
+        lambda: file("v.csv", *GOOD, "A,i,m,ann,1"),
+        ["--scale", "likert5"],
+        "v.csv, row 5: this judgment",
+    ),
+    "an empty label": (
+        lambda: file("v.csv", *GOOD, "A,i,m,cleo,"),
+        ["--scale", "likert5"],
+        "v.csv, row 5: label is empty; fill it, or --blank drop leaves such votes out",
+    ),
+    "no vote at all": (
+        lambda: file("v.csv", "A,i,m,ann,-1"),
+        ["--scale", "yes-no", "--missing=-1"],
+        "v.csv: no vote is left (1 votes marked as missing (-1) left out)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_error_and_nothing_of_the_users_is_replaced(kept, tmp_path, capsys, case):
+    make, words, said = CASES[case]
+    made = make()
+    words = words if "--preferences" in words else [made, *words]
+    for output in ("b", "new"):
+        assert main(["build", *words, "--output", output]) == 2
+        found = capsys.readouterr()
+        assert found.out == "" and said in found.err
+        assert found.err.startswith("pqpp: error: ") and found.err.count("\n") == 1
+    assert contents(tmp_path / "b") == kept
+    assert not (tmp_path / "new").exists()
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_leading_zeros_stay_and_one_annotator_is_said(kept, capsys):
+    file("v.csv", "A,007,m,ann,5", "B,7,m,ann,1", header="prompt,prompt_id,model,annotator,label")
+    assert main(["build", "v.csv", "--scale", "likert5", "--output", "zeros"]) == 0
+    assert "one annotator only: agreement with others cannot be checked" in capsys.readouterr().out
+    rows = [row for part in load_benchmark("zeros").values() for row in part]
+    assert {row["prompt_id"]: row["prompt"] for row in rows} == {"007": "A", "7": "B"}
+
+
+def test_a_prompt_without_a_vote_after_exclusion_has_no_score(kept, capsys):
+    """Four honest people and one who votes at random, alone on prompt X."""
+    import random
+
+    random.seed(0)
+    lines = []
+    for n in range(120):
+        true = random.randint(0, 1)
+        lines += [
+            f"P{n},i{n},m,h{who},{true if random.random() < 0.9 else 1 - true}" for who in "abcd"
+        ]
+        lines.append(f"P{n},i{n},m,odd,{random.randint(0, 1)}")
+    file("v.csv", *lines, "X,x,m,odd,1")
+    words = ["build", "v.csv", "--scale", "yes-no", "--exclude", "flagged", "--output", "left"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "flagged: odd" in said and "1 of 121 prompts have no vote that counts, and no s" in said
+    rows = [row for part in load_benchmark("left").values() for row in part]
+    assert {row["prompt"] for row in rows if row["m_rate"] is None} == {"X"}
+
+
+KILLED = """
+import os, signal
+from pqpp_datasets.own_benchmark import write
+from pqpp_cli.main import main
+report = write.quality_report
+def killed(*args):
+    os.kill(os.getpid(), signal.{name})
+    return report(*args)
+write.quality_report = killed
+raise SystemExit(main(["build", "v.csv", "--scale", "likert5", "--output", "b"]))
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_killed_build_leaves_what_was_there(kept, tmp_path, name):
+    file("v.csv", "Z,i,m,ann,5", "Z,i,m,bob,4")
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED.format(name=name)],
+        capture_output=True,
+        env=os.environ,
+        check=False,
+    )
+    assert done.returncode in (-getattr(signal, name), 128 + getattr(signal, name))
+    assert contents(tmp_path / "b") == kept
+    assert main(["build", "v.csv", "--scale", "likert5", "--output", "b"]) == 0
+    assert load_benchmark("b", split="train")["prompt"][:] == ["Z"]
+
+
+def test_a_bar_counts_the_rows_where_it_is_watched(tmp_path, capsys):
+    from support.votes import build, write
+
+    path = write(tmp_path / "v.csv", *(f"P{n},i,m,a,{n % 5 + 1}" for n in range(1200)))
+    build(path, scale="likert5", progress=True)
+    said = capsys.readouterr().err
+    assert "reading v.csv: 1200 rows" in said
+    build(path, scale="likert5")
+    assert capsys.readouterr().err == ""
