@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pqpp_annotation.study.study import Study
 
 NONE = -1  # the image of an answer about its item
+_CHUNK = 5_000
 _STATES = {"open": 0, "done": 1, "skipped": 2, "expired": 3}
 DONE, SKIPPED = _STATES["done"], _STATES["skipped"]
 
@@ -117,7 +119,7 @@ class Ledger:
         )
         query = select(*columns).where(Answer.id > after).order_by(Answer.id)
         values = select(cast(Answer.value, Text)).where(Answer.id > after).order_by(Answer.id)
-        labels = [self._label(text) for (text,) in _rows(db, values)]
+        labels = [self._label(text) for rows in _chunks(db, values) for (text,) in rows]
         return np.concatenate([_numbers(db, query), np.array([labels], float)])
 
     def _label(self, text: str) -> float:
@@ -131,18 +133,27 @@ class Ledger:
 _NOTHING = np.zeros((7, 0))
 
 
-def _rows(db, query) -> list[tuple]:
-    """Return the rows of a query as the driver gives them: a quarter of a million in a moment."""
+def _chunks(db, query) -> Iterator[list[tuple]]:
+    """Give the rows of a query as the driver does, some thousand at a time.
+
+    Very many rows at once would be gone through again and again by the garbage collector.
+    """
     result = db.execute(query)
-    rows = result.cursor.fetchall()
+    while rows := result.cursor.fetchmany(_CHUNK):
+        yield rows
     result.close()
-    return rows
 
 
 def _numbers(db, query) -> np.ndarray:
     """Return the columns of a query as the rows of an array, float64; ids and times are exact."""
-    width = len(query.selected_columns)
-    return np.array(_rows(db, query), float).reshape(-1, width).T
+    parts = [np.array(rows, float) for rows in _chunks(db, query)]
+    return np.concatenate(parts).T if parts else np.zeros((len(query.selected_columns), 0))
+
+
+def _texts(db, query) -> list[tuple]:
+    """Return the columns of a query."""
+    rows = [row for some in _chunks(db, query) for row in some]
+    return list(zip(*rows, strict=True)) or [()] * len(query.selected_columns)
 
 
 def _joined(known: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -213,11 +224,11 @@ class Items:
 
 def _items(db) -> Items:
     query = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id)
-    items = list(zip(*_rows(db, query), strict=True)) or [()] * 4
+    items = _texts(db, query)
     query = select(
         ItemImage.id, ItemImage.item_id, ItemImage.image, ItemImage.model, ItemImage.is_reference
     ).order_by(ItemImage.id)
-    images = list(zip(*_rows(db, query), strict=True)) or [()] * 5
+    images = _texts(db, query)
     return Items(
         np.array(items[0], np.int64),
         list(items[1]),

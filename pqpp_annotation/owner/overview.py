@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 DAY = 86_400_000
 _TEN_MINUTES = 600_000
-_DISPUTES = 500
+DISPUTES = 500
 LONG = 0.3
 """Seconds, after which nobody waits for a look when there is an older one."""
 
+_MANY = 20_000
 _REST = 4  # a look is taken again after so many times what it took, where much comes in
 
 
@@ -151,10 +152,18 @@ class Watch:
             if time.monotonic() < self._next_look:
                 return last
             if self._took > LONG:
-                if self._behind.acquire(blocking=False):
-                    threading.Thread(target=self._look_behind, daemon=True).start()
+                self._start_behind()
                 return last
         return self._take()
+
+    def prepare(self) -> None:
+        """Take the first look of a study with very many votes before anybody asks for it."""
+        if self._store.answers.count() >= _MANY:
+            self._start_behind()
+
+    def _start_behind(self) -> None:
+        if self._behind.acquire(blocking=False):
+            threading.Thread(target=self._look_behind, daemon=True).start()
 
     def _look_behind(self) -> None:
         try:
@@ -222,7 +231,7 @@ def overview(db, store: Store, study: Study, ledger: Ledger, key: str) -> Overvi
         labels=_labels(found),
         standings=found,
         people=people,
-        disputes=disputes_of(db, found, rows, answers, items, _DISPUTES),
+        disputes=disputes_of(db, found, rows, answers, items, DISPUTES),
         pace=_pace(answers, items, people, progress, now),
         money=_money(study, people, progress),
     )

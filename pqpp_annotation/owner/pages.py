@@ -58,6 +58,7 @@ class _Desk:
     def __init__(self, store: Store, study: Study, web: Site):
         self._store, self._study, self._web = store, study, web
         self._watch = Watch(store, study)
+        self._watch.prepare()
         self._words = Words(study)
 
     def _owner(self, request: Request, csrf: str | None = None) -> Any:
@@ -112,7 +113,7 @@ class _Desk:
     def items(self, request: Request, page: int = 1) -> Response:
         """Show the disputed items."""
         person = self._owner(request)
-        found = self._watch.disputes()
+        found = self._watch.look().disputes
         pages = max(1, -(-len(found) // _A_PAGE))
         page = min(max(page, 1), pages)
         return self._web.render(
@@ -123,6 +124,7 @@ class _Desk:
             disputes=found[(page - 1) * _A_PAGE : page * _A_PAGE],
             page=page,
             pages=pages,
+            most=overview.DISPUTES,
             words=self._words.label,
         )
 

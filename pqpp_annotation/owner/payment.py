@@ -6,15 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pqpp_annotation.protocol.completion import CODE
 
 if TYPE_CHECKING:
     from pqpp_annotation.owner.people import Row
     from pqpp_annotation.study.study import Payment, Study
-
-_MINUTE = 60_000
 
 
 @dataclass(frozen=True)
@@ -56,34 +52,6 @@ def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: 
     if rule is None or role != "annotator":
         return Owed(0.0, 0.0)
     return Owed(rule.per_item * items if is_admitted else 0.0, rule.per_hour * hours)
-
-
-def active_seconds(
-    person: np.ndarray, created: np.ndarray, is_away: np.ndarray, gap_minutes: float
-) -> dict[int, float]:
-    """Return how long each person was at work, as `store.events.active_seconds` does.
-
-    It is the sum of the times between what happened one after another, without those longer than
-    the gap and those that begin with going away.
-
-    Args:
-        person: int64 (moments,), who did something, in any order.
-        created: int64 (moments,), when, in milliseconds.
-        is_away: bool (moments,), whether it was going away.
-        gap_minutes: A longer pause is not counted at all.
-
-    Example:
-        >>> created = np.array([0, 60_000, 90_000, 900_000, 910_000])
-        >>> active_seconds(np.ones(5, int), created, np.zeros(5, bool), 2)
-        {1: 100.0}
-    """
-    order = np.lexsort((created, person))
-    person, created, is_away = person[order], created[order], is_away[order]
-    passed = np.diff(created)
-    counts = (np.diff(person) == 0) & ~is_away[:-1] & (passed <= gap_minutes * _MINUTE)
-    ids, code = np.unique(person, return_inverse=True)
-    total = np.bincount(code[1:], np.where(counts, passed, 0), len(ids))
-    return dict(zip(ids.tolist(), (total / 1000).tolist(), strict=True))
 
 
 def payment_rows(study: Study, rows: list[Row]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,8 @@ import numpy as np
 from sqlalchemy import select
 
 from pqpp_annotation.owner.ledger import DONE, SKIPPED
-from pqpp_annotation.owner.payment import Owed, active_seconds, owed
+from pqpp_annotation.owner.payment import Owed, owed
+from pqpp_annotation.protocol.activity import active_seconds
 from pqpp_annotation.protocol.admission import Standings
 from pqpp_annotation.store.tables import Event, Person
 

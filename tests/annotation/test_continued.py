@@ -11,6 +11,7 @@ from pqpp_annotation.errors import StudyError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.study import make_study
+from pqpp_cli.main import main
 
 ROWS = [(number, model) for number in range(6) for model in ("Dalle", "Stable")]
 
@@ -100,6 +101,19 @@ def test_consent_comes_before_answers(tmp_path):
     lines, _ = import_votes(store, store.study, tmp_path / "a.csv", "ann")
     assert lines == ["1 answers of ann on 1 items, 0 of these done"]
     store.close()
+
+
+def test_the_command_prints_a_link_to_the_rest(store, tmp_path, capsys):
+    path = partial(tmp_path / "half.csv", ["True", "False", "True"])
+    words = ["annotate", "import", str(tmp_path / "s.yaml"), "--file", str(path), "--name", "ann"]
+    assert main([*words, "--address", "https://study.example.org/"]) == 0
+    said, link = capsys.readouterr().out.splitlines()
+    assert said == "3 answers of ann on 2 items, 1 of these done"
+    token = link.removeprefix("https://study.example.org/join/")
+    assert store.invitations.redeem(token).name == "ann"
+    path.write_text(path.read_text().replace("True", "perhaps"))
+    assert main(words) == 2
+    assert "perhaps" in capsys.readouterr().err
 
 
 def test_kinds_without_one_label_say_so(tmp_path):

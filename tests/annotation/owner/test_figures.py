@@ -13,7 +13,8 @@ from pqpp_annotation.owner import overview
 from pqpp_annotation.owner.disputes import disagreements
 from pqpp_annotation.owner.ledger import Ledger
 from pqpp_annotation.owner.overview import DAY, Watch
-from pqpp_annotation.owner.payment import active_seconds, owed, payment_rows
+from pqpp_annotation.owner.payment import owed, payment_rows
+from pqpp_annotation.protocol.activity import active_seconds
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.simulate import Simulated, labels_of, simulate
 from pqpp_annotation.study.study import Payment
@@ -72,7 +73,7 @@ def test_active_time_is_that_of_the_store(tmp_path):
             store.events.add(person, ("seen", "away", "back")[int(draw.integers(3))])
             now[0] += int(draw.integers(1, 300)) * 1000
     rows = {row.id: row for row in Watch(store, store.study).look().people}
-    wanted = store.events.active_seconds_of_all(2.0)
+    wanted = {one: store.events.active_seconds(one, 2.0) for one in rows}
     assert {one: row.hours * 3600 for one, row in rows.items()} == pytest.approx(wanted)
     store.close()
 
@@ -175,7 +176,12 @@ def test_the_pace_tells_the_time_left(tmp_path):
 def test_a_long_look_is_taken_behind_the_last_one(tmp_path, monkeypatch):
     store = small_store(tmp_path, prompts=4)
     watch = Watch(store, store.study)
-    first = watch.look()
+    monkeypatch.setattr(overview, "_MANY", 0)
+    watch.prepare()
+    while watch._behind.locked():
+        time.sleep(0.02)
+    first = watch._last
+    assert first is not None and watch.look() is first
     monkeypatch.setattr(overview, "LONG", -1.0)
     monkeypatch.setattr(overview, "_REST", 0)
     started, goes_on = threading.Event(), threading.Event()

@@ -5,10 +5,12 @@ import io
 import re
 
 import pytest
+from sqlalchemy import select
 from starlette.testclient import TestClient
 from support.studies import do_all, small_store
 
 from pqpp_annotation.simulate import Simulated, simulate
+from pqpp_annotation.store.tables import Assignment
 from pqpp_annotation.web.app import create_app
 
 SECRET = "a secret of the tests, long enough to sign"
@@ -93,6 +95,18 @@ def test_only_an_owner_sees_any_of_the_pages(client, store):
             answered = client.post(f"/owner{path}", data={"csrf": token, **form})
             assert answered.status_code == 403, (role, path)
             assert [len(store.invitations.all()), store.people.all()] == before
+
+
+def test_no_annotator_sees_what_another_said(client, store):
+    with store.reading() as db:
+        others = db.execute(select(Assignment.id)).scalars().all()
+    assert len(others) > 20
+    come(client, store, "annotator")
+    for assignment in others[:20]:
+        for path in ("/work", "/api/tasks", "/api/feedback"):
+            answered = client.get(f"{path}/{assignment}")
+            assert answered.status_code == 403 and "label" not in answered.text
+    assert "dogs" not in client.get("/history").text  # nobody's items but the own ones
 
 
 def test_every_form_needs_the_token_of_the_session(client, store):
