@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, select
 
 from pqpp_annotation.errors import StoreError
 from pqpp_annotation.store import schema
@@ -56,7 +56,6 @@ def _copy_rows(store: Store, target: Path) -> None:
     engine = make_engine(sqlite_url(target))
     try:
         with store.reading() as old, engine.begin() as new:
-            old.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
             schema.upgrade(new, str(target))
             for table in Table.metadata.sorted_tables:
                 rows = old.execution_options(yield_per=_ROWS).execute(select(table)).mappings()

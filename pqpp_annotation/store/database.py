@@ -64,9 +64,14 @@ class Store:
     def __init__(self, engine: Engine, study: Study) -> None:
         self.engine, self.study = engine, study
         self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
-        # In one process writers queue here, which is fairer than SQLite's own waiting.
+        # In one process writers queue here, which is fairer than SQLite's own waiting; of those who
+        # want to be alone one stands in the queue at a time, so that answers do not wait for them.
         self._turn = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
+        self._alone = threading.Lock()
         self._writer = engine.execution_options(pqpp_writes=True)
+        # All reads of a transaction see one state; on SQLite they do anyway.
+        level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        self._reader = engine.execution_options(**level)
         self.people, self.invitations = People(self), Invitations(self)
         self.work, self.answers, self.events = Work(self), Answers(self), Events(self)
 
@@ -83,7 +88,7 @@ class Store:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection of which all reads see one state."""
-        with self._telling(), self.engine.connect() as db, db.begin():
+        with self._telling(), self._reader.connect() as db, db.begin():
             yield db
 
     @contextlib.contextmanager
@@ -94,7 +99,8 @@ class Store:
             alone: Whether no other such block runs meanwhile, in any process; on SQLite, where one
                 writes at a time, it is always so.
         """
-        with self._telling(), self._turn, self._writer.begin() as db:
+        first = self._alone if alone else contextlib.nullcontext()
+        with self._telling(), first, self._turn, self._writer.begin() as db:
             if alone:
                 self.be_alone(db)
             yield db

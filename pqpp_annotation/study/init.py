@@ -33,7 +33,7 @@ def make_study(
     kind: str = "relevance",
     **settings: Any,
 ) -> Study:
-    """Make a study: check all that it shows, fill its database, and write its file.
+    r"""Make a study: check all that it shows, fill its database, and write its file.
 
     Args:
         path: The study file to write, like study.yaml; the database comes beside it.
@@ -48,6 +48,20 @@ def make_study(
     Raises:
         StudyError: The study is there already, or something that it shows cannot be used; then
             nothing was written.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> shown = store.work.next(store.people.add("ann").id)
+        >>> shown.prompt, [(image.width, image.height) for image in shown.images]
+        ('a cat', [(8, 6)])
+        >>> store.close()
     """
     from pqpp_annotation.store.database import create_store
 

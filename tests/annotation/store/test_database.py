@@ -45,6 +45,16 @@ def test_a_study_is_the_same_after_it_was_closed(store):
     opened.close()
 
 
+def test_all_reads_of_a_transaction_see_one_state(store):
+    count = select(tables.Person.id)
+    with store.reading() as db:
+        before = db.scalars(count).all()
+        store.people.add("a")
+        assert db.scalars(count).all() == before == []
+    with store.reading() as db:
+        assert len(db.scalars(count).all()) == 1
+
+
 def test_the_revisions_make_the_tables_that_the_code_has(store):
     with store.reading() as db:
         assert compare_metadata(MigrationContext.configure(db), tables.Table.metadata) == []
