@@ -40,7 +40,7 @@ TOP = 16
 
 PROTOCOLS = {
     *("add_parser", "run", "main", "register", "patch", "features", "files", "read"),
-    *("add_options", "open_assessors", "check", "finish"),
+    *("add_options", "open_assessors", "check", "finish", "conditions"),
 }
 
 MECHANISMS = {

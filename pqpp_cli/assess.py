@@ -174,15 +174,15 @@ def write_page(options: argparse.Namespace, tables: list[str], page: str, **show
         options: With `image_dir`, `people` and `embed`.
         tables: The tables.
         page: The page to write.
-        **shown: Further settings of `pqpp_feedback.assess.gallery.Shown`.
+        **shown: Further settings of `pqpp_feedback.assess.gallery.Showing`.
     """
     from pqpp_cli.output import emit
-    from pqpp_feedback.assess.gallery import Shown, verdict_gallery
+    from pqpp_feedback.assess.gallery import Showing, verdict_gallery
     from pqpp_feedback.assess.people import read_people
     from pqpp_feedback.assess.verdicts import read_verdicts
 
     people = read_people(options.people) if options.people else None
-    how = Shown(embedded=options.embed, **shown)
+    how = Showing(embedded=options.embed, **shown)
     rows = (row for table in tables for row in read_verdicts(table))
     emit(verdict_gallery(rows, options.image_dir, page, people, how), page)
 
@@ -216,7 +216,7 @@ def look(options: argparse.Namespace, open_assessors: Any) -> bool:
 
 def _say_agreement(options: argparse.Namespace, known: str) -> None:
     """Say how well each routine's verdicts agree with people, as far as it is known."""
-    from pqpp_feedback.assess.agreement import agreement, in_words
+    from pqpp_feedback.assess.agreement import agreement, agreement_in_words
     from pqpp_feedback.assess.people import read_people, with_people
     from pqpp_feedback.assess.verdicts import read_verdicts
 
@@ -233,7 +233,7 @@ def _say_agreement(options: argparse.Namespace, known: str) -> None:
             for row, answer in zip(rows, answers, strict=True)
             if row["routine"] == routine
         ]
-        note(f"{routine}: {in_words(agreement(*zip(*pairs, strict=True)))}")
+        note(f"{routine}: {agreement_in_words(agreement(*zip(*pairs, strict=True)))}")
 
 
 def prompts_of(options: argparse.Namespace) -> Iterator[dict] | None:

@@ -143,7 +143,7 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
     return pa.Table.from_pylist(rows, schema=_ANNOTATION_SCHEMA)
 
 
-def read_verdicts(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
+def read_automated(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the verdicts of the authors' routines on one model, in the order of their file."""
     fields = {**_NUMBER_OF_VERDICT, **_VERDICT}
     rows = _joined(folder, verdict_files(folder, split), split, fields)
@@ -257,7 +257,7 @@ BENCHMARKS = (
         description="One row is a generated image and the verdict of the authors' routines on it.",
         splits=tuple(MODELS),
         features=features_of(_VERDICT_SCHEMA),
-        read=read_verdicts,
+        read=read_automated,
         rows=dict.fromkeys(MODELS, 965),
         files=verdict_files,
         **{**_COMMON, "annotators": ("machine-generated",)},

@@ -19,6 +19,7 @@ with script_imports("train_rahf"):
     from pqpp_feedback.rahf.configuration_rahf import RahfConfig
     from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
     from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
+    from pqpp_feedback.rahf.heads import layer_rows
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, load_towers
     from pqpp_feedback.rahf.outputs import VARIANTS
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
@@ -166,7 +167,12 @@ def train_rahf(recipe: RahfRecipe, training, validation):
     if accelerator.is_main_process:
         told = describe_data(recipe, examples, held_out)
         run = describe_run(recipe, told["data"], progress, accelerator.num_processes)
-        card = render_card("feedback/rahf", variant=recipe.variant, details={**told, **run})
+        card = render_card(
+            "feedback/rahf",
+            variant=recipe.variant,
+            details={**told, **run},
+            layers=layer_rows(accelerator.unwrap_model(task.model)),
+        )
         FeedbackModel(task.model, processor).save_pretrained(folder, card)
         print(f"saved in {folder}")
         push_if_wanted(folder, recipe)

@@ -65,11 +65,11 @@ def open_assessors(options: argparse.Namespace) -> list:
     """Load the models, and what was fitted."""
     from pqpp_feedback.assess.verdicts import read_verdicts
     from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-    from pqpp_feedback.gimbrr.calibration import check_models, read_calibration
+    from pqpp_feedback.gimbrr.calibration import check_models, read_fitted
     from pqpp_feedback.gimbrr.routines import open_routine
     from pqpp_files.extras import needing
 
-    fitted = read_calibration(options.calibration) if options.calibration else None
+    fitted = read_fitted(options.calibration) if options.calibration else None
     arguments = (fitted["tasks"],) if fitted else (options.seed,)
     routine = open_routine(options.routine, *arguments)
     if options.evidence:
@@ -115,7 +115,7 @@ def finish(options: argparse.Namespace) -> None:
     """Fit a calibration to kept evidence and people's answers, and say how well it agrees."""
     from pqpp_cli.assess import note
     from pqpp_cli.output import emit
-    from pqpp_feedback.assess.agreement import in_words
+    from pqpp_feedback.assess.agreement import agreement_in_words
     from pqpp_feedback.assess.people import read_people
     from pqpp_feedback.assess.verdicts import read_verdicts
     from pqpp_feedback.gimbrr.calibration import calibrate, write_calibration
@@ -125,4 +125,5 @@ def finish(options: argparse.Namespace) -> None:
     fitted = calibrate(list(read_verdicts(options.output)), read_people(options.people))
     emit(write_calibration(fitted), options.fit_calibration)
     for row in fitted["agreement"]:
-        note(f"gimbrr-calibrated, {row['task']}, on the half not fitted to: {in_words(row)}")
+        said = agreement_in_words(row)
+        note(f"gimbrr-calibrated, {row['task']}, on the half not fitted to: {said}")

@@ -142,11 +142,11 @@ def _pairs(
     return found
 
 
-def in_words(figures: Mapping[str, Any]) -> str:
+def agreement_in_words(figures: Mapping[str, Any]) -> str:
     """Return an agreement in one line.
 
     Example:
-        >>> in_words(agreement([True, False], [True, False]))
+        >>> agreement_in_words(agreement([True, False], [True, False]))
         'agreement with people: accuracy 1.000, kappa 1.000, F1 1.000 / 1.000, bias +0.000 (n = 2)'
     """
     return (

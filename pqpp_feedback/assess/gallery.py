@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_feedback.assess.agreement import agreement, in_words
+from pqpp_feedback.assess.agreement import agreement, agreement_in_words
 from pqpp_feedback.assess.errors import AssessError, ImageError
-from pqpp_feedback.assess.people import People
+from pqpp_feedback.assess.people import PeopleSay
 from pqpp_feedback.assess.pictures import open_picture
 from pqpp_files.render_page import render_page
 
@@ -34,7 +34,7 @@ _STRONG = 0.5
 
 
 @dataclass(frozen=True)
-class Shown:
+class Showing:
     """How a gallery shows its images.
 
     Attributes:
@@ -54,8 +54,8 @@ def verdict_gallery(
     rows: Iterable[Mapping[str, Any]],
     image_dir: str | Path,
     page: str | Path,
-    people: People | None = None,
-    shown: Shown | None = None,
+    people: PeopleSay | None = None,
+    shown: Showing | None = None,
 ) -> str:
     """Return the page.
 
@@ -69,7 +69,7 @@ def verdict_gallery(
     Raises:
         AssessError: There is no row.
     """
-    shown = shown or Shown()
+    shown = shown or Showing()
     root = Path(image_dir).expanduser().absolute()
     images: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -106,7 +106,7 @@ def _card(
     root: Path,
     page: Path,
     ranges: Mapping[str, tuple[float, float]],
-    shown: Shown,
+    shown: Showing,
 ) -> dict[str, Any]:
     evidence = [_evidence(row) for row in rows]
     boxes = [box for one in evidence for box in found_boxes(one)]
@@ -314,6 +314,6 @@ def _summary(
             line += f", {sum(told)} of {len(told)} verdicts are a match"
         both = [(v, a) for v, a in pairs if v is not None and a is not None]
         if both:
-            line += f"; {in_words(agreement(*zip(*both, strict=True)))}"
+            line += f"; {agreement_in_words(agreement(*zip(*both, strict=True)))}"
         lines.append(line)
     return lines

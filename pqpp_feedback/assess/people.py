@@ -13,7 +13,7 @@ _ANSWERS = ("matched", "label", "verdict")
 _SAID = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 
 
-class People:
+class PeopleSay:
     """People's answers, by image or by prompt and generator.
 
     Args:
@@ -28,14 +28,14 @@ class People:
 
         Example:
             >>> row = {"image": "a.png", "prompt_id": 7, "generator": "sdxl"}
-            >>> People({("7", "sdxl"): True}).of(row)
+            >>> PeopleSay({("7", "sdxl"): True}).of(row)
             True
         """
         by_prompt = (str(row["prompt_id"]), str(row["generator"]))
         return self._answers.get((str(row["image"]),), self._answers.get(by_prompt))
 
 
-def read_people(path: str | Path) -> People:
+def read_people(path: str | Path) -> PeopleSay:
     """Read people's answers from a table.
 
     The answer stands in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; an
@@ -67,11 +67,11 @@ def read_people(path: str | Path) -> People:
     found = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not found:
         raise AssessError(f"{path}: no image has an answer; fill the column {named}")
-    return People(found)
+    return PeopleSay(found)
 
 
 def with_people(
-    rows: Iterable[Mapping[str, Any]], people: People
+    rows: Iterable[Mapping[str, Any]], people: PeopleSay
 ) -> tuple[list[Mapping[str, Any]], list[bool]]:
     """Return the rows that people have answered, and their answers."""
     pairs = [(row, people.of(row)) for row in rows]

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from pqpp_feedback.assess.agreement import agreement
 from pqpp_feedback.assess.assessor import random_for
 from pqpp_feedback.assess.errors import AssessError
-from pqpp_feedback.assess.people import People, with_people
+from pqpp_feedback.assess.people import PeopleSay, with_people
 from pqpp_feedback.assess.verdicts import picture_of
 from pqpp_feedback.gimbrr.asked import asked_of
 from pqpp_feedback.gimbrr.conditions import KINDS, Condition
 from pqpp_feedback.gimbrr.margins import margins_of
-from pqpp_feedback.gimbrr.routines.calibrated import Calibrated, kinds_of
+from pqpp_feedback.gimbrr.routines.calibrated import Calibrated, kinds_word
 from pqpp_feedback.gimbrr.seen import TEMPLATES, Seen
 from pqpp_feedback.gimbrr.tasks import conditions_of
 from pqpp_files.errors import FileError
@@ -44,7 +44,7 @@ Case = tuple[Seen, Sequence[Condition], str, str, bool]
 """What was seen, what must hold, the image's id, the task, and what people say."""
 
 
-def calibrate(rows: Sequence[Mapping[str, Any]], people: People) -> dict[str, Any]:
+def calibrate(rows: Sequence[Mapping[str, Any]], people: PeopleSay) -> dict[str, Any]:
     """Fit the routine.
 
     Args:
@@ -92,7 +92,7 @@ def write_calibration(calibration: Mapping[str, Any]) -> str:
     return json.dumps(calibration, indent=1, sort_keys=True) + "\n"
 
 
-def read_calibration(path: str | Path) -> dict[str, Any]:
+def read_fitted(path: str | Path) -> dict[str, Any]:
     """Read what `write_calibration` wrote.
 
     Raises:
@@ -145,7 +145,7 @@ def _is_told(seen: Seen, conditions: Sequence[Condition]) -> bool:
 def _fitted_tasks(cases: Sequence[Case]) -> dict[str, dict[str, Any]]:
     groups: dict[str, list[Case]] = {}
     for case in cases:
-        for key in (case[3], kinds_of(case[1])):
+        for key in (case[3], kinds_word(case[1])):
             groups.setdefault(key, []).append(case)
     return {key: _fit(some) for key, some in sorted(groups.items()) if len(some) >= LEAST}
 

@@ -293,6 +293,7 @@ def main() -> None:
     from transformers import AutoTokenizer, ViTImageProcessor
 
     from pqpp_feedback.rahf.feedback import FILES, FeedbackModel
+    from pqpp_feedback.rahf.heads import layer_rows
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
     from pqpp_files.check_output import check_output_folder
     from pqpp_hub.card import render_card
@@ -313,7 +314,9 @@ def main() -> None:
     size = model.config.vision_config.image_size
     images = ViTImageProcessor(size={"height": size, "width": size})
     processor = RahfProcessor(images, tokenizer)
-    card = render_card("feedback/rahf", variant=model.config.variant, details=None)
+    card = render_card(
+        "feedback/rahf", variant=model.config.variant, details=None, layers=layer_rows(model)
+    )
     FeedbackModel(model, processor).save_pretrained(options.output, card)
 
 

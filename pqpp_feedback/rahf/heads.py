@@ -107,6 +107,43 @@ class ScoreHead(nn.Module):
         return torch.sigmoid(self.dense[-1](found).float()).squeeze(1)
 
 
+def layer_rows(model: nn.Module) -> list[tuple[str, str, int]]:
+    """Return the parts of a RAHF model, each with its layers and the number of its weights.
+
+    Heads of one kind have the same layers, and one row. Of convolutions and dense layers the sizes
+    are told, of the towers only how many weights they have.
+
+    Args:
+        model: A `RahfForRichFeedback`.
+    """
+
+    def weights(part: nn.Module) -> int:
+        return sum(one.numel() for one in part.parameters())
+
+    rows = [
+        ("image tower", type(model.vision_model).__name__, weights(model.vision_model)),
+        ("text model", type(model.text_model).__name__, weights(model.text_model)),
+        ("projection", _size_of(model.projection), weights(model.projection)),
+    ]
+    for kind, heads in (("heatmap", model.heatmap_heads), ("score", model.score_heads)):
+        first = next(iter(heads.values()))
+        layers = [one for one in first.modules() if isinstance(one, _SIZED)]
+        said = ", ".join(_size_of(one) for one in layers)
+        rows.append((f"{kind} head, {len(heads)} of them", said, weights(first)))
+    return rows
+
+
+_SIZED = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
+
+
+def _size_of(layer: nn.Module) -> str:
+    if isinstance(layer, nn.Linear):
+        return f"dense {layer.in_features} to {layer.out_features}"
+    kind = "de-conv" if isinstance(layer, nn.ConvTranspose2d) else "conv"
+    side = layer.kernel_size[0]
+    return f"{kind} {side}x{side} {layer.in_channels} to {layer.out_channels}"
+
+
 def _conv(inputs: int, outputs: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, padding=1)
 

@@ -29,7 +29,7 @@ class Calibrated:
         self, seen: Seen, conditions: Sequence[Condition], image_id: str, task: str
     ) -> Verdict:
         """Return whether people would say that the image matches, and with what probability."""
-        fitted = self._tasks.get(task) or self._tasks.get(kinds_of(conditions))
+        fitted = self._tasks.get(task) or self._tasks.get(kinds_word(conditions))
         if fitted is None:
             return Verdict(None, None, f"the calibration has seen no image of the task {task!r}")
         margins = margins_of(seen, conditions, fitted["template"], fitted["box_threshold"])
@@ -52,11 +52,11 @@ def probability(fitted: Mapping[str, Any], margins: Mapping[str, float]) -> floa
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
-def kinds_of(conditions: Sequence[Condition]) -> str:
+def kinds_word(conditions: Sequence[Condition]) -> str:
     """Return the kinds of some conditions in one word.
 
     Example:
-        >>> kinds_of([Condition("shows", "cat"), Condition("lacks", "dog")])
+        >>> kinds_word([Condition("shows", "cat"), Condition("lacks", "dog")])
         'lacks+shows'
     """
     return "+".join(sorted({one.kind for one in conditions}))

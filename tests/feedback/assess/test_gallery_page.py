@@ -10,7 +10,7 @@ Draw = pytest.importorskip("PIL.ImageDraw", reason="images need pillow")
 from feedback.assess.test_gallery import HOSTILE, png, row  # noqa: E402
 
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
-from pqpp_feedback.assess.people import People  # noqa: E402
+from pqpp_feedback.assess.people import PeopleSay  # noqa: E402
 
 pytestmark = pytest.mark.browser
 LOOK = "one => getComputedStyle(one).display"
@@ -47,7 +47,7 @@ def write_gallery(folder, count):
         rows.append(row(name, json.loads(json.dumps(evidence)), **said))
         answers[(name,)] = n % 4 != 1
     page = folder / "gallery.html"
-    page.write_text(verdict_gallery(rows, folder, page, People(answers)), encoding="utf-8")
+    page.write_text(verdict_gallery(rows, folder, page, PeopleSay(answers)), encoding="utf-8")
     return page
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.errors import AssessError
-from pqpp_feedback.assess.people import People, read_people
+from pqpp_feedback.assess.people import PeopleSay, read_people
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.verdicts import recompute
 from pqpp_feedback.gimbrr.asked import VOCABULARY, Asked, asked_of
@@ -16,7 +16,7 @@ from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
 from pqpp_feedback.gimbrr.calibration import (
     calibrate,
     check_models,
-    read_calibration,
+    read_fitted,
     write_calibration,
 )
 from pqpp_feedback.gimbrr.routines import ROUTINES, open_routine
@@ -240,7 +240,7 @@ def made_rows(number, seed=0, noise=1.0):
 
 def test_a_calibration_finds_the_thresholds_that_people_have():
     rows, answers = made_rows(600)
-    found = calibrate(rows, People(answers))
+    found = calibrate(rows, PeopleSay(answers))
     tasks = found["tasks"]
     assert set(tasks) == {"Single object", "Negation", "Counting", "shows", "lacks+shows", "counts"}
     single = tasks["Single object"]
@@ -266,36 +266,36 @@ def test_a_calibration_finds_the_thresholds_that_people_have():
 def test_answers_that_say_nothing_are_not_learned_and_the_halves_are_of_prompts():
     rows, answers = made_rows(300, noise=0.3)
     drawn = np.random.default_rng(5)
-    found = calibrate(rows, People({key: bool(drawn.random() < 0.5) for key in answers}))
+    found = calibrate(rows, PeopleSay({key: bool(drawn.random() < 0.5) for key in answers}))
     kappas = [row["kappa"] for row in found["agreement"] if row["task"] == "all"]
     assert abs(kappas[0]) < 0.2
     twice = [{**row, "image": f"{row['image']}.2"} for row in rows]
-    both = People({**answers, **{(f"{key[0]}.2",): value for key, value in answers.items()}})
+    both = PeopleSay({**answers, **{(f"{key[0]}.2",): value for key, value in answers.items()}})
     assert calibrate(rows + twice, both)["tasks"]["counts"]["n"] % 2 == 0
 
 
 def test_one_answer_for_all_gives_the_rate_and_too_few_are_refused():
     rows, answers = made_rows(200)
-    found = calibrate(rows, People(dict.fromkeys(answers, False)))
+    found = calibrate(rows, PeopleSay(dict.fromkeys(answers, False)))
     assert all(row["automated"] == 0 for row in found["agreement"])
     with pytest.raises(AssessError, match="20 of a task are the fewest"):
-        calibrate(rows[:30], People(answers))
+        calibrate(rows[:30], PeopleSay(answers))
     mixed = [{**rows[0], "model": '{"clip":"other"}'}, *rows[1:]]
     with pytest.raises(AssessError, match="of several models"):
-        calibrate(mixed, People(answers))
+        calibrate(mixed, PeopleSay(answers))
 
 
 def test_a_calibration_is_written_and_read_and_holds_for_its_models(tmp_path):
     rows, answers = made_rows(200)
-    found = calibrate(rows, People(answers))
+    found = calibrate(rows, PeopleSay(answers))
     path = tmp_path / "c.json"
     path.write_text(write_calibration(found))
-    assert read_calibration(path) == json.loads(json.dumps(found))
+    assert read_fitted(path) == json.loads(json.dumps(found))
     with pytest.raises(AssessError, match="of clip c, the evidence of x"):
         check_models(found, {"clip": "x"})
     path.write_text("{}")
     with pytest.raises(ValueError, match="no calibration of format 1"):
-        read_calibration(path)
+        read_fitted(path)
     unknown = GimbrrAssessor(Calibrated({"counts": found["tasks"]["counts"]}))
     told = unknown.score(clip({}, ["koala"]), picture("Single object", ["koala"]))
     assert told.verdict is None and "has seen no image of the task" in told.reason

@@ -423,3 +423,26 @@ print(push_to_hub({str(folder)!r}, "a/b"))
 """
     done = run_python(code, tmp_path, PQPP_NO_AUTOLOAD="1")
     assert str(sorted(path.name for path in folder.iterdir())) in done.stdout, done.stderr
+
+
+def test_the_card_has_the_sizes_of_the_layers():
+    from pqpp_feedback.rahf.heads import layer_rows
+    from pqpp_hub.card import render_card
+
+    vision = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    vision |= {"model_type": "vit", "intermediate_size": 16, "image_size": 224}
+    text = {"d_model": 768, "num_layers": 1, "num_heads": 2, "d_kv": 8}
+    text |= {"vocab_size": 64, "d_ff": 16, "model_type": "t5"}
+    with torch.device("meta"):
+        model = RahfForRichFeedback(RahfConfig(vision_config=vision, text_config=text))
+    rows = layer_rows(model)
+    heads = [int(part.split()[2]) * weights for part, _, weights in rows[3:]]
+    whole = sum(one.numel() for one in model.parameters())
+    assert sum(heads) + sum(weights for _, _, weights in rows[:3]) == whole
+    (heatmap,) = [layers for part, layers, _ in rows if part.startswith("heatmap")]
+    # As the paper's section 9 has it.
+    assert heatmap.startswith("conv 3x3 768 to 768, conv 3x3 768 to 384, de-conv 3x3 384 to 768")
+    assert "de-conv 3x3 768 to 384" in heatmap and "de-conv 3x3 384 to 192" in heatmap
+    assert heatmap.endswith("conv 3x3 192 to 192, conv 3x3 192 to 1")
+    card = render_card("feedback/rahf", variant="multi_head", details=None, layers=rows)
+    assert f"| {heatmap} |" in card and "| projection | dense 32 to 768 |" in card

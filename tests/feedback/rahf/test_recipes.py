@@ -97,7 +97,7 @@ def test_a_card_says_what_its_figures_come_from(published, name, monkeypatch):
         "versions": {},
         **dict.fromkeys(("epochs", "best_epoch", "steps", "seconds", "processes"), 1),
     }
-    card = ModelCard(render_card("feedback/rahf", variant="multi_head", details=details))
+    card = ModelCard(render_card("feedback/rahf", variant="multi_head", details=details, layers=[]))
     (result,) = card.data.eval_results
     assert name in result.dataset_name and result.dataset_config == "richhf"
     assert ("not the published files" in result.dataset_name) == (not published)

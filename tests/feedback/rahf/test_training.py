@@ -207,7 +207,7 @@ print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum()
 @pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
 def test_pushed_and_pulled_it_says_the_same(variant, tmp_path):
     feedback = tiny_feedback(variant)
-    card = render_card("feedback/rahf", variant=variant, details=None)
+    card = render_card("feedback/rahf", variant=variant, details=None, layers=[])
     folder = feedback.save_pretrained(tmp_path / "model", card)
     code = f"""
 import json, numpy as np
