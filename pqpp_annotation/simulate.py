@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds import Kind, Shown
+from pqpp_annotation.kinds import ShownItem, TaskKind
 from pqpp_annotation.store.tables import ItemImage
 
 if TYPE_CHECKING:
@@ -102,15 +102,15 @@ class Simulated:
         return min(max(true + draw.choice((-1, 1)), 0), levels - 1) if levels > 1 else 0
 
 
-def labels_of(kind: Kind, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+def labels_of(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the answers that a kind allows where these are one choice, the lowest label first.
 
     Raises:
         StudyError: An answer of this kind is more than one choice.
 
     Example:
-        >>> from pqpp_annotation.kinds import kind_of
-        >>> labels_of(kind_of("relevance"), {})
+        >>> from pqpp_annotation.kinds import task_kind
+        >>> labels_of(task_kind("relevance"), {})
         [{'label': -1}, {'label': 0}, {'label': 1}, {'label': 2}]
     """
     schema = kind.schema_of(settings)
@@ -205,7 +205,7 @@ class _Worker:
             )
         return len(values)
 
-    def _values(self, shown: Shown, done: float) -> Iterator[tuple[int | None, dict]]:
+    def _values(self, shown: ShownItem, done: float) -> Iterator[tuple[int | None, dict]]:
         person, levels = self._person, len(self._labels)
         if shown.purpose == "training":  # at the check everybody takes care
             person = replace(person, manner="honest", noise=0.0)

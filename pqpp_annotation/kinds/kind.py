@@ -27,7 +27,7 @@ class ShownImage:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownItem:
     """An item as a person sees it.
 
     Attributes:
@@ -78,7 +78,7 @@ class Vote:
     height: int = 0
 
 
-class Kind(ABC):
+class TaskKind(ABC):
     """A kind of task.
 
     Attributes:
@@ -152,7 +152,9 @@ class Kind(ABC):
         return self.label(value) == self.label(expected)
 
     @abstractmethod
-    def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:
+    def check(
+        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
+    ) -> None:
         """Refuse a value that fits the schema but not this item.
 
         Raises:
@@ -173,7 +175,7 @@ class Kind(ABC):
         return Path(__file__).parent / self.name
 
 
-def kind_of(name: str) -> Kind:
+def task_kind(name: str) -> TaskKind:
     """Return a kind of task by its name.
 
     Raises:

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pqpp_annotation.errors import AnswerError, StudyError
-from pqpp_annotation.kinds.kind import Kind, Shown, Vote
+from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_annotation.kinds.partial import Partial, read_answers
 
 
-class LabelKind(Kind):
+class LabelKind(TaskKind):
     """A kind whose answer is `{"label": a whole number}` for each image.
 
     Attributes:
@@ -41,7 +41,9 @@ class LabelKind(Kind):
         scale = named_scale(self.scale_of(settings))
         return tuple(range(int(scale.low), int(scale.high) + 1))
 
-    def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:
+    def check(
+        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
+    ) -> None:
         """Refuse a label that the scale has not."""
         labels = self.labels(settings)
         if value["label"] not in labels:

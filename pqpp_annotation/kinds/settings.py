@@ -7,7 +7,9 @@ from pqpp_annotation.errors import StudyError
 from pqpp_files.names import did_you_mean
 
 
-def filled(kind: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(
+    kind: str, given: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return settings with the defaults filled in.
 
     Args:
@@ -19,7 +21,7 @@ def filled(kind: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> 
         StudyError: A setting is unknown, or of another type.
 
     Example:
-        >>> filled("rating", {"high": 7}, {"low": 1, "high": 5})
+        >>> with_defaults("rating", {"high": 7}, {"low": 1, "high": 5})
         {'low': 1, 'high': 7}
     """
     for name, value in given.items():

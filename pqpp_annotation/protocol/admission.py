@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_annotation.kinds import Kind, Vote
+from pqpp_annotation.kinds import TaskKind, Vote
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.judgment_files import Coded, Places, pairs_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
@@ -71,7 +71,7 @@ def options_of(study: Study) -> BuildOptions:
     )
 
 
-def scale_of(kind: Kind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:
+def scale_of(kind: TaskKind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:
     """Return the scale of a kind's labels: `pqpp build`'s, or else the range that was used."""
     if name := kind.scale_of(settings):
         return named_scale(name)
@@ -129,7 +129,7 @@ def table_of(
 
 
 def table_of_votes(
-    votes: Iterable[Vote], kind: Kind, settings: Mapping[str, Any]
+    votes: Iterable[Vote], kind: TaskKind, settings: Mapping[str, Any]
 ) -> tuple[Votes | None, np.ndarray]:
     """Lay votes out as the table, and say which row is which vote's.
 

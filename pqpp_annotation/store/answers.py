@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, func, insert, select, update
 
 from pqpp_annotation.errors import AnswerError
-from pqpp_annotation.kinds import Shown, Vote
+from pqpp_annotation.kinds import ShownItem, Vote
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.rows import Saved
 from pqpp_annotation.study.items import REFERENCE
@@ -49,7 +49,7 @@ class Answers:
         Args:
             person_id: Who answers.
             assignment_id: Of the item.
-            image_id: The image, as `Shown` names it; None where a kind asks about the item.
+            image_id: The image, as `ShownItem` names it; None where a kind asks about the item.
             value: As the kind's schema says.
             client_id: Made by the browser, one for each answer: the same one again changes nothing.
             seconds: Active time on it.
@@ -123,7 +123,7 @@ class Answers:
                 last = items[-1].id
                 yield from _votes_of(db, items, current, person_id)
 
-    def _check(self, shown: Shown, image_id: int | None, value: Mapping[str, Any]) -> None:
+    def _check(self, shown: ShownItem, image_id: int | None, value: Mapping[str, Any]) -> None:
         """Refuse a value that does not fit the item."""
         from jsonschema import Draft202012Validator
 
@@ -137,7 +137,7 @@ class Answers:
             raise AnswerError(f"value: {fault.message[:200]}")
         study.kind.check(value, shown, study.task)
 
-    def _keep_place(self, db: Connection, shown: Shown, row: Any) -> None:
+    def _keep_place(self, db: Connection, shown: ShownItem, row: Any) -> None:
         """Take the place again that ended by time or by a skip, or say that it is gone."""
         is_held = row.state == "open" and row.expires > self._store.clock()
         if row.state == "done" or is_held or shown.purpose != "work":

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 
 from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.kinds import Kind
+from pqpp_annotation.kinds import TaskKind
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.rows import Feedback, Person, Training
 from pqpp_annotation.study.study import Study
@@ -28,7 +28,7 @@ def training_in(db: Connection, study: Study, person: Person) -> Training:
     return Training(len(rows), total, right, tries_left, False)
 
 
-def feedback_in(db: Connection, kind: Kind, row: Any) -> Feedback:
+def feedback_in(db: Connection, kind: TaskKind, row: Any) -> Feedback:
     """Return what a finished training item should have been.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, and_, func, insert, or_, select, update
 
 from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.kinds import Shown, ShownImage
+from pqpp_annotation.kinds import ShownImage, ShownItem
 from pqpp_annotation.protocol.order import is_control, shuffled
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.orders import Orders
@@ -34,7 +34,7 @@ class Work:
         self._store = store
         self._orders = Orders()
 
-    def next(self, person_id: int, after: int | None = None) -> Shown | None:
+    def next(self, person_id: int, after: int | None = None) -> ShownItem | None:
         """Return what a person does next, reserved for the person.
 
         Training items come first, then the work with its control items. An item that is open is
@@ -83,7 +83,7 @@ class Work:
             query = select(image.sha256).where(image.item_id == item).order_by(image.position)
             return list(db.scalars(query))
 
-    def shown(self, person_id: int, assignment_id: int) -> Shown:
+    def shown(self, person_id: int, assignment_id: int) -> ShownItem:
         """Return an item that the person was given before, with the answers.
 
         Raises:
@@ -176,7 +176,7 @@ class Work:
             row = self.own_in(db, person_id, assignment_id)
             return feedback_in(db, self._store.study.kind, row)
 
-    def shown_in(self, db: Connection, row: Any) -> Shown:
+    def shown_in(self, db: Connection, row: Any) -> ShownItem:
         """Return what a row of the assignments shows."""
         item = db.execute(
             select(Item.prompt, Item.purpose, Item.detail).where(Item.id == row.item_id)
@@ -194,7 +194,7 @@ class Work:
                 Answer.assignment_id == row.id, Answer.current
             )
         )
-        return Shown(
+        return ShownItem(
             assignment=row.id,
             prompt=item.prompt,
             images=tuple(by_id[one] for one in order),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds import Kind, kind_of
+from pqpp_annotation.kinds import TaskKind, task_kind
 from pqpp_datasets.own_benchmark.admission import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
 from pqpp_files.read_yaml import read_yaml
 from pqpp_models.training.arguments import build_recipe
@@ -136,9 +136,9 @@ class Study(Options):
         self.task = self.kind.check_study(self.task)
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> TaskKind:
         """The kind of task."""
-        return kind_of(self.kind_name)
+        return task_kind(self.kind_name)
 
     @property
     def root(self) -> Path:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
-from pqpp_annotation.kinds import Shown
+from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import Finish, finish_of
 from pqpp_annotation.web.site import Elsewhere, Site
 
@@ -57,7 +57,7 @@ def router(site: Site) -> APIRouter:
         site.check_csrf(request)
         return worker(request)
 
-    def state(person: Any, shown: Shown | None) -> dict[str, Any]:
+    def state(person: Any, shown: ShownItem | None) -> dict[str, Any]:
         """Return what a page knows of an item and of the way there."""
         return {
             "study": study.name,
@@ -67,7 +67,7 @@ def router(site: Site) -> APIRouter:
             "training": asdict(store.work.training(person.id)),
         }
 
-    def work_page(request: Request, person: Any, shown: Shown | None) -> Response:
+    def work_page(request: Request, person: Any, shown: ShownItem | None) -> Response:
         if shown is None:
             return RedirectResponse("/thanks", 303)
         values = {"person": person, "state": state(person, shown), "kind": study.kind.name}
@@ -178,7 +178,7 @@ def _who(person: Any) -> str:
     return f"{person.id}-{person.created}"
 
 
-def shown_task(site: Site, shown: Shown) -> dict[str, Any]:
+def shown_task(site: Site, shown: ShownItem) -> dict[str, Any]:
     """Return what a kind's script is told of an item."""
     kind = site.study.kind
     return {

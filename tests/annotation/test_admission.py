@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.votes import build
 
-from pqpp_annotation.kinds import Vote, kind_of
+from pqpp_annotation.kinds import Vote, task_kind
 from pqpp_annotation.protocol.admission import standings_of, table_of_votes
 from pqpp_annotation.simulate import Simulated, labels_of
 from pqpp_datasets.own_benchmark import BuildOptions
@@ -17,7 +17,7 @@ SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 
 def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
     """Votes of people made up, each on a share of the prompts, all on the control prompts."""
-    kind, draw = kind_of(kind_name), random.Random(seed)
+    kind, draw = task_kind(kind_name), random.Random(seed)
     labels = labels_of(kind, SETTINGS[kind_name])
     images = ("a_0", "a_1", "b_0", "reference")
     truth = {(p, i): draw.random() for p in range(prompts) for i in images}
@@ -61,7 +61,7 @@ CROWD = [
 
 def exported(votes, folder, kind_name="relevance"):
     """Write the judgments of the export."""
-    rows = list(kind_of(kind_name).export(votes, SETTINGS[kind_name])["judgments"])
+    rows = list(task_kind(kind_name).export(votes, SETTINGS[kind_name])["judgments"])
     path = folder / "judgments.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -74,7 +74,7 @@ def exported(votes, folder, kind_name="relevance"):
 @pytest.mark.parametrize("with_control", [True, False])
 @pytest.mark.parametrize("rules", [{}, {"min_kappa": 0.7}, {"exclude": "flagged"}])
 def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rules):
-    kind, settings = kind_of(kind_name), SETTINGS[kind_name]
+    kind, settings = task_kind(kind_name), SETTINGS[kind_name]
     people = [one for one in CROWD if with_control or one.role != "control"]
     votes = votes_of(people, kind_name)
     found = standings_of(table_of_votes(votes, kind, settings)[0], BuildOptions(best=2, **rules))
@@ -94,7 +94,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
 
 
 def test_the_bad_are_refused_and_the_honest_admitted():
-    table, _ = table_of_votes(votes_of(CROWD), kind_of("relevance"), {})
+    table, _ = table_of_votes(votes_of(CROWD), task_kind("relevance"), {})
     found = standings_of(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant", "lazy"}
@@ -104,7 +104,7 @@ def test_the_bad_are_refused_and_the_honest_admitted():
 def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]
-    table, _ = table_of_votes(votes, kind_of("relevance"), {})
+    table, _ = table_of_votes(votes, task_kind("relevance"), {})
     told = standings_of(table, BuildOptions())
     assert not any(one.reasons for one in told.annotators)
     assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}
@@ -115,7 +115,7 @@ def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
 
 
 def test_training_is_no_vote_and_a_study_without_votes_has_no_standings():
-    kind = kind_of("relevance")
+    kind = task_kind("relevance")
     [vote] = votes_of([Simulated("a")], prompts=1)[:1]
     training = Vote(**{**vars(vote), "purpose": "training"})
     table, places = table_of_votes([training], kind, {})

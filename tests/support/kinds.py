@@ -5,13 +5,13 @@ import csv
 import jsonschema
 
 from pqpp_annotation.errors import AnswerError
-from pqpp_annotation.kinds import Shown, ShownImage, Vote
+from pqpp_annotation.kinds import ShownImage, ShownItem, Vote
 
 
 def shown(*ids, prompt="A cat.", size=(100, 50)):
     """An item with images of these ids, 100 wide and 50 high."""
     images = tuple(ShownImage(number, "0" * 64, *size) for number in ids)
-    return Shown(1, prompt, images, {})
+    return ShownItem(1, prompt, images, {})
 
 
 def vote(image, annotator, value, prompt_id="1", prompt="A cat.", model="sdxl", **others):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.kinds.labels import LabelKind, judgments
-from pqpp_annotation.kinds.settings import filled
+from pqpp_annotation.kinds.settings import with_defaults
 
 _LINKED = ("linked_prompts", "Linked_prompts")
 # Columns of GIMBRR's prompt directory, which its annotations repeat.
@@ -41,7 +41,7 @@ class Match(LabelKind):
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Take `question`."""
-        return filled(self.name, settings, {"question": "Does this image match the prompt?"})
+        return with_defaults(self.name, settings, {"question": "Does this image match the prompt?"})
 
     def detail(
         self,

@@ -5,13 +5,13 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds.kind import Kind, Shown, Vote
-from pqpp_annotation.kinds.settings import filled
+from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.settings import with_defaults
 
 _NUMBERS = {"a": 1.0, "tie": 0.0, "b": -1.0}
 
 
-class Preference(Kind):
+class Preference(TaskKind):
     """One answer for two images: `a` is the one with the lower id, wherever it stood."""
 
     name = "preference"
@@ -30,7 +30,7 @@ class Preference(Kind):
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Take `question` and `tie` (whether neither may be better)."""
-        return filled(
+        return with_defaults(
             self.name,
             settings,
             {"question": "Which image shows the prompt better?", "tie": True},
@@ -62,7 +62,9 @@ class Preference(Kind):
             )
         return pairs
 
-    def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:
+    def check(
+        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
+    ) -> None:
         """Take whatever the schema does."""
 
     def label(self, value: Mapping[str, Any]) -> float | None:

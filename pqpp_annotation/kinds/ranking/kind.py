@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pqpp_annotation.errors import AnswerError, StudyError
-from pqpp_annotation.kinds.kind import Shown, Vote
+from pqpp_annotation.kinds.kind import ShownItem, Vote
 from pqpp_annotation.kinds.labels import LabelKind, judgments
-from pqpp_annotation.kinds.settings import filled
+from pqpp_annotation.kinds.settings import with_defaults
 
 _UNSURE = "unsure"
 _NAMES = {1: "relevant", 0: "not_relevant", None: _UNSURE}
@@ -27,7 +27,7 @@ class Ranking(LabelKind):
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Take `question`, `unsure` (whether one may be) and `images_per_page`."""
-        found = filled(
+        found = with_defaults(
             self.name,
             settings,
             {"question": "Is this image relevant?", "unsure": True, "images_per_page": 50},
@@ -43,7 +43,9 @@ class Ranking(LabelKind):
         """Return the answers that may be given."""
         return (1, 0, None) if settings.get("unsure", True) else (1, 0)
 
-    def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:
+    def check(
+        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
+    ) -> None:
         """Refuse an answer that the study does not offer."""
         if value["label"] not in self.labels(settings):
             allowed = ", ".join(

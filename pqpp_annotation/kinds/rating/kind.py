@@ -5,7 +5,7 @@ from typing import Any
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.labels import LabelKind
-from pqpp_annotation.kinds.settings import filled
+from pqpp_annotation.kinds.settings import with_defaults
 
 _MOST_STEPS = 11  # each has a key of its own
 _WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
@@ -19,7 +19,7 @@ class Rating(LabelKind):
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Take `question`, `low`, `high` and `labels`, a map of steps to words."""
-        found = filled(
+        found = with_defaults(
             self.name,
             settings,
             {"question": "Does this image show the prompt?", "low": 1, "high": 5, "labels": {}},

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pqpp_annotation.kinds.labels import LabelKind
-from pqpp_annotation.kinds.settings import filled
+from pqpp_annotation.kinds.settings import with_defaults
 
 
 class Relevance(LabelKind):
@@ -20,7 +20,7 @@ class Relevance(LabelKind):
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Take `question`."""
-        return filled(
+        return with_defaults(
             self.name, settings, {"question": "How well does this image show the prompt?"}
         )
 

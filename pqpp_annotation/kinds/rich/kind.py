@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pqpp_annotation.errors import AnswerError
-from pqpp_annotation.kinds.kind import Kind, Shown, Vote
-from pqpp_annotation.kinds.settings import filled
+from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.settings import with_defaults
 
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
 REGIONS = ("implausible", "misaligned")
@@ -24,7 +24,7 @@ _POINTS = {
 }
 
 
-class Rich(Kind):
+class Rich(TaskKind):
     """One answer for each image: points, words, scores, flag.
 
     A point is [x, y] as fractions of the image's width and height; a word is its number among
@@ -54,13 +54,15 @@ class Rich(Kind):
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Take `inappropriate`, whether an image may be flagged."""
-        return filled(self.name, settings, {"inappropriate": True})
+        return with_defaults(self.name, settings, {"inappropriate": True})
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Show each image by itself."""
         return [[row] for row in rows]
 
-    def check(self, value: Mapping[str, Any], shown: Shown, settings: Mapping[str, Any]) -> None:
+    def check(
+        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
+    ) -> None:
         """Refuse missing scores, words that the prompt has not, and a flag that is not offered."""
         from pqpp_metrics.functional import prompt_tokens
 

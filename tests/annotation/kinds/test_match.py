@@ -7,9 +7,9 @@ from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds import kind_of
+from pqpp_annotation.kinds import task_kind
 
-KIND = kind_of("match")
+KIND = task_kind("match")
 SETTINGS = KIND.check_study({})
 ANNOTATIONS = "gimbrr/annotations/annotations_df_230311.csv"
 

@@ -8,10 +8,10 @@ from support.studies import do_all, small_store
 from support.votes import build, scores
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds import kind_of
+from pqpp_annotation.kinds import task_kind
 from pqpp_metrics.functional import conqa_relevance
 
-KIND = kind_of("ranking")
+KIND = task_kind("ranking")
 SETTINGS = KIND.check_study({})
 
 

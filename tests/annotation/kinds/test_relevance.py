@@ -5,9 +5,9 @@ from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds import kind_of
+from pqpp_annotation.kinds import task_kind
 
-KIND = kind_of("relevance")
+KIND = task_kind("relevance")
 
 
 @pytest.mark.parametrize("label", [2, 1, 0, -1])

@@ -8,10 +8,10 @@ import pytest
 from support.kinds import answer_error, shown, vote
 
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.kinds import kind_of
+from pqpp_annotation.kinds import task_kind
 from pqpp_metrics.functional import richhf_consolidation
 
-KIND = kind_of("rich")
+KIND = task_kind("rich")
 SETTINGS = KIND.check_study({})
 PROMPT = 'A red cat: "on, a mat"?'  # six tokens by the published rule
 
