@@ -180,6 +180,10 @@ def task_kind(name: str) -> TaskKind:
 
     Raises:
         StudyError: There is no such kind.
+
+    Example:
+        >>> task_kind("match").about_image, task_kind("preference").about_image
+        (True, False)
     """
     if name not in KINDS:
         raise StudyError(f"kind: {name!r} is unknown; {did_you_mean(name, KINDS)}")

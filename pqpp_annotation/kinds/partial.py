@@ -1,6 +1,6 @@
 """Answers that were given elsewhere, read from a file to be continued in a study."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,9 @@ class Partial:
 def read_answers(
     path: str | Path,
     roles: Mapping[str, Sequence[str]],
-    value_of: Any,
+    value_of: Callable[[str], dict[str, Any]],
 ) -> list[Partial]:
-    """Read answers about images from a table; rows whose answer is blank are left out.
+    r"""Read answers about images from a table; rows whose answer is blank are left out.
 
     Args:
         path: As for `pqpp_files.read_table`.
@@ -53,6 +53,15 @@ def read_answers(
 
     Raises:
         StudyError: A column is missing, an answer is none, or the file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "half.csv"
+        >>> _ = path.write_text("id,file,said\n7,a.png,yes\n8,b.png,\n")
+        >>> roles = {"prompt_id": ["id"], "image": ["file"], "model": ["model"], "answer": ["said"]}
+        >>> [one] = read_answers(path, roles, lambda cell: {"label": int(cell == "yes")})
+        >>> one.prompt_id, one.image, one.value
+        ('7', 'a.png', {'label': 1})
     """
     try:
         table = read_table(path)
@@ -70,7 +79,7 @@ def _column(path: str | Path, table: Table, role: str, names: Sequence[str]) -> 
 
 
 def _rows(
-    table: Table, columns: Mapping[str, list[str] | None], value_of: Any
+    table: Table, columns: Mapping[str, list[str] | None], value_of: Callable[[str], dict[str, Any]]
 ) -> Iterator[Partial]:
     for row, cell in enumerate(columns["answer"]):
         if not cell.strip():

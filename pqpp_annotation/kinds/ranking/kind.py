@@ -100,7 +100,13 @@ def _is_true(cell: str | None) -> bool:
 
 
 def relevance_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the rows that `pqpp build --relevance` reads; unsure ones are left out."""
+    """Turn votes into the rows that `pqpp build --relevance` reads; unsure ones are left out.
+
+    Example:
+        >>> vote = Vote("3", "royalty", "9.jpg", "", "ann", False, {"label": 0}, 1.0, 0, "work", {})
+        >>> list(relevance_rows([vote]))[0]["label"]
+        0
+    """
     for vote in votes:
         if vote.value["label"] is not None:
             yield {

@@ -146,6 +146,16 @@ def consolidated(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
     Args:
         rows: As `feedback` gives them.
+
+    Example:
+        >>> row = {"prompt_id": "7", "prompt": "A cat.", "image": "1.png", "model": "sdxl",
+        ...        "height": 50, "width": 100, "implausible_points": [[3, 4]],
+        ...        "misaligned_points": [], "keyword_labels": [1, 0], "inappropriate": False}
+        >>> [found] = consolidated([{**row, "scores": [5, 4, 3, 2]}, {**row, "scores": [4] * 4}])
+        >>> found["plausibility"], found["overall"], found["keyword_labels"], found["annotators"]
+        (4.5, 3.0, [1, 0], 2)
+        >>> found["implausible_points"]
+        [[[3, 4]], [[3, 4]]]
     """
     from pqpp_metrics.functional import richhf_consolidation
 
