@@ -36,7 +36,7 @@ class PeopleSay:
 
 
 def read_people(path: str | Path) -> PeopleSay:
-    """Read people's answers from a table.
+    r"""Read people's answers from a table.
 
     The answer stands in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; an
     empty one counts for nothing. The image is told by `image`, or by `prompt_id` and `model` (or
@@ -46,6 +46,13 @@ def read_people(path: str | Path) -> PeopleSay:
     Raises:
         AssessError: An answer is none of these, or there is none at all.
         FileError: The table cannot be read or has no such columns.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "answers.csv"
+        >>> _ = path.write_text("image,matched\na.png,yes\n")
+        >>> read_people(path).of({"image": "a.png", "prompt_id": "", "generator": ""})
+        True
     """
     table = read_table(path)
     named = next((name for name in _ANSWERS if name in table), _ANSWERS[0])
@@ -73,7 +80,14 @@ def read_people(path: str | Path) -> PeopleSay:
 def with_people(
     rows: Iterable[Mapping[str, Any]], people: PeopleSay
 ) -> tuple[list[Mapping[str, Any]], list[bool]]:
-    """Return the rows that people have answered, and their answers."""
+    """Return the rows that people have answered, and their answers.
+
+    Example:
+        >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
+        >>> known, answers = with_people(rows, PeopleSay({("b",): False}))
+        >>> [row["image"] for row in known], answers
+        (['b'], [False])
+    """
     pairs = [(row, people.of(row)) for row in rows]
     known = [(row, answer) for row, answer in pairs if answer is not None]
     return [row for row, _ in known], [answer for _, answer in known]

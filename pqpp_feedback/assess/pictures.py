@@ -64,6 +64,16 @@ def find_pictures(
         AssessError: There is no such folder, no image in it, a listed image is not there, or a
             prompt's id stands twice.
         FileError: The table of the folder cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "7"
+        >>> folder.mkdir()
+        >>> (folder / "sdxl_0.png").touch()
+        >>> prompts = [{"prompt_id": 7, "prompt": "a cat"}, {"prompt_id": 8, "prompt": "a dog"}]
+        >>> (one,), unseen = find_pictures(folder.parent, prompts)
+        >>> one.prompt, one.generator, unseen
+        ('a cat', 'sdxl', ['8'])
     """
     root = Path(image_dir).expanduser()
     if not root.is_dir():

@@ -123,6 +123,14 @@ def recompute(rows: Iterable[Mapping[str, Any]], assessor: Assessor) -> Iterator
     Args:
         rows: As `read_verdicts` gives them.
         assessor: Its models are not asked, and need not be loaded; the rows keep theirs.
+
+    Raises:
+        AssessError: Evidence is no JSON.
+
+    Example:
+        >>> from types import SimpleNamespace as Made
+        >>> list(recompute([{"assessor": "rahf"}], Made(name="gimbrr")))
+        []
     """
     for row in rows:
         if row["assessor"] != assessor.name:

@@ -88,7 +88,15 @@ def calibrate(rows: Sequence[Mapping[str, Any]], people: PeopleSay) -> dict[str,
 
 
 def write_calibration(calibration: Mapping[str, Any]) -> str:
-    """Return a calibration as JSON."""
+    """Return a calibration as JSON.
+
+    Example:
+        >>> print(write_calibration({"format": 1, "tasks": {}}), end="")
+        {
+         "format": 1,
+         "tasks": {}
+        }
+    """
     return json.dumps(calibration, indent=1, sort_keys=True) + "\n"
 
 

@@ -27,6 +27,14 @@ def margins_of(
         conditions: What must hold.
         template: How names were put to CLIP, of `TEMPLATES`.
         box_threshold: The score from which on a box counts.
+
+    Example:
+        >>> boxes = [{"label": "cow", "score": score} for score in (0.9, 0.7, 0.3)]
+        >>> seen = Seen({"detector": {"labels": {"cow": "cow"}, "boxes": boxes}})
+        >>> two = [Condition("counts", "cow", count=2)]
+        >>> margin, _ = margins_of(seen, two, "photo", 0.5)["counts"]
+        >>> round(margin, 6)
+        2.0
     """
     found: dict[str, tuple[float, str]] = {}
     for one in conditions:

@@ -6,7 +6,15 @@ from pqpp_feedback.gimbrr.conditions import Condition
 
 
 def conditions(asked: Asked) -> list[Condition]:
-    """Return the conditions; the two are no rivals of each other."""
+    """Return the conditions; the two are no rivals of each other.
+
+    Raises:
+        AssessError: Nothing is to be absent.
+
+    Example:
+        >>> [one.kind for one in conditions(Asked("Negation", ("street",), "cow", True))]
+        ['shows', 'lacks']
+    """
     if not asked.label:
         raise AssessError("the prompt names nothing to be absent in `task_specific_label`")
     shown = [Condition("shows", name, (asked.label,)) for name in asked.objects]
