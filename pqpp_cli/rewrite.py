@@ -12,10 +12,11 @@ from pqpp_cli.output import OutputFile
 FORMATS = ("table", "csv", "json", "jsonl", "parquet")
 
 _EPILOG = """examples:
-  pqpp rewrite "gel wrist rest" --target mean_hbpp --endpoint http://localhost:8000/v1 --model qwen
+  pqpp rewrite "gel wrist rest" --target mean_hbpp --chat-url http://localhost:8000/v1 \\
+      --chat-model qwen
   pqpp rewrite --file prompts.csv --target alignment --candidates mine.csv --output rewritten.csv
-  pqpp rewrite --file prompts.csv --target mean_p10 --endpoint https://api.example.com/v1 \\
-      --model big --most-money 2 --price-in 0.5 --price-out 1.5 --keep candidates.jsonl
+  pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \\
+      --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
 
 The original is always a candidate. A rewrite is taken only if it keeps the meaning, the predictor
 can read it, and the lower bound of its gain is over the margin; of several the one with the highest
@@ -45,13 +46,16 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--target", required=True, metavar="NAME", help="what shall become better")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--candidates", metavar="FILE", help="columns prompt and candidate")
-    source.add_argument("--endpoint", metavar="URL", help="that speaks OpenAI's chat completions")
-    parser.add_argument("--model", metavar="NAME", help="with --endpoint: the model that writes")
+    source.add_argument(
+        "--chat-url", metavar="URL", help="of an endpoint that speaks OpenAI's chat completions"
+    )
+    parser.add_argument("--chat-model", metavar="NAME", help="with --chat-url: who writes")
     parser.add_argument("--count", type=int, default=4, help="rewrites a prompt (default: 4)")
     parser.add_argument("--most-calls", type=int, metavar="N", help="how many calls are allowed")
     parser.add_argument("--most-money", type=float, metavar="SUM", help="how much money")
-    parser.add_argument("--price-in", type=float, default=0.0, metavar="P", help="a million tokens")
-    parser.add_argument("--price-out", type=float, default=0.0, metavar="P", help="the same")
+    parser.add_argument(
+        "--prices", metavar="IN,OUT", help="of a million tokens of questions and of replies"
+    )
     parser.add_argument("--predictor", metavar="NAME_OR_PATH", help="that judges (default: static)")
     parser.add_argument("--margin", type=float, default=0.0, help="over which the bound must be")
     parser.add_argument(
@@ -116,24 +120,32 @@ def run(options: argparse.Namespace) -> None:
 def _writer(options: argparse.Namespace, prompts: list[str], judge) -> tuple[Callable, Callable]:
     """Return what gives the candidates of a prompt, and what tells the cost at the end."""
     if options.candidates:
-        for name in ("model", "most_calls", "most_money"):
+        for name in ("chat_model", "most_calls", "most_money", "prices"):
             if getattr(options, name) is not None:
                 option = name.replace("_", "-")
-                raise CommandError(f"--{option}: it is about an --endpoint; leave it out")
+                raise CommandError(f"--{option}: it is about a --chat-url; leave it out")
         found = _candidates(options.candidates)
         return (lambda prompt: found.get(prompt, [])), (lambda: [])
     from pqpp_engines.rewrite.writer import Writer
     from pqpp_models.chat.chat import Budget
     from pqpp_models.chat.endpoint import Endpoint
 
-    if not options.model:
-        raise CommandError("--endpoint: name by --model which of its models writes")
-    if options.most_money is not None and not (options.price_in or options.price_out):
-        raise CommandError("--most-money: say by --price-in and --price-out what tokens cost")
-    budget = Budget(options.most_calls, options.most_money, options.price_in, options.price_out)
-    writer = Writer(Endpoint(options.endpoint, options.model, budget), options.count)
+    if not options.chat_model:
+        raise CommandError("--chat-url: name by --chat-model which of its models writes")
+    if options.most_money is not None and not options.prices:
+        raise CommandError("--most-money: say by --prices IN,OUT what a million tokens cost")
+    budget = Budget(options.most_calls, options.most_money, *_prices(options.prices))
+    writer = Writer(Endpoint(options.chat_url, options.chat_model, budget), options.count)
     writer.plan(prompts)
     return writer, (lambda: [budget.line()])
+
+
+def _prices(text: str | None) -> tuple[float, float]:
+    try:
+        price_in, price_out = map(float, (text or "0,0").split(","))
+    except ValueError:
+        raise CommandError(f"--prices {text}: write IN,OUT, like 0.5,1.5") from None
+    return price_in, price_out
 
 
 def _candidates(path: str) -> dict[str, list[str]]:

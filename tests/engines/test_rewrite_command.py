@@ -31,8 +31,8 @@ def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch)
     with serve_chat() as server:
         server.answer = lambda body: json.dumps({"rewrites": REWRITES})
         server.faults = ["nonsense"]
-        words = ["rewrite", "a dog on a couch", "--target", "mean_hbpp", "--endpoint", server.url,
-                 "--model", "tiny", "--keep", "kept.jsonl", "--confidence", "0.5"]  # fmt: skip
+        words = ["rewrite", "a dog on a couch", "--target", "mean_hbpp", "--chat-url", server.url,
+                 "--chat-model", "tiny", "--keep", "kept.jsonl", "--confidence", "0.5"]  # fmt: skip
         assert main(words) == 0
         assert server.keys[-1] == "Bearer sk-secret-123"
         assert "4 rewrites" in server.asked[0]["messages"][1]["content"]
@@ -48,8 +48,8 @@ def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch)
 def test_replies_that_cannot_be_read_leave_the_original(capsys):
     with serve_chat() as server:
         server.answer = lambda body: "Sure! Here are some rewrites."
-        words = ["rewrite", "a dog", "--target", "mean_hbpp", "--endpoint", server.url,
-                 "--model", "tiny"]  # fmt: skip
+        words = ["rewrite", "a dog", "--target", "mean_hbpp", "--chat-url", server.url,
+                 "--chat-model", "tiny"]  # fmt: skip
         assert main(words) == 0
         assert len(server.asked) == 3
     assert "(kept)" in capsys.readouterr().out
@@ -58,16 +58,16 @@ def test_replies_that_cannot_be_read_leave_the_original(capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--endpoint", "URL"], "name by --model"),
-        (["--endpoint", "URL", "--model", "m", "--most-calls", "0"], "1 calls are needed, 0"),
-        (["--endpoint", "URL", "--model", "m", "--most-money", "1"], "say by --price-in"),
+        (["--chat-url", "URL"], "name by --chat-model"),
+        (["--chat-url", "URL", "--chat-model", "m", "--most-calls", "0"], "1 calls are needed, 0"),
+        (["--chat-url", "URL", "--chat-model", "m", "--most-money", "1"], "say by --prices"),
         (
-            ["--endpoint", "URL", "--model", "m", "--most-money", "0.001", "--price-out", "99"],
+            ["--chat-url", "URL", "--chat-model", "m", "--most-money", "0.001", "--prices", "0,99"],
             "is allowed",
         ),
-        (["--endpoint", "here", "--model", "m"], "is no address of an endpoint"),
+        (["--chat-url", "here", "--chat-model", "m"], "is no address of an endpoint"),
         (["--candidates", "none.csv"], "there is no such file"),
-        (["--candidates", "c.csv", "--model", "m"], "leave it out"),
+        (["--candidates", "c.csv", "--chat-model", "m"], "leave it out"),
         (["--candidates", "c.csv", "--predictor", "n_words"], "does not know how sure"),
     ],
 )
