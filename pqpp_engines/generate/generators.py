@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import tempfile
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -152,8 +153,12 @@ class DiffusersGenerator(Generator):
         import diffusers
         import torch
 
+        diffusers.utils.logging.disable_progress_bar()
         remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
-        with loading(f"{self.model} holds no usable pipeline", remedy, name, files=()):
+        with (
+            warnings.catch_warnings(),
+            loading(f"{self.model} holds no usable pipeline", remedy, name, files=()),
+        ):
             folder = (
                 diffusers.DiffusionPipeline.download(
                     name, revision=self.revision, variant=self.variant, use_safetensors=True
@@ -161,6 +166,8 @@ class DiffusersGenerator(Generator):
                 if not Path(name).is_dir()
                 else name
             )
+            # Older versions know the older name alone, newer ones warn of it.
+            warnings.filterwarnings("ignore", "`torch_dtype` is deprecated", FutureWarning)
             found = diffusers.AutoPipelineForText2Image.from_pretrained(
                 folder,
                 variant=self.variant,
