@@ -23,8 +23,8 @@ from pqpp_annotation.store.tables import (
     Event,
     Item,
     Person,
+    StudyRow,
 )
-from pqpp_annotation.store.tables import Study as StudyTable
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -201,7 +201,7 @@ def _key(db, now: int) -> str:
     parts += [
         db.scalar(select(func.count()).select_from(Adjudication)),
         db.scalar(select(func.count()).where(Person.withdrawn.is_not(None))),
-        db.scalar(select(StudyTable.paused)),
+        db.scalar(select(StudyRow.paused)),
     ]
     return "-".join("" if part is None else str(part) for part in parts)
 
@@ -225,7 +225,7 @@ def overview(db, store: Store, study: Study, ledger: Ledger, key: str) -> Overvi
     return Overview(
         key=key,
         taken=now,
-        paused=db.scalar(select(StudyTable.paused)),
+        paused=db.scalar(select(StudyRow.paused)),
         progress=progress,
         days=_days(answers),
         labels=_labels(found),

@@ -160,7 +160,7 @@ class _Desk:
         self._owner(request, csrf)
         paused = self._store.clock() if pause == "yes" else None
         with self._store.writing() as db:
-            db.execute(update(tables.Study).values(paused=paused))
+            db.execute(update(tables.StudyRow).values(paused=paused))
         self._watch.look(fresh=True)
         return RedirectResponse("/owner", 303)
 

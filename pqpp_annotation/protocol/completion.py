@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
-    from pqpp_annotation.store.rows import Person
+    from pqpp_annotation.store.rows import Participant
     from pqpp_annotation.study.study import Study
 
 PERSONAL = "personal"
@@ -29,7 +29,7 @@ class Finish:
     url: str | None
 
 
-def finish_of(store: Store, study: Study, person: Person) -> Finish:
+def finish_of(store: Store, study: Study, person: Participant) -> Finish:
     """Return what a person is shown at the end.
 
     `completion: {code: personal}` in the study file gives each person a random code of the own,

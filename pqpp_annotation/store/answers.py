@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem, Vote
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.rows import Saved
+from pqpp_annotation.store.rows import SavedAnswer
 from pqpp_annotation.study.items import REFERENCE
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _NO_IMAGE = (None, "", "")
 Item, Assignment, Answer, Person = tables.Item, tables.Assignment, tables.Answer, tables.Person
 
 
-class Answers:
+class StoredAnswers:
     """The votes of a study."""
 
     def __init__(self, store: Store) -> None:
@@ -40,7 +40,7 @@ class Answers:
         value: Mapping[str, Any],
         client_id: str,
         seconds: float = 0.0,
-    ) -> Saved:
+    ) -> SavedAnswer:
         """Keep an answer; when this returns, it is on the disk.
 
         Another answer to the same question replaces the one before, which stays, no longer current.
@@ -68,7 +68,7 @@ class Answers:
             if known is not None:
                 if known != assignment_id:
                     raise AnswerError("client_id is that of another answer; make a new one")
-                return Saved(False, row.state == "done")
+                return SavedAnswer(False, row.state == "done")
             shown = store.work.shown_in(db, row)
             if shown.purpose == "training" and row.state == "done":
                 raise AnswerError("a training item is answered once; its right answer was shown")
@@ -84,7 +84,7 @@ class Answers:
             wanted = len(shown.images) if store.study.kind.about_image else 1
             is_complete = len({*shown.answers, image_id}) >= wanted
             self._finish(db, row, is_complete)
-            return Saved(True, is_complete)
+            return SavedAnswer(True, is_complete)
 
     def of(self, person_id: int) -> list[Vote]:
         """Return a person's current votes."""

@@ -13,7 +13,7 @@ from pqpp_annotation.errors import StoreError
 from pqpp_annotation.store import schema
 from pqpp_annotation.store.database import Store
 from pqpp_annotation.store.engine import make_engine, sqlite_url
-from pqpp_annotation.store.tables import Table
+from pqpp_annotation.store.tables import StudyTable
 from pqpp_files.write_beside import write_beside
 
 _ROWS = 2_000
@@ -56,8 +56,8 @@ def _copy_rows(store: Store, target: Path) -> None:
     engine = make_engine(sqlite_url(target))
     try:
         with store.reading() as old, engine.begin() as new:
-            schema.upgrade(new, str(target))
-            for table in Table.metadata.sorted_tables:
+            schema.bring_up_to_date(new, str(target))
+            for table in StudyTable.metadata.sorted_tables:
                 rows = old.execution_options(yield_per=_ROWS).execute(select(table)).mappings()
                 for part in rows.partitions():
                     new.execute(insert(table), [dict(row) for row in part])

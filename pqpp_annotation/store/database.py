@@ -24,11 +24,11 @@ from sqlalchemy.exc import DBAPIError
 
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.store import schema, tables
-from pqpp_annotation.store.answers import Answers
+from pqpp_annotation.store.answers import StoredAnswers
 from pqpp_annotation.store.engine import BUSY_SECONDS, make_engine, sqlite_url, url_of
 from pqpp_annotation.store.events import Events
 from pqpp_annotation.store.invitations import Invitations
-from pqpp_annotation.store.people import People
+from pqpp_annotation.store.people import Participants
 from pqpp_annotation.store.rows import ItemCounts, StoredImage
 from pqpp_annotation.store.work import Work
 from pqpp_annotation.study.images import CheckedImage
@@ -72,8 +72,8 @@ class Store:
         # All reads of a transaction see one state; on SQLite they do anyway.
         level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         self._reader = engine.execution_options(**level)
-        self.people, self.invitations = People(self), Invitations(self)
-        self.work, self.answers, self.events = Work(self), Answers(self), Events(self)
+        self.people, self.invitations = Participants(self), Invitations(self)
+        self.work, self.answers, self.events = Work(self), StoredAnswers(self), Events(self)
 
     @property
     def is_sqlite(self) -> bool:
@@ -249,7 +249,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
             raise StoreError(f"{store.name} is not there; make it by pqpp annotate init")
         _upgrade(url, store)
         with store.writing(alone=True) as db:
-            kept = db.scalar(select(tables.Study.config))
+            kept = db.scalar(select(tables.StudyRow.config))
             if kept is None:
                 raise StoreError(f"{store.name} holds no study; make it by pqpp annotate init")
             if store.study is None:
@@ -272,7 +272,7 @@ def _upgrade(url: URL, store: Store) -> None:
     other = Store(make_engine(url, references=False), store.study)
     try:
         with other.writing(alone=True) as db:
-            schema.upgrade(db, store.name)
+            schema.bring_up_to_date(db, store.name)
             broken = db.execute(text("PRAGMA foreign_key_check")).first() if store.is_sqlite else ()
             if broken:
                 raise StoreError(f"{store.name}: {broken[0]} refers to what is not there")
@@ -303,12 +303,12 @@ def _fill(url: URL, study: Study, items: list[NewItem], images: list[CheckedImag
     store = Store(make_engine(url), study)
     try:
         with store.writing(alone=True) as db:
-            schema.upgrade(db, store.name)
-            if db.scalar(select(func.count()).select_from(tables.Study)):
+            schema.bring_up_to_date(db, store.name)
+            if db.scalar(select(func.count()).select_from(tables.StudyRow)):
                 raise StoreError(f"{store.name} holds a study already; name another database")
             row = {"name": study.name, "kind": study.kind_name, "seed": study.seed}
             row |= {"config": study.config(), "created": store.clock()}
-            db.execute(insert(tables.Study).values(row))
+            db.execute(insert(tables.StudyRow).values(row))
         store.add_items(items, images)
     finally:
         store.close()
@@ -324,4 +324,4 @@ def _take_over(db: Connection, study: Study, kept: dict) -> None:
                 "set it back, or name another database"
             )
     if told != kept:
-        db.execute(update(tables.Study).values(config=told))
+        db.execute(update(tables.StudyRow).values(config=told))

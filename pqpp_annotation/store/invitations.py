@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select, update
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.people import ROLES
-from pqpp_annotation.store.rows import Invitation, Person
+from pqpp_annotation.store.rows import Link, Participant
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -22,7 +22,7 @@ PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
 
 _DAY = 86_400_000
 _MOST = 10_000
-_COLUMNS = [getattr(tables.Invitation, name) for name in Invitation.__dataclass_fields__]
+_COLUMNS = [getattr(tables.Invitation, name) for name in Link.__dataclass_fields__]
 
 
 class Invitations:
@@ -39,7 +39,7 @@ class Invitations:
         days: float = 30,
         is_shared: bool = False,
         person_id: int | None = None,
-    ) -> list[tuple[str, Invitation]]:
+    ) -> list[tuple[str, Link]]:
         """Make links.
 
         Args:
@@ -73,10 +73,10 @@ class Invitations:
                 token = secrets.token_urlsafe(24)
                 made = insert(tables.Invitation).values(token_hash=_hashed(token), **row)
                 kept = db.execute(made.returning(*_COLUMNS)).one()
-                found.append((token, Invitation(*kept)))
+                found.append((token, Link(*kept)))
         return found
 
-    def redeem(self, token: str, outside: Mapping[str, Any] | None = None) -> Person:
+    def redeem(self, token: str, outside: Mapping[str, Any] | None = None) -> Participant:
         """Return the person of a link; its first use makes one.
 
         Args:
@@ -107,7 +107,7 @@ class Invitations:
                 db.execute(own.values(person_id=person.id))
             return person
 
-    def check(self, token: str) -> Invitation:
+    def check(self, token: str) -> Link:
         """Return what is kept of a link that can be followed; changes nothing.
 
         Raises:
@@ -130,18 +130,18 @@ class Invitations:
             if not db.scalar(select(one.id).where(one.id == invitation_id)):
                 raise NotAllowedError(f"there is no invitation {invitation_id}")
 
-    def all(self) -> list[Invitation]:
+    def all(self) -> list[Link]:
         """Return all links, in the order in which they were made."""
         with self._store.reading() as db:
             rows = db.execute(select(*_COLUMNS).order_by(tables.Invitation.id))
-            return [Invitation(*row) for row in rows]
+            return [Link(*row) for row in rows]
 
-    def _valid(self, db: Connection, token: str) -> Invitation:
+    def _valid(self, db: Connection, token: str) -> Link:
         where = tables.Invitation.token_hash == _hashed(token)
         row = db.execute(select(*_COLUMNS).where(where)).first()
         if row is None:
             raise NotAllowedError("this link is unknown; copy the whole of it")
-        found = Invitation(*row)
+        found = Link(*row)
         if found.revoked is not None:
             raise NotAllowedError("this link was revoked; ask who sent it for another")
         if found.expires <= self._store.clock():
@@ -149,7 +149,7 @@ class Invitations:
         return found
 
 
-def _key_of(found: Invitation, outside: Mapping[str, Any]) -> str:
+def _key_of(found: Link, outside: Mapping[str, Any]) -> str:
     """Return by what a person behind a shared link is known."""
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if name is None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from pqpp_annotation.errors import NotAllowedError, StoreError
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.rows import Person
+from pqpp_annotation.store.rows import Participant
 from pqpp_files.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -34,21 +34,21 @@ def _hasher():
     return hasher, hasher.hash(secrets.token_hex())
 
 
-def person_of(row: Any) -> Person:
-    """Return a row of the table as a `Person`."""
+def person_of(row: Any) -> Participant:
+    """Return a row of the table as a `Participant`."""
     values = {
-        name: getattr(row, name) for name in Person.__dataclass_fields__ if name in row._fields
+        name: getattr(row, name) for name in Participant.__dataclass_fields__ if name in row._fields
     }
-    return Person(**values, has_password=row.password_hash is not None)
+    return Participant(**values, has_password=row.password_hash is not None)
 
 
-class People:
+class Participants:
     """Those who take part in a study."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def add(self, name: str, role: str = "annotator", password: str | None = None) -> Person:
+    def add(self, name: str, role: str = "annotator", password: str | None = None) -> Participant:
         """Add a person.
 
         Args:
@@ -71,7 +71,7 @@ class People:
         password_hash: str | None = None,
         outside: Mapping[str, Any] | None = None,
         outside_key: str | None = None,
-    ) -> Person:
+    ) -> Participant:
         """Add a person within a transaction that is under way."""
         name = name.strip()
         if not name or len(name) > _LONGEST_NAME or not name.isprintable():
@@ -86,7 +86,7 @@ class People:
         found = db.execute(insert(tables.Person).values(row).returning(*_TABLE.c)).one()
         return person_of(found)
 
-    def get(self, person_id: int) -> Person:
+    def get(self, person_id: int) -> Participant:
         """Return a person.
 
         Raises:
@@ -95,7 +95,7 @@ class People:
         with self._store.reading() as db:
             return self.get_in(db, person_id)
 
-    def get_in(self, db: Connection, person_id: int, lock: bool = False) -> Person:
+    def get_in(self, db: Connection, person_id: int, lock: bool = False) -> Participant:
         """Return a person within a transaction that is under way."""
         query = select(*_TABLE.c).where(tables.Person.id == person_id)
         row = db.execute(query.with_for_update() if lock else query).first()
@@ -103,18 +103,18 @@ class People:
             raise NotAllowedError("this study has no such person; open your link again")
         return person_of(row)
 
-    def by_name(self, name: str) -> Person | None:
+    def by_name(self, name: str) -> Participant | None:
         """Return a person by the pseudonym, None if there is none."""
         with self._store.reading() as db:
             row = db.execute(select(*_TABLE.c).where(tables.Person.name == name)).first()
         return row and person_of(row)
 
-    def all(self) -> list[Person]:
+    def all(self) -> list[Participant]:
         """Return all people, in the order in which they came."""
         with self._store.reading() as db:
             return [person_of(row) for row in db.execute(select(*_TABLE.c).order_by(_TABLE.c.id))]
 
-    def verify(self, name: str, password: str) -> Person | None:
+    def verify(self, name: str, password: str) -> Participant | None:
         """Return the person whose name and password these are, None if there is none such.
 
         It takes as long for a name that there is not.
@@ -200,14 +200,14 @@ class People:
         return _hasher()[0].hash(password)
 
 
-def _close_assignments(db: Connection, person: Person) -> None:
+def _close_assignments(db: Connection, person: Participant) -> None:
     """Give back what a person has not finished."""
     own = tables.Assignment.person_id == person.id
     is_open = tables.Assignment.state == "open"
     db.execute(update(tables.Assignment).where(own, is_open).values(state="expired"))
 
 
-def _delete_answers(db: Connection, person: Person) -> None:
+def _delete_answers(db: Connection, person: Participant) -> None:
     """Remove what a person said, and the places that it took."""
     assignment, item, answer = tables.Assignment, tables.Item, tables.Answer
     own = select(assignment.id).where(assignment.person_id == person.id)

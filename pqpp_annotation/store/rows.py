@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Person:
+class Participant:
     """Who takes part; see `store.tables.Person`."""
 
     id: int
@@ -26,7 +26,7 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Invitation:
+class Link:
     """A link, without its token; see `store.tables.Invitation`."""
 
     id: int
@@ -85,7 +85,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Progress:
+class PersonProgress:
     """How far a person and the study are, in items.
 
     Attributes:
@@ -104,7 +104,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingState:
     """How far a person is in the training round.
 
     Attributes:
@@ -123,7 +123,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Feedback:
+class TrainingFeedback:
     """What a finished training item should have been.
 
     Attributes:
@@ -136,7 +136,7 @@ class Feedback:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedAnswer:
     """What became of an answer.
 
     Attributes:

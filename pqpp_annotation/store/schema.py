@@ -26,7 +26,7 @@ def revision_of(db: Connection) -> str | None:
     return db.scalar(text(f"SELECT version_num FROM {_KEPT_IN}"))
 
 
-def upgrade(db: Connection, name: str) -> None:
+def bring_up_to_date(db: Connection, name: str) -> None:
     """Bring a database to this version's tables; what is in it stays.
 
     Args:

@@ -14,7 +14,7 @@ from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, Text, Uniq
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
-class Table(DeclarativeBase):
+class StudyTable(DeclarativeBase):
     """What all tables share; constraints have names, by which later revisions find them."""
 
     metadata = MetaData(
@@ -28,7 +28,7 @@ class Table(DeclarativeBase):
     type_annotation_map: ClassVar = {dict[str, Any]: JSON, Any: JSON}
 
 
-class Study(Table):
+class StudyRow(StudyTable):
     """The study itself; one row.
 
     Attributes:
@@ -47,7 +47,7 @@ class Study(Table):
     paused: Mapped[int | None] = mapped_column(BigInteger)
 
 
-class Asset(Table):
+class Asset(StudyTable):
     """An image that was checked and hashed; the only way to reach it is its hash.
 
     Attributes:
@@ -63,7 +63,7 @@ class Asset(Table):
     size: Mapped[int] = mapped_column(BigInteger)
 
 
-class Item(Table):
+class Item(StudyTable):
     """What a person is shown at once.
 
     Attributes:
@@ -89,7 +89,7 @@ class Item(Table):
     created: Mapped[int] = mapped_column(BigInteger)
 
 
-class ItemImage(Table):
+class ItemImage(StudyTable):
     """An image of an item.
 
     Attributes:
@@ -108,7 +108,7 @@ class ItemImage(Table):
     is_reference: Mapped[bool] = mapped_column(default=False)
 
 
-class Person(Table):
+class Person(StudyTable):
     """Who takes part; no name, address or e-mail is asked for.
 
     Attributes:
@@ -137,7 +137,7 @@ class Person(Table):
     withdrawn: Mapped[int | None] = mapped_column(BigInteger)
 
 
-class Invitation(Table):
+class Invitation(StudyTable):
     """A link; only the hash of its token is kept.
 
     Attributes:
@@ -157,7 +157,7 @@ class Invitation(Table):
     revoked: Mapped[int | None] = mapped_column(BigInteger)
 
 
-class Assignment(Table):
+class Assignment(StudyTable):
     """An item given to a person.
 
     Attributes:
@@ -181,7 +181,7 @@ class Assignment(Table):
     finished: Mapped[int | None] = mapped_column(BigInteger)
 
 
-class Answer(Table):
+class Answer(StudyTable):
     """What a person said; never deleted but by withdrawal.
 
     Attributes:
@@ -204,7 +204,7 @@ class Answer(Table):
     current: Mapped[bool] = mapped_column(default=True)
 
 
-class Adjudication(Table):
+class Adjudication(StudyTable):
     """What the owner decided where people disagree; stands beside the votes, replaces none."""
 
     __tablename__ = "adjudication"
@@ -217,7 +217,7 @@ class Adjudication(Table):
     created: Mapped[int] = mapped_column(BigInteger)
 
 
-class Event(Table):
+class Event(StudyTable):
     """What happened when, for active time and the record: `seen`, `away`, `back`, `withdrawn`."""
 
     __tablename__ = "event"

@@ -10,25 +10,25 @@ from sqlalchemy import Connection, func, select, update
 from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.kinds import TaskKind
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.rows import Feedback, Person, Training
+from pqpp_annotation.store.rows import Participant, TrainingFeedback, TrainingState
 from pqpp_annotation.study.study import Study
 
 Item, Assignment, Answer = tables.Item, tables.Assignment, tables.Answer
 _COUNT = select(func.count()).select_from(Item).where(Item.purpose == "training")
 
 
-def training_in(db: Connection, study: Study, person: Person) -> Training:
+def training_in(db: Connection, study: Study, person: Participant) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
     tries_left = max(study.training.tries - person.training_tries, 0)
     total = db.scalar(_COUNT)
     if person.trained is not None or not total or person.role != "annotator":
-        return Training(0, total, 0, tries_left, True)
+        return TrainingState(0, total, 0, tries_left, True)
     rows = [row for row in _own(db, person.id) if row.state == "done"]
     right = sum(feedback_in(db, study.kind, row).is_right for row in rows)
-    return Training(len(rows), total, right, tries_left, False)
+    return TrainingState(len(rows), total, right, tries_left, False)
 
 
-def feedback_in(db: Connection, kind: TaskKind, row: Any) -> Feedback:
+def feedback_in(db: Connection, kind: TaskKind, row: Any) -> TrainingFeedback:
     """Return what a finished training item should have been.
 
     Args:
@@ -53,10 +53,10 @@ def feedback_in(db: Connection, kind: TaskKind, row: Any) -> Feedback:
         map(tuple, db.execute(query.where(Answer.assignment_id == row.id, Answer.current)))
     )
     is_right = all(one in given and kind.agrees(given[one], by_id[one]) for one in by_id)
-    return Feedback(is_right, by_id)
+    return TrainingFeedback(is_right, by_id)
 
 
-def check_in(db: Connection, study: Study, person: Person, now: int) -> Training:
+def check_in(db: Connection, study: Study, person: Participant, now: int) -> TrainingState:
     """Look whether a try is over: it opens the work, or the items come once more.
 
     It is called when a person goes on, so that the feedback on the last item can be read before.

@@ -12,7 +12,13 @@ from pqpp_annotation.kinds import ShownImage, ShownItem
 from pqpp_annotation.protocol.order import is_control, shuffled
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.orders import Orders
-from pqpp_annotation.store.rows import Feedback, Past, Person, Progress, Training
+from pqpp_annotation.store.rows import (
+    Participant,
+    Past,
+    PersonProgress,
+    TrainingFeedback,
+    TrainingState,
+)
 from pqpp_annotation.store.training import check_in, feedback_in, training_in
 
 if TYPE_CHECKING:
@@ -133,7 +139,7 @@ class Work:
         with self._store.reading() as db:
             return [Past(*row) for row in db.execute(query)]
 
-    def progress(self, person_id: int) -> Progress:
+    def progress(self, person_id: int) -> PersonProgress:
         """Return how far a person and the study are."""
         is_full = (Item.done >= self._store.study.people_per_item).label("is_full")
         with self._store.reading() as db:
@@ -158,15 +164,15 @@ class Work:
         else:
             mine = sum(n for purpose, _, full, n in closed if purpose == "work" and not full)
             left = 0 if person.role == "owner" else items.get(("work", False), 0) - mine
-        return Progress(done, skipped, left, items.get(("work", True), 0), total)
+        return PersonProgress(done, skipped, left, items.get(("work", True), 0), total)
 
-    def training(self, person_id: int) -> Training:
+    def training(self, person_id: int) -> TrainingState:
         """Return how far a person is in the training round."""
         with self._store.reading() as db:
             person = self._store.people.get_in(db, person_id)
             return training_in(db, self._store.study, person)
 
-    def feedback(self, person_id: int, assignment_id: int) -> Feedback:
+    def feedback(self, person_id: int, assignment_id: int) -> TrainingFeedback:
         """Return the right answers of a training item that the person has answered.
 
         Raises:
@@ -229,7 +235,7 @@ class Work:
         """Return when a reservation that is made now ends."""
         return self._store.clock() + int(self._store.study.reservation_minutes * _MINUTE)
 
-    def allowed_in(self, db: Connection, person_id: int) -> Person:
+    def allowed_in(self, db: Connection, person_id: int) -> Participant:
         """Return a person who may see items."""
         person = self._store.people.get_in(db, person_id)
         if person.withdrawn is not None:
@@ -238,7 +244,7 @@ class Work:
             raise NotAllowedError("the consent text comes first; read it and agree")
         return person
 
-    def _next_in(self, db: Connection, person: Person, after: int | None) -> Any:
+    def _next_in(self, db: Connection, person: Participant, after: int | None) -> Any:
         opened = self._open_in(db, person.id)
         behind, held = -1, 0
         if after is not None:
@@ -259,7 +265,7 @@ class Work:
         item = self._choose(db, person)
         return None if item is None else self._reserve(db, person.id, item)
 
-    def _next_training(self, db: Connection, person: Person) -> Any:
+    def _next_training(self, db: Connection, person: Participant) -> Any:
         """Return the first training item that is open in this try."""
         items = self._orders.of(db, self._store.study.seed, person.id, "training")
         own = select(*_COLUMNS).join(Item, Item.id == Assignment.item_id)
@@ -272,7 +278,7 @@ class Work:
                 return rows[item]
         return None
 
-    def _choose(self, db: Connection, person: Person) -> int | None:
+    def _choose(self, db: Connection, person: Participant) -> int | None:
         """Return the item that a person is given next, None where there is none."""
         if person.role == "owner":
             return None
@@ -295,12 +301,12 @@ class Work:
             return work if control is None else control
         return work
 
-    def _first_control(self, db: Connection, person: Person) -> int | None:
+    def _first_control(self, db: Connection, person: Participant) -> int | None:
         order = self._orders.of(db, self._store.study.seed, person.id, "control")
         own = set(db.scalars(self._own_items(person.id)))
         return next((item for item in order if item not in own), None)
 
-    def _first_free(self, db: Connection, person: Person) -> int | None:
+    def _first_free(self, db: Connection, person: Participant) -> int | None:
         """Return the first item of a person's order that has a place left."""
         places = self._store.study.people_per_item
         order = self._orders.of(db, self._store.study.seed, person.id, "work")
@@ -360,4 +366,4 @@ class Work:
         db.execute(update(Assignment).where(Assignment.id == assignment_id).values(**values))
 
     def _is_paused(self, db: Connection) -> bool:
-        return db.scalar(select(tables.Study.paused)) is not None
+        return db.scalar(select(tables.StudyRow.paused)) is not None

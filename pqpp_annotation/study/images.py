@@ -89,7 +89,7 @@ def _checked(path: Path, root: Path) -> CheckedImage | str:
         content = path.read_bytes()
     except OSError as error:
         return f"it cannot be read ({error.strerror})"
-    measured = measure(content)
+    measured = measure_image(content)
     if isinstance(measured, str):
         return measured
     absolute, base = path.absolute(), root.absolute()
@@ -98,11 +98,11 @@ def _checked(path: Path, root: Path) -> CheckedImage | str:
     return CheckedImage(hashlib.sha256(content).hexdigest(), location, *measured, len(content))
 
 
-def measure(content: bytes) -> tuple[str, int, int] | str:
+def measure_image(content: bytes) -> tuple[str, int, int] | str:
     """Return the media type, width and height of an image, or what is wrong with it.
 
     Example:
-        >>> measure(b"<svg/>")
+        >>> measure_image(b"<svg/>")
         'it is no image in PNG, JPEG, WEBP, GIF'
     """
     from PIL import Image, UnidentifiedImageError

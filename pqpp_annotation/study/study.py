@@ -35,7 +35,7 @@ class Control(Options):
 
 
 @dataclass(kw_only=True)
-class Training(Options):
+class TrainingRules(Options):
     """The round of training items before the work.
 
     Attributes:
@@ -109,7 +109,7 @@ class Study(Options):
     people_per_item: int = option(3, "how many people judge an item", least=1)
     reservation_minutes: float = option(30.0, "an item left open goes to others", above=0)
     control: Control = option(Control())
-    training: Training = option(Training())
+    training: TrainingRules = option(TrainingRules())
     admission: Admission = option(Admission())
     best: int = option(BEST, "annotators a prompt that count", least=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")

@@ -57,7 +57,7 @@ def test_all_reads_of_a_transaction_see_one_state(store):
 
 def test_the_revisions_make_the_tables_that_the_code_has(store):
     with store.reading() as db:
-        assert compare_metadata(MigrationContext.configure(db), tables.Table.metadata) == []
+        assert compare_metadata(MigrationContext.configure(db), tables.StudyTable.metadata) == []
         assert schema.revision_of(db) == schema.NEWEST
     assert schema._scripts().get_current_head() == schema.NEWEST
 
@@ -133,7 +133,7 @@ def test_a_study_file_may_change_but_not_what_the_study_is(store):
     opened = open_store(read_study(path))
     assert opened.study.people_per_item == 5
     with opened.reading() as db:
-        assert db.scalar(select(tables.Study.config))["people_per_item"] == 5
+        assert db.scalar(select(tables.StudyRow.config))["people_per_item"] == 5
     opened.close()
     path.write_text(whole.replace("seed: 0", "seed: 1"))
     with pytest.raises(
