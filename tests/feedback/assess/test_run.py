@@ -2,8 +2,10 @@
 
 import json
 import random
+import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -118,7 +120,10 @@ def hostile(folder):
     frames[0].save(folder / "moving.gif", save_all=True, append_images=frames[1:])
     Image.fromarray(np.full((30, 40), 65535, np.uint16)).save(folder / "deep.png")
     Image.new("L", (10_000, 10_000), 255).save(folder / "huge.png")
-    Image.new("L", (14_000, 14_000), 255).save(folder / "bomb.png")
+    head = bytearray((folder / "whole.png").read_bytes())
+    head[16:24] = struct.pack(">II", 20_000, 20_000)  # says that it has 400 megapixels
+    head[29:33] = struct.pack(">I", zlib.crc32(head[12:29]))
+    (folder / "bomb.png").write_bytes(head)
     Image.new("RGB", (20_000, 9), "red").save(folder / "long.png")
     (folder / "text.png").write_text("no image")
     (folder / "cut.png").write_bytes((folder / "whole.png").read_bytes()[:60])
