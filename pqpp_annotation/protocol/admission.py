@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_annotation.kinds import TaskKind, Vote
+from pqpp_annotation.kinds import Kind, Vote
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.judgment_files import Coded, Places, pairs_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
@@ -60,7 +60,14 @@ class Standings:
 
 
 def options_of(study: Study) -> BuildOptions:
-    """Return the options of `pqpp build` that a study's settings are."""
+    """Return the options of `pqpp build` that a study's settings are.
+
+    Example:
+        >>> from pqpp_annotation.study.study import study_of
+        >>> study = study_of({"name": "mine", "kind": "rating", "admission": {"min_kappa": 0.2}})
+        >>> options_of(study).min_kappa
+        0.2
+    """
     rules = study.admission
     return BuildOptions(
         reference_model=REFERENCE,
@@ -71,8 +78,16 @@ def options_of(study: Study) -> BuildOptions:
     )
 
 
-def scale_of(kind: TaskKind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:
-    """Return the scale of a kind's labels: `pqpp build`'s, or else the range that was used."""
+def scale_of(kind: Kind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:
+    """Return the scale of a kind's labels: `pqpp build`'s, or else the range that was used.
+
+    Example:
+        >>> from pqpp_annotation.kinds import kind_of
+        >>> scale_of(kind_of("relevance"), {}, np.zeros(0)).name
+        'pqpp'
+        >>> scale_of(kind_of("preference"), {}, np.array([-1.0, 1.0])).high
+        1.0
+    """
     if name := kind.scale_of(settings):
         return named_scale(name)
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
@@ -129,7 +144,7 @@ def table_of(
 
 
 def table_of_votes(
-    votes: Iterable[Vote], kind: TaskKind, settings: Mapping[str, Any]
+    votes: Iterable[Vote], kind: Kind, settings: Mapping[str, Any]
 ) -> tuple[Votes | None, np.ndarray]:
     """Lay votes out as the table, and say which row is which vote's.
 
@@ -142,6 +157,14 @@ def table_of_votes(
 
     Returns:
         The table, and int64 (rows,), the place of each row among the votes.
+
+    Example:
+        >>> from pqpp_annotation.kinds import kind_of
+        >>> vote = Vote("7", "A cat.", "7/1.png", "sdxl", "anna", False, {"label": 2}, 3.25, 0,
+        ...             "work", {})
+        >>> table, places = table_of_votes([vote], kind_of("relevance"), {})
+        >>> table.value.tolist(), table.annotator_names, places.tolist()
+        ([2.0], ['anna'], [0])
     """
     coded: list[dict[str, int]] = [{}, {}, {}, {}]
     codes: list[list[int]] = [[], [], [], []]
@@ -174,6 +197,19 @@ def standings_of(votes: Votes | None, options: BuildOptions) -> Standings:
     Args:
         votes: As `table_of` lays them out.
         options: With `min_kappa`, `min_reference_share`, `best` and `exclude`.
+
+    Example:
+        >>> from pqpp_annotation.kinds import kind_of
+        >>> def vote(who, image, label):
+        ...     said = {"label": label}
+        ...     member = who == "member"
+        ...     return Vote("7", "A cat.", image, "sdxl", who, member, said, 3.0, 0, "work", {})
+        >>> votes = [vote(*one) for one in (("member", "1", 2), ("member", "2", 0))]
+        >>> votes += [vote("anna", "1", 2), vote("anna", "2", 0), vote("bert", "1", 0)]
+        >>> table, _ = table_of_votes(votes, kind_of("relevance"), {})
+        >>> found = standings_of(table, BuildOptions())
+        >>> [(one.name, one.kappa, bool(one.reasons)) for one in found.annotators]
+        [('anna', 1.0, False), ('bert', 0.0, True)]
     """
     if votes is None:
         return Standings(None, [], [], None, np.zeros(0, np.int64), float("nan"))

@@ -123,6 +123,24 @@ def test_pay_is_for_admitted_items_and_for_everybody_s_hours():
     assert owed(None, "annotator", True, 30, 0.5).total == 0.0
 
 
+def test_what_it_costs_in_the_end(tmp_path):
+    rule = {"per_item": 0.5, "per_hour": 12.0}
+    store = small_store(tmp_path, prompts=10, people_per_item=2, payment=rule)
+    now = [DAY]
+    store.clock = lambda: now[0]
+    person = store.people.add("anna", "annotator").id
+    for _ in range(5):
+        shown = store.work.next(person)
+        now[0] += 60_000
+        answer(store, person, shown)
+    money = Watch(store, store.study).look().money
+    # Nobody shares an image with a control member yet, for there is none: all are admitted who
+    # call the photos highly relevant. Five items at .5, and five minutes at 12 an hour.
+    assert money.owed == pytest.approx(5 * 0.5 + 1.0)
+    assert money.expected == pytest.approx(20 * 0.5 + 20 / 60 * 12)
+    store.close()
+
+
 def test_the_payment_file_has_no_address(tmp_path):
     store = small_store(tmp_path, prompts=3, payment={"per_item": 1.0})
     person = store.people.add("anna@example.org", "annotator").id

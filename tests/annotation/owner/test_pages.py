@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 
 import pytest
@@ -9,6 +10,7 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 from support.studies import do_all, small_store
 
+from pqpp_annotation.export import export_study
 from pqpp_annotation.simulate import Simulated, simulate
 from pqpp_annotation.store.tables import Assignment
 from pqpp_annotation.web.app import create_app
@@ -174,8 +176,6 @@ def test_a_pause_gives_nothing_new_and_ends(client, store):
 
 
 def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
-    from pqpp_annotation.export import export_study
-
     come(client, store, "owner")
     votes = list(store.answers.votes())
     page = client.get("/owner/items/1")
@@ -221,7 +221,9 @@ def test_a_study_without_a_vote_has_pages_too(tmp_path):
 
 
 @pytest.mark.parametrize("kind", list(VALUES))
-def test_every_kind_has_the_pages(tmp_path, kind):
+def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
+    from pqpp_files.read_table import read_table
+
     store = small_store(tmp_path, kind=kind, prompts=3)
     for name in ("anna", "boris"):
         person = store.people.add(name, "annotator").id
@@ -231,4 +233,11 @@ def test_every_kind_has_the_pages(tmp_path, kind):
     for path in PAGES:
         assert client.get(f"/owner{path}").status_code == 200, path
     assert "anna" in client.get("/owner/items/1").text
+    export_study(store, store.study, tmp_path / "out")
+    facts = json.loads((tmp_path / "out" / "export.json").read_text())
+    assert facts["votes"] == len(list(store.answers.votes()))
+    for name, rows in facts["files"].items():
+        assert len(read_table(tmp_path / "out" / name)) == rows > 0, name
+    what = {"preference": "preferences", "ranking": None, "rich": None}.get(kind, "judgments")
+    assert (facts["build"] or "--None").split("--")[1].split()[0] == str(what)
     store.close()
