@@ -27,7 +27,7 @@ MANNERS = ("honest", "random", "constant", "lazy")
 
 
 @dataclass(frozen=True)
-class Truth:
+class PlantedTruth:
     """What is right to say of each image of each prompt.
 
     Attributes:
@@ -42,9 +42,9 @@ class Truth:
         """Return the truth of an image, 0 to 1; one that is not given is drawn evenly.
 
         Example:
-            >>> Truth(given={"ab": 0.5}).of("a cat", "ab")
+            >>> PlantedTruth(given={"ab": 0.5}).of("a cat", "ab")
             0.5
-            >>> Truth(1).of("a cat", "cd") == Truth(1).of("a cat", "cd")
+            >>> PlantedTruth(1).of("a cat", "cd") == PlantedTruth(1).of("a cat", "cd")
             True
         """
         if sha256 in self.given:
@@ -102,7 +102,7 @@ class Simulated:
         return min(max(true + draw.choice((-1, 1)), 0), levels - 1) if levels > 1 else 0
 
 
-def labels_of(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+def single_choices(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the answers that a kind allows where these are one choice, the lowest label first.
 
     Raises:
@@ -110,7 +110,7 @@ def labels_of(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str, Any
 
     Example:
         >>> from pqpp_annotation.kinds import task_kind
-        >>> labels_of(task_kind("relevance"), {})
+        >>> single_choices(task_kind("relevance"), {})
         [{'label': -1}, {'label': 0}, {'label': 1}, {'label': 2}]
     """
     schema = kind.schema_of(settings)
@@ -128,7 +128,7 @@ def labels_of(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str, Any
     return [value for _, value in sorted(ranked, key=lambda pair: pair[0])]
 
 
-def planted(store: Store, seed: int = 0) -> Truth:
+def planted(store: Store, seed: int = 0) -> PlantedTruth:
     """Return a truth in which every reference image is perfect, and the others are drawn evenly.
 
     Args:
@@ -137,14 +137,14 @@ def planted(store: Store, seed: int = 0) -> Truth:
     """
     with store.reading() as db:
         photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
-    return Truth(seed, dict.fromkeys(photos, 1.0))
+    return PlantedTruth(seed, dict.fromkeys(photos, 1.0))
 
 
 def simulate(
     store: Store,
     study: Study,
     people: Sequence[Simulated],
-    truth: Truth | None = None,
+    truth: PlantedTruth | None = None,
     items: int | None = None,
     seed: int = 0,
 ) -> int:
@@ -178,9 +178,11 @@ def simulate(
 class _Worker:
     """A person at work."""
 
-    def __init__(self, store, study, person: Simulated, truth: Truth, items: int | None, seed: int):
+    def __init__(
+        self, store, study, person: Simulated, truth: PlantedTruth, items: int | None, seed: int
+    ):
         self._store, self._kind, self._person, self._truth = store, study.kind, person, truth
-        self._labels = labels_of(study.kind, study.task)
+        self._labels = single_choices(study.kind, study.task)
         self.id = store.people.add(person.name, person.role).id
         store.people.consent(self.id)
         self._draw = random.Random(f"{seed} {person.name}")

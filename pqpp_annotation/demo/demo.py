@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from pqpp_annotation.demo.pictures import picture, wanted
+from pqpp_annotation.demo.pictures import picture, scene
 from pqpp_annotation.errors import StudyError
-from pqpp_annotation.simulate import Simulated, Truth, simulate
+from pqpp_annotation.simulate import PlantedTruth, Simulated, simulate
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.tables import ItemImage
 from pqpp_annotation.study import make_study
@@ -76,7 +76,7 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Study, Store]:
     store = open_store(study)
     with store.reading() as db:
         rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
-    truth = Truth(seed, {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows})
+    truth = PlantedTruth(seed, {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows})
     store.clock = _Days(store.clock(), 4)
     simulate(store, study, CONTROL, truth, seed=seed)
     simulate(store, study, PEOPLE, truth, items=24, seed=seed)
@@ -121,7 +121,7 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
     draw, labels, rows = random.Random(seed), {}, []
     purposes = ["work"] * WORK + ["control"] * CONTROLS + ["training"] * TRAINING
     for number, purpose in enumerate(purposes):
-        asked = wanted(number, seed)
+        asked = scene(number, seed)
         own = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
         for place, (model, label) in enumerate(own.items()):
             name = f"{number:02}-{place}.png"

@@ -23,7 +23,7 @@ _GROUNDS = (("#f6f1e7", "#e3d9c6"), ("#eaf1f6", "#cddbe6"), ("#f3ecf5", "#dccfe2
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Scene:
     """What a prompt asks for: so many shapes of a colour, and one more of another kind."""
 
     count: int
@@ -41,20 +41,20 @@ class Wanted:
         return f"{first} beside {article} {self.other_color} {self.other}"
 
 
-def wanted(number: int, seed: int = 0) -> Wanted:
+def scene(number: int, seed: int = 0) -> Scene:
     """Return what the prompt of a number asks for.
 
     Example:
-        >>> wanted(0).prompt == wanted(0).prompt
+        >>> scene(0).prompt == scene(0).prompt
         True
     """
     draw = random.Random(f"{seed} {number}")
     color, other_color = draw.sample(sorted(_COLORS), 2)
     shape, other = draw.sample(_SHAPES, 2)
-    return Wanted(1 + number % 5, color, shape, other_color, other)
+    return Scene(1 + number % 5, color, shape, other_color, other)
 
 
-def picture(asked: Wanted, label: int, seed: str) -> Image.Image:
+def picture(asked: Scene, label: int, seed: str) -> Image.Image:
     """Draw a picture that deserves a label of PQPP.
 
     Args:
@@ -63,7 +63,7 @@ def picture(asked: Wanted, label: int, seed: str) -> Image.Image:
         seed: From which places and the faults come.
 
     Example:
-        >>> picture(wanted(0), 2, "a").size
+        >>> picture(scene(0), 2, "a").size
         (448, 448)
     """
     draw = random.Random(seed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, insert, select
 
 from pqpp_annotation.errors import AnswerError, StudyError
-from pqpp_annotation.simulate import labels_of
+from pqpp_annotation.simulate import single_choices
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPart:
     """An image of an item, or the item itself, with all that people said of it.
 
     Attributes:
@@ -51,7 +51,7 @@ class Case:
     item: int
     prompt_id: str
     prompt: str
-    parts: tuple[Judged, ...]
+    parts: tuple[JudgedPart, ...]
     images: tuple[tuple[str, str], ...]
 
 
@@ -89,20 +89,20 @@ def case_of(store: Store, study: Study, item_id: int) -> Case:
                 )
             ).fetchall()
         )
-    parts: list[Judged] = []
+    parts: list[JudgedPart] = []
     if study.kind.about_image:
         for one in images:
             votes = tuple(said.get(one.id, ()))
             parts.append(
-                Judged(one.id, one.image, one.model, one.sha256, votes, decided.get(one.id))
+                JudgedPart(one.id, one.image, one.model, one.sha256, votes, decided.get(one.id))
             )
     else:
-        parts.append(Judged(None, "", "", None, tuple(said.get(None, ())), decided.get(None)))
+        parts.append(JudgedPart(None, "", "", None, tuple(said.get(None, ())), decided.get(None)))
     shown = tuple((one.image, one.sha256) for one in images)
     return Case(item_id, item.prompt_id, item.prompt, tuple(parts), shown)
 
 
-def choices_of(study: Study, part: Judged) -> list[dict[str, Any]]:
+def choices_of(study: Study, part: JudgedPart) -> list[dict[str, Any]]:
     """Return what may be decided: the labels of the kind, and whatever people said.
 
     Args:
@@ -110,7 +110,7 @@ def choices_of(study: Study, part: Judged) -> list[dict[str, Any]]:
         part: The image, or the item.
     """
     try:
-        found = labels_of(study.kind, study.task)
+        found = single_choices(study.kind, study.task)
     except StudyError:
         found = []
     for *_, value in part.votes:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
-from pqpp_annotation.owner.ledger import NONE, Columns, Items
+from pqpp_annotation.owner.ledger import NONE, Items, StudyAnswers
 from pqpp_annotation.protocol.admission import Standings
 from pqpp_annotation.store.tables import Adjudication
 from pqpp_datasets.own_benchmark.votes.votes import Votes
@@ -66,7 +66,12 @@ def disagreements(unit: np.ndarray, value: np.ndarray, units: int) -> np.ndarray
 
 
 def disputes_of(
-    db, found: Standings, rows: np.ndarray, answers: Columns, items: Items, most: int | None = None
+    db,
+    found: Standings,
+    rows: np.ndarray,
+    answers: StudyAnswers,
+    items: Items,
+    most: int | None = None,
 ) -> list[Dispute]:
     """Return the items with two votes or more on an image, the most disputed first.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import Text, case, cast, func, select
 
-from pqpp_annotation.protocol.admission import REFERENCE, scale_of, table_of
+from pqpp_annotation.protocol.admission import REFERENCE, label_scale, study_votes
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
 from pqpp_datasets.own_benchmark.judgment_files import Coded
 from pqpp_datasets.own_benchmark.votes.votes import Votes
@@ -27,7 +27,7 @@ DONE, SKIPPED = _STATES["done"], _STATES["skipped"]
 
 
 @dataclass(frozen=True)
-class Columns:
+class StudyAnswers:
     """The answers, a place in each array an answer, the oldest first.
 
     Attributes:
@@ -88,7 +88,7 @@ class Ledger:
         self._gone = 0
         self._items: Items | None = None
 
-    def now(self, db) -> tuple[Columns, Items]:
+    def now(self, db) -> tuple[StudyAnswers, Items]:
         """Return all answers and all items.
 
         Args:
@@ -178,10 +178,10 @@ def _given(db) -> Given:
     return Given(*_numbers(db, query).astype(np.int64))
 
 
-def _columns(said: np.ndarray, given: Given) -> Columns:
+def _columns(said: np.ndarray, given: Given) -> StudyAnswers:
     ids, assignment, image, created = said[:4].astype(np.int64)
     place = np.searchsorted(given.id, assignment)
-    return Columns(
+    return StudyAnswers(
         id=ids,
         assignment=assignment,
         person=given.person[place],
@@ -245,7 +245,7 @@ def _items(db) -> Items:
 
 
 def votes_table(
-    db, study: Study, answers: Columns, items: Items
+    db, study: Study, answers: StudyAnswers, items: Items
 ) -> tuple[Votes | None, np.ndarray]:
     """Return the table of votes that admission is computed from, as that of the export.
 
@@ -274,14 +274,14 @@ def votes_table(
     is_member = np.array([people[one][1] == "control" for one in of_person.tolist()], bool)
     image = _image_columns(answers.image[rows], place[rows], items)
     label = answers.label[rows]
-    table = table_of(
+    table = study_votes(
         _coded(place[rows], items.prompt_id),
         *image,
         _in_order(Coded(code.astype(np.int32), names)),
         label,
         is_member[code] if len(code) else np.zeros(0, bool),
         answers.seconds[rows],
-        scale_of(study.kind, study.task, label),
+        label_scale(study.kind, study.task, label),
     )
     return table, rows
 

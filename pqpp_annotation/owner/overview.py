@@ -13,7 +13,7 @@ import numpy as np
 from sqlalchemy import case, func, select
 
 from pqpp_annotation.owner.disputes import Dispute, disputes_of
-from pqpp_annotation.owner.ledger import DONE, Columns, Items, Ledger, votes_table
+from pqpp_annotation.owner.ledger import DONE, Items, Ledger, StudyAnswers, votes_table
 from pqpp_annotation.owner.people import Row, people_rows
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
 from pqpp_annotation.store.tables import (
@@ -41,7 +41,7 @@ _REST = 4  # a look is taken again after so many times what it took, where much 
 
 
 @dataclass(frozen=True)
-class Progress:
+class StudyProgress:
     """How far the work is, in items and in places: an item has one for each person it needs.
 
     Attributes:
@@ -108,7 +108,7 @@ class Overview:
     key: str
     taken: int
     paused: int | None
-    progress: Progress
+    progress: StudyProgress
     days: list[tuple[datetime.date, int]]
     labels: dict[float, int]
     standings: Standings
@@ -237,7 +237,7 @@ def overview(db, store: Store, study: Study, ledger: Ledger, key: str) -> Overvi
     )
 
 
-def _progress(db, study: Study) -> Progress:
+def _progress(db, study: Study) -> StudyProgress:
     places = study.people_per_item
     filled = case((Item.done < places, Item.done), else_=places)
     complete = case((Item.done >= places, 1), else_=0)
@@ -247,10 +247,10 @@ def _progress(db, study: Study) -> Progress:
     found = {purpose: tuple(map(int, rest)) for purpose, *rest in db.execute(query)}
     items, whole, done, _ = found.get("work", (0, 0, 0, 0))
     controls, *_, judged = found.get("control", (0, 0, 0, 0))
-    return Progress(items, whole, items * places, done, controls, judged)
+    return StudyProgress(items, whole, items * places, done, controls, judged)
 
 
-def _days(answers: Columns) -> list[tuple[datetime.date, int]]:
+def _days(answers: StudyAnswers) -> list[tuple[datetime.date, int]]:
     if not len(answers):
         return []
     number = answers.created // DAY
@@ -267,7 +267,9 @@ def _labels(found: Standings) -> dict[float, int]:
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
-def _pace(answers: Columns, items: Items, people: list[Row], progress: Progress, now: int) -> Pace:
+def _pace(
+    answers: StudyAnswers, items: Items, people: list[Row], progress: StudyProgress, now: int
+) -> Pace:
     given = answers.given
     workers = [row.id for row in people if row.role == "annotator"]
     counts = (given.state == DONE) & (items.purpose[items.place(given.item)] == "work")
@@ -281,7 +283,7 @@ def _pace(answers: Columns, items: Items, people: list[Row], progress: Progress,
     return Pace(per_day, days, now + round(days * DAY))
 
 
-def _money(study: Study, people: list[Row], progress: Progress) -> Money | None:
+def _money(study: Study, people: list[Row], progress: StudyProgress) -> Money | None:
     rule = study.payment
     if rule is None:
         return None

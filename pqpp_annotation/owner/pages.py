@@ -16,7 +16,7 @@ from pqpp_annotation.owner.disputes import disputes_csv
 from pqpp_annotation.owner.overview import Overview, Watch
 from pqpp_annotation.owner.payment import payment_rows
 from pqpp_annotation.owner.people import people_csv
-from pqpp_annotation.owner.words import STATES, Words, number, share, span
+from pqpp_annotation.owner.words import STATES, Words, number, percent, span
 from pqpp_annotation.store import tables
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MOST_ITEM = 2**62
 Text = Annotated[str, Form()]
 
 
-def router(store: Store, study: Study, web: Site) -> APIRouter:
+def owner_pages(store: Store, study: Study, web: Site) -> APIRouter:
     """Return the owner's pages.
 
     Args:
@@ -38,7 +38,7 @@ def router(store: Store, study: Study, web: Site) -> APIRouter:
         web: Renders pages, knows who asks, and checks forms.
     """
     pages = APIRouter(prefix="/owner")
-    web.templates.filters |= {"number": number, "share": share}
+    web.templates.filters |= {"number": number, "percent": percent}
     desk = _Desk(store, study, web)
     get = {"": desk.overview, "/people": desk.people, "/items": desk.items}
     get |= {"/items/{item}": desk.item, "/invitations": desk.invitations}

@@ -16,7 +16,7 @@ from pqpp_annotation.protocol.admission import Standings
 from pqpp_annotation.store.tables import Event, Person
 
 if TYPE_CHECKING:
-    from pqpp_annotation.owner.ledger import Columns, Items
+    from pqpp_annotation.owner.ledger import Items, StudyAnswers
     from pqpp_annotation.study.study import Study
 
 STATES = ("admitted", "refused", "control", "waiting", "failed", "withdrawn")
@@ -69,7 +69,9 @@ class Row:
         return self.state == "admitted"
 
 
-def people_rows(db, study: Study, answers: Columns, items: Items, found: Standings) -> list[Row]:
+def people_rows(
+    db, study: Study, answers: StudyAnswers, items: Items, found: Standings
+) -> list[Row]:
     """Return a row for each person but the owners, in the order in which they came.
 
     Args:
@@ -151,7 +153,7 @@ def _votes(found: Standings, place: int | None) -> int:
     return 0 if place is None else int((found.votes.annotator == place).sum())
 
 
-def _counts(answers: Columns, items: Items) -> dict[tuple[int, int], int]:
+def _counts(answers: StudyAnswers, items: Items) -> dict[tuple[int, int], int]:
     """Return how many items each person has finished and skipped, the training round apart."""
     given = answers.given
     work = items.purpose[items.place(given.item)] != "training"
@@ -162,7 +164,9 @@ def _counts(answers: Columns, items: Items) -> dict[tuple[int, int], int]:
     return dict(zip(pairs, counts.tolist(), strict=True))
 
 
-def _active(db, answers: Columns, gap_minutes: float) -> tuple[dict[int, float], dict[int, int]]:
+def _active(
+    db, answers: StudyAnswers, gap_minutes: float
+) -> tuple[dict[int, float], dict[int, int]]:
     """Return the active seconds of each person, and when each did something last."""
     rows = db.execute(select(Event.person_id, Event.created, Event.kind == "away")).fetchall()
     event = np.array(list(map(tuple, rows)), np.int64).reshape(-1, 3).T

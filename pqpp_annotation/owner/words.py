@@ -64,11 +64,11 @@ def number(value: float | None, digits: int = 2) -> str:
     return "–" if value is None or value != value else f"{value:.{digits}f}"
 
 
-def share(value: float | None) -> str:
+def percent(value: float | None) -> str:
     """Return a share in per cent; a dash where there is none.
 
     Example:
-        >>> share(0.985), share(None)
+        >>> percent(0.985), percent(None)
         ('98 %', '–')
     """
     return "–" if value is None or value != value else f"{100 * value:.0f} %"

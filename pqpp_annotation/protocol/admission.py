@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_annotation.kinds import Kind, Vote
+from pqpp_annotation.kinds import TaskKind, Vote
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.judgment_files import Coded, Places, pairs_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
@@ -78,14 +78,14 @@ def options_of(study: Study) -> BuildOptions:
     )
 
 
-def scale_of(kind: Kind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:
+def label_scale(kind: TaskKind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:
     """Return the scale of a kind's labels: `pqpp build`'s, or else the range that was used.
 
     Example:
-        >>> from pqpp_annotation.kinds import kind_of
-        >>> scale_of(kind_of("relevance"), {}, np.zeros(0)).name
+        >>> from pqpp_annotation.kinds import task_kind
+        >>> label_scale(task_kind("relevance"), {}, np.zeros(0)).name
         'pqpp'
-        >>> scale_of(kind_of("preference"), {}, np.array([-1.0, 1.0])).high
+        >>> label_scale(task_kind("preference"), {}, np.array([-1.0, 1.0])).high
         1.0
     """
     if name := kind.scale_of(settings):
@@ -94,7 +94,7 @@ def scale_of(kind: Kind, settings: Mapping[str, Any], values: np.ndarray) -> Sca
     return Scale(kind.name, low, high, kind.level, numbers="any")
 
 
-def table_of(
+def study_votes(
     prompt: Coded,
     model: Coded,
     image: Coded,
@@ -144,7 +144,7 @@ def table_of(
 
 
 def table_of_votes(
-    votes: Iterable[Vote], kind: Kind, settings: Mapping[str, Any]
+    votes: Iterable[Vote], kind: TaskKind, settings: Mapping[str, Any]
 ) -> tuple[Votes | None, np.ndarray]:
     """Lay votes out as the table, and say which row is which vote's.
 
@@ -159,10 +159,10 @@ def table_of_votes(
         The table, and int64 (rows,), the place of each row among the votes.
 
     Example:
-        >>> from pqpp_annotation.kinds import kind_of
+        >>> from pqpp_annotation.kinds import task_kind
         >>> vote = Vote("7", "A cat.", "7/1.png", "sdxl", "anna", False, {"label": 2}, 3.25, 0,
         ...             "work", {})
-        >>> table, places = table_of_votes([vote], kind_of("relevance"), {})
+        >>> table, places = table_of_votes([vote], task_kind("relevance"), {})
         >>> table.value.tolist(), table.annotator_names, places.tolist()
         ([2.0], ['anna'], [0])
     """
@@ -186,8 +186,8 @@ def table_of_votes(
         for column, names in zip(codes, coded, strict=True)
     ]
     values = np.array(value, float)
-    scale = scale_of(kind, settings, values)
-    table = table_of(*columns, values, np.array(control, bool), np.array(seconds, float), scale)
+    scale = label_scale(kind, settings, values)
+    table = study_votes(*columns, values, np.array(control, bool), np.array(seconds, float), scale)
     return table, np.array(places, np.int64)
 
 
@@ -195,18 +195,18 @@ def standings_of(votes: Votes | None, options: BuildOptions) -> Standings:
     """Say who is admitted, and which votes count.
 
     Args:
-        votes: As `table_of` lays them out.
+        votes: As `study_votes` lays them out.
         options: With `min_kappa`, `min_reference_share`, `best` and `exclude`.
 
     Example:
-        >>> from pqpp_annotation.kinds import kind_of
+        >>> from pqpp_annotation.kinds import task_kind
         >>> def vote(who, image, label):
         ...     said = {"label": label}
         ...     member = who == "member"
         ...     return Vote("7", "A cat.", image, "sdxl", who, member, said, 3.0, 0, "work", {})
         >>> votes = [vote(*one) for one in (("member", "1", 2), ("member", "2", 0))]
         >>> votes += [vote("anna", "1", 2), vote("anna", "2", 0), vote("bert", "1", 0)]
-        >>> table, _ = table_of_votes(votes, kind_of("relevance"), {})
+        >>> table, _ = table_of_votes(votes, task_kind("relevance"), {})
         >>> found = standings_of(table, BuildOptions())
         >>> [(one.name, one.kappa, bool(one.reasons)) for one in found.annotators]
         [('anna', 1.0, False), ('bert', 0.0, True)]

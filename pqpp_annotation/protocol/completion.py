@@ -51,14 +51,14 @@ def finish_of(store: Store, study: Study, person: Participant) -> Finish:
         if code is None:
             code = secrets.token_hex(5).upper()
             store.people.set_outside(person.id, {CODE: code})
-    return Finish(code or None, filled(rule.url, {**person.outside, "code": code or ""}))
+    return Finish(code or None, filled_address(rule.url, {**person.outside, "code": code or ""}))
 
 
-def filled(url: str | None, values: dict[str, object]) -> str | None:
+def filled_address(url: str | None, values: dict[str, object]) -> str | None:
     """Return an address with what stands in braces filled in, each value quoted.
 
     Example:
-        >>> filled("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})
+        >>> filled_address("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})
         'https://example.org/done?cc=A%20B&id={PROLIFIC_PID}'
     """
     if not url:

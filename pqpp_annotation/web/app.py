@@ -45,7 +45,7 @@ def create_app(store: Any, study: Any, *, secret: str, allows_http: bool = False
     files.mount_static(app)
     for part in (people, work, files):
         app.include_router(part.router(site))
-    app.include_router(owner.router(store, study, site))
+    app.include_router(owner.owner_pages(store, study, site))
     _add_errors(app, site)
 
     @app.get("/")

@@ -11,7 +11,7 @@ from scipy import stats
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import Watch
-from pqpp_annotation.simulate import Simulated, Truth, simulate
+from pqpp_annotation.simulate import PlantedTruth, Simulated, simulate
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.study import make_study
 from pqpp_cli.main import main
@@ -64,7 +64,7 @@ def of_hashes(store, given):
 
     with store.reading() as db:
         rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
-    return Truth(given={sha256: given[image] for sha256, image in rows})
+    return PlantedTruth(given={sha256: given[image] for sha256, image in rows})
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from pqpp_annotation.owner.overview import DAY, Watch
 from pqpp_annotation.owner.payment import owed, payment_rows
 from pqpp_annotation.protocol.activity import active_seconds
 from pqpp_annotation.protocol.completion import CODE, finish_of
-from pqpp_annotation.simulate import Simulated, labels_of, simulate
+from pqpp_annotation.simulate import Simulated, simulate, single_choices
 from pqpp_annotation.study.study import Payment
 
 
@@ -262,7 +262,7 @@ def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
     store = small_store(tmp_path, kind=kind, prompts=4)
     saved = simulate(store, store.study, [Simulated(n, noise=0.0) for n in ("anna", "boris")])
     assert saved == store.answers.count() > 0
-    labels = labels_of(store.study.kind, store.study.task)
+    labels = single_choices(store.study.kind, store.study.task)
     assert len(labels) >= 2
     by_unit = {}
     for vote in store.answers.votes():
