@@ -2,6 +2,8 @@
 
 import argparse
 
+from pqpp_cli.output import OutputFile
+
 HELP = "six scores after VISTAR: text, light, scenes, characters, penetration, geometry"
 EPILOG = r"""examples:
   pqpp assess vistar --image-dir generated --only text_rendering
@@ -60,6 +62,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "left out)",
     )
 
+    parser.add_argument(
+        "--card",
+        type=OutputFile,
+        metavar="FILE",
+        help="also write the card, which says every choice that the paper leaves open",
+    )
     group = parser.add_argument_group("with --only hwpq")
     group.add_argument(
         "--chat-url",
@@ -195,9 +203,13 @@ def _chat(name: str, options: argparse.Namespace, budget):
 
 
 def finish(options: argparse.Namespace) -> None:
-    """Say what the calls were and cost."""
+    """Say what the calls were and cost, and write the card."""
     from pqpp_cli.assess import note
+    from pqpp_cli.output import emit
+    from pqpp_feedback.vistar.choices import card
 
     budget = getattr(options, "budget", None)
     if budget:
         note(budget.line())
+    if options.card:
+        emit(card(), options.card)

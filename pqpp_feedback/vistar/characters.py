@@ -41,7 +41,7 @@ class Characters(VistarScore):
             return f"`count` is {count!r:.40}; a whole number of 0 or more is needed"
         if count is None and not wanted_characters(picture):
             return "the prompt lists no `count`, `postures` or `expressions`"
-        unknown = set(listed(asked(picture, "postures"))) - set(POSTURES)
+        unknown = set(_words(picture, "postures")) - set(POSTURES)
         if unknown:
             return f"no rule for the posture {sorted(unknown)[0]!r}; known: {', '.join(POSTURES)}"
         return ""
@@ -104,11 +104,15 @@ def wanted_characters(picture: Picture) -> list[dict[str, str]]:
         >>> wanted_characters(Picture(Path("a.png"), "", about=about))
         [{'postures': 'sitting', 'expressions': 'happy'}, {'postures': 'standing'}]
     """
-    columns = [listed(asked(picture, name)) for name in ("postures", "expressions")]
+    columns = [_words(picture, name) for name in ("postures", "expressions")]
     return [
         {name: text for name, text in zip(("postures", "expressions"), row, strict=True) if text}
         for row in itertools.zip_longest(*columns)
     ]
+
+
+def _words(picture: Picture, name: str) -> list[str]:
+    return [text.lower() for text in listed(asked(picture, name))]
 
 
 def _is_count(value: Any) -> bool:

@@ -49,4 +49,19 @@ def stated() -> list[dict[str, str]]:
 
 
 def _brief(value: Any) -> str:
-    return f"{len(value)} entries, see the file" if isinstance(value, Mapping) else str(value)
+    if not isinstance(value, Mapping):
+        return str(value)
+    told = ", ".join(f"{name} {one}" for name, one in value.items())
+    return told if len(told) <= 80 else f"{len(value)} entries, see the file"
+
+
+def card() -> str:
+    """Return the card of the scores, which quotes every choice.
+
+    Example:
+        >>> "character_weight" in card()
+        True
+    """
+    from pqpp_hub.card import render_card
+
+    return render_card("feedback/vistar", choices=stated())

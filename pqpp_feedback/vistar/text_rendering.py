@@ -42,7 +42,7 @@ def read_text(image: Any) -> list[dict[str, Any]]:
 
     Returns:
         list: A piece each: `text`, `confidence` in [0, 1], `corners`, four points in pixels from
-        the text's own upper left on; in reading order.
+        the text's own upper left on, and `box` around them in shares; in reading order.
     """
     found = _reader(choices("text_rendering")["read_upside_down"])(np.asarray(image)[..., ::-1])
     if found.txts is None:
@@ -52,10 +52,16 @@ def read_text(image: Any) -> list[dict[str, Any]]:
             "text": text,
             "confidence": round(float(confidence), 4),
             "corners": np.asarray(corners).round(1).tolist(),
+            "box": _box(np.asarray(corners) / image.size),
         }
         for text, confidence, corners in zip(found.txts, found.scores, found.boxes, strict=True)
     ]
     return in_reading_order(pieces)
+
+
+def _box(corners: np.ndarray) -> list[float]:
+    corners = np.clip(corners, 0, 1)
+    return [*corners.min(0).tolist(), *corners.max(0).tolist()]
 
 
 def in_reading_order(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

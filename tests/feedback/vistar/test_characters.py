@@ -42,7 +42,7 @@ def judged(people, **about):
 def test_scores_by_hand():
     people = [person("sitting", "happy"), person("standing", "sad")]
     # The pairing that fits best: order does not matter.
-    both = {"postures": "standing; sitting", "expressions": "sad; happy"}
+    both = {"postures": "Standing; sitting", "expressions": "sad; Happy"}
     assert judged(people, **both).score == pytest.approx(1.0)
     # Posture of both, expression of one, count of two: (1 + 1 + 1/2) / 3.
     one = {"postures": "standing; sitting", "expressions": "happy; happy"}
