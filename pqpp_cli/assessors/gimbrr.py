@@ -77,7 +77,8 @@ def open_assessors(options: argparse.Namespace) -> list:
         models = first_models(read_verdicts(options.evidence))
     else:
         with needing("pqpp assess gimbrr", "assess"):
-            from pqpp_feedback.gimbrr.eyes import ClipEye, DetectorEye
+            from pqpp_feedback.assess.detector import DetectorEye
+            from pqpp_feedback.gimbrr.eyes import ClipEye
 
         settings = (options.device, options.dtype)
         eyes = ClipEye(options.clip, *settings), DetectorEye(options.detector, *settings)

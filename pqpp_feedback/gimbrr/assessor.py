@@ -20,7 +20,7 @@ class GimbrrAssessor(Assessor):
     Args:
         routine: What turns evidence into verdicts.
         clip: A `pqpp_feedback.gimbrr.eyes.ClipEye`; None to score kept evidence.
-        detector: A `pqpp_feedback.gimbrr.eyes.DetectorEye`; None likewise.
+        detector: A `pqpp_feedback.assess.detector.DetectorEye`; None likewise.
     """
 
     name = "gimbrr"

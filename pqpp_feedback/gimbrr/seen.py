@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pqpp_feedback.gimbrr.asked import VOCABULARY
@@ -12,16 +12,6 @@ TEMPLATES = {
     "photo": ("a photo of a {}.", "a picture of a {}.", "a drawing of a {}.", "an image of {}."),
 }
 """How names are put to CLIP: as in the authors' code, and as CLIP was trained; ours to choose."""
-
-SYNONYMS = {
-    "airplane": "aeroplane",
-    "couch": "sofa",
-    "dining table": "diningtable",
-    "motorcycle": "motorbike",
-    "potted plant": "pottedplant",
-    "tv": "tvmonitor",
-}
-"""Names of MS COCO as some detectors spell them."""
 
 
 class Seen:
@@ -57,14 +47,3 @@ class Seen:
         label = self._detector["labels"].get(name)
         found = (box["score"] for box in self._detector["boxes"] if box["label"] == label)
         return sorted(found, reverse=True)
-
-
-def label_of(name: str, labels: Sequence[str]) -> str | None:
-    """Return what a detector calls an object; None where it has no such class.
-
-    Example:
-        >>> label_of("couch", ["person", "Sofa"]), label_of("hat", ["person", "N/A"])
-        ('Sofa', None)
-    """
-    known = {label.strip().lower(): label for label in labels}
-    return known.get(name) or known.get(SYNONYMS.get(name, ""))

@@ -41,7 +41,8 @@ class Light(VistarScore):
         """Return the objects with the shadows that they cast."""
         objects = self._sight.objects(image, picture, self.timed)
         depth = self._sight.depth(image, picture, self.timed)
-        return cast_shadows(np.asarray(smaller(image)) / 255.0, objects.masks, depth)
+        found = cast_shadows(np.asarray(smaller(image)) / 255.0, objects.masks, depth)
+        return {**found, "seen": objects.seen}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return 1 - angle / 90 degrees between the pairs' median and the wanted direction."""

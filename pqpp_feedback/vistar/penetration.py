@@ -48,8 +48,9 @@ class Penetration(VistarScore):
         depth = self._sight.depth(image, picture, self.timed)
         return {
             "objects": len(objects.masks),
-            "labels": objects.labels,
-            "pairs": meeting_pairs(objects.masks, depth, objects.scores),
+            "labels": [one["label"] for one in objects.seen],
+            "seen": objects.seen,
+            "pairs": meeting_pairs(objects.masks, depth, [one["score"] for one in objects.seen]),
         }
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:

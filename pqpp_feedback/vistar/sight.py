@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from pqpp_feedback.assess.models import Loaded, load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import asked, listed
-from pqpp_models.images.backbone import embed_pixels, embed_tokens
-from pqpp_models.images.embedding import pixels_of, tokens_of
+from pqpp_files.extras import needing
+
+if TYPE_CHECKING:
+    from pqpp_feedback.assess.detector import DetectorEye
 
 Timed = Callable[[str], AbstractContextManager[None]]
 _KEPT = 32  # what was seen of the last images is kept for the next score
@@ -26,7 +28,7 @@ _LONGEST = 1024
 """Pixels of the longer side at which masks and depth are made."""
 
 ROLES: Mapping[str, tuple[str, str]] = {
-    "detector": ("IDEA-Research/grounding-dino-tiny", "AutoModelForZeroShotObjectDetection"),
+    "detector": ("IDEA-Research/grounding-dino-tiny", "any detector"),
     "segmenter": ("facebook/sam-vit-base", "AutoModelForMaskGeneration"),
     "depth": (
         "depth-anything/Depth-Anything-V2-Metric-Indoor-Small-hf",
@@ -43,11 +45,9 @@ ROLES: Mapping[str, tuple[str, str]] = {
 
 @dataclass
 class Objects:
-    """The objects of an image: boxes in pixels (n, 4), masks (n, height, width)."""
+    """The objects of an image: `label`, `score`, `box` in shares; masks (n, height, width)."""
 
-    labels: list[str]
-    scores: list[float]
-    boxes: NDArray[np.float64]
+    seen: list[dict[str, Any]]
     masks: NDArray[np.bool_]
 
 
@@ -65,6 +65,7 @@ class Sight:
     device: str | None = None
     dtype: str = "float32"
     _loaded: dict[str, Loaded] = field(default_factory=dict, repr=False)
+    _detector: DetectorEye | None = field(default=None, repr=False)
     _seen: OrderedDict[tuple[str, str], Any] = field(default_factory=OrderedDict, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +89,10 @@ class Sight:
 
     def told(self, *roles: str) -> dict[str, Model]:
         """Return the names and revisions of roles, which are loaded."""
-        return {role: self.model(role).told for role in roles}
+        return {
+            role: self.detector.told if role == "detector" else self.model(role).told
+            for role in roles
+        }
 
     def objects(self, image: Any, picture: Picture, timed: Timed) -> Objects:
         """Return an image's objects: of the words that the prompt lists, else of usual ones.
@@ -116,43 +120,39 @@ class Sight:
 
     def _objects(self, image: Any, words: Sequence[str], timed: Timed) -> Objects:
         image = smaller(image)
-        labels, scores, boxes = self.detect(image, words, timed)
-        most = choices("sight")["most_objects"]
-        best = np.argsort(-np.array(scores), kind="stable")[:most]
-        labels, scores = [labels[n] for n in best], [scores[n] for n in best]
-        boxes = boxes[best].reshape(-1, 4)
-        masks, sure = self.segment(image, boxes, timed)
-        scores = [one * other for one, other in zip(scores, sure, strict=True)]
-        return Objects(labels, scores, boxes, masks)
+        found = self.detect(image, words, timed)[: choices("sight")["most_objects"]]
+        masks, sure = self.segment(image, [one["box"] for one in found], timed)
+        seen = [{**one, "score": one["score"] * own} for one, own in zip(found, sure, strict=True)]
+        return Objects(seen, masks)
 
-    def detect(
-        self, image: Any, words: Sequence[str], timed: Timed
-    ) -> tuple[list[str], list[float], NDArray[np.float64]]:
-        """Return labels, scores and boxes of what is there of some words."""
-        import torch
+    @property
+    def detector(self) -> DetectorEye:
+        """What finds boxes, loaded at first use."""
+        if self._detector is None:
+            name = self.names.get("detector") or ROLES["detector"][0]
+            with needing("pqpp assess", "assess"):
+                from pqpp_feedback.assess.detector import DetectorEye
+            self._detector = DetectorEye(name, self.device, self.dtype)
+        return self._detector
 
-        detector, least = self.model("detector"), choices("sight")["least_score"]
-        with timed("detector"), torch.inference_mode():
-            inputs = detector.processor(images=image, text=[list(words)], return_tensors="pt")
-            outputs = detector.model(**_placed(inputs, detector))
-            process = detector.processor.post_process_grounded_object_detection
-            given = {"target_sizes": [image.size[::-1]], "threshold": least}
-            try:
-                found = process(outputs, text_labels=[list(words)], **given)[0]
-            except TypeError:
-                found = process(outputs, **given)[0]
-        names = found.get("text_labels") or found["labels"]
-        boxes = found["boxes"].float().cpu().numpy().astype(float).reshape(-1, 4)
-        width, height = image.size
-        boxes = np.clip(boxes, 0, [width, height, width, height])
-        return [str(one) for one in names], found["scores"].float().cpu().tolist(), boxes
+    def detect(self, image: Any, words: Sequence[str], timed: Timed) -> list[dict[str, Any]]:
+        """Return boxes of some words, the surest first: `label`, `score`, `box` in shares."""
+        from pqpp_feedback.assess.detector import apart
+
+        chosen = choices("sight")
+        with timed("detector"):
+            (seen,) = self.detector.look([image], [list(words)])
+        sure = [one for one in seen["boxes"] if one["score"] >= chosen["least_score"]]
+        # An object that is found as several things is one object.
+        return apart(sorted(sure, key=lambda one: -one["score"]))
 
     def segment(
-        self, image: Any, boxes: NDArray[np.float64], timed: Timed
+        self, image: Any, shares: Sequence[Sequence[float]], timed: Timed
     ) -> tuple[NDArray[np.bool_], list[float]]:
         """Return the mask of what each box holds, and how sure the model is of it, in [0, 1]."""
         import torch
 
+        boxes = in_pixels(shares, image.size)
         if not len(boxes):
             return np.zeros((0, *image.size[::-1]), bool), []
         segmenter = self.model("segmenter")
@@ -202,6 +202,9 @@ class Sight:
     def _embedded(self, clip: Loaded, one: Any) -> NDArray[np.float64]:
         import torch
 
+        from pqpp_models.images.backbone import embed_pixels, embed_tokens
+        from pqpp_models.images.embedding import pixels_of, tokens_of
+
         with torch.inference_mode():
             if isinstance(one, str):
                 tokens = tokens_of(clip.processor, [one], clip.model.config)
@@ -218,12 +221,11 @@ class Sight:
         import torch
 
         image = smaller(image)
-        _, scores, boxes = self.detect(image, [subject], timed)
-        if not scores:
+        found = self.detect(image, [subject], timed)[:1]
+        if not found:
             return None
-        box = boxes[[int(np.argmax(scores))]]
-        masks, _ = self.segment(image, box, timed)
-        cut = _cut_out(image, box[0], masks[0])
+        masks, _ = self.segment(image, [found[0]["box"]], timed)
+        cut = _cut_out(image, in_pixels([found[0]["box"]], image.size)[0], masks[0])
         if cut is None:
             return None
         features = self.model("features")
@@ -250,27 +252,25 @@ class Sight:
         return found[:, np.sort(kept[: chosen["anomaly_features"]])]
 
     def people(self, image: Any, timed: Timed) -> list[dict[str, Any]]:
-        """Return the people: `box`, `score`, `keypoints` in pixels, `expression` or None."""
+        """Return the people: `label`, `score`, `box`, `keypoints` in pixels, `expression`."""
         import torch
 
         image = smaller(image)
-        _, scores, boxes = self.detect(image, ["person"], timed)
-        if not scores:
+        seen = self.detect(image, ["person"], timed)
+        if not seen:
             return []
-        pose = self.model("pose")
+        pose, boxes = self.model("pose"), in_pixels([one["box"] for one in seen], image.size)
         sides = np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]])
         with timed("pose"), torch.inference_mode():
             inputs = pose.processor(image, boxes=[sides.tolist()], return_tensors="pt")
             outputs = pose.model(**_placed(inputs, pose))
             found = pose.processor.post_process_pose_estimation(outputs, boxes=[sides.tolist()])[0]
         people = []
-        for score, box, one in zip(scores, boxes, found, strict=True):
+        for person, one in zip(seen, found, strict=True):
             points, sure = (one[name].float().cpu().numpy() for name in ("keypoints", "scores"))
             keypoints = np.column_stack([points, sure]).tolist()
             expression = self._expression(image, keypoints, timed)
-            people.append(
-                {"box": box, "score": score, "keypoints": keypoints, "expression": expression}
-            )
+            people.append({**person, "keypoints": keypoints, "expression": expression})
         return people
 
     def _expression(self, image: Any, keypoints: list, timed: Timed) -> str | None:
@@ -322,6 +322,19 @@ def _cut_out(image: Any, box: NDArray[np.float64], mask: NDArray[np.bool_]) -> A
         return None
     pixels = np.where(own[..., None], np.asarray(image)[top:bottom, left:right], 128)
     return Image.fromarray(pixels.astype(np.uint8))
+
+
+def in_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
+    """Return boxes (n, 4) in pixels, at least one wide and high, of boxes in shares of the sides.
+
+    Example:
+        >>> in_pixels([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
+        [[0.0, 10.0, 5.0, 11.0]]
+    """
+    boxes = np.array(shares, dtype=float).reshape(-1, 4) * [*size, *size]
+    boxes[:, :2] = np.minimum(boxes[:, :2], np.array(size) - 1)
+    boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
+    return boxes
 
 
 def is_distance(config: Any) -> bool:

@@ -1,5 +1,6 @@
 """A random model of a few kilobytes for each role of `pqpp_feedback.vistar.sight`."""
 
+from support.tiny_eyes import save_detector
 from support.tiny_models import save_clip
 
 
@@ -17,24 +18,7 @@ def save_sight(folder, roles=None):
 
 
 def _detector(folder):
-    from transformers import (
-        Owlv2Config,
-        Owlv2ForObjectDetection,
-        Owlv2ImageProcessor,
-        Owlv2Processor,
-    )
-
-    text, vision = _small(), _small()
-    text |= {"vocab_size": 64, "max_position_embeddings": 16}
-    text |= {"eos_token_id": 2, "bos_token_id": 1, "pad_token_id": 0}
-    config = Owlv2Config(
-        text_config=text,
-        vision_config={**vision, "image_size": 32, "patch_size": 8},
-        projection_dim=16,
-    )
-    Owlv2ForObjectDetection(config).save_pretrained(folder)
-    images = Owlv2ImageProcessor(size={"height": 32, "width": 32})
-    Owlv2Processor(images, _tokenizer()).save_pretrained(folder)
+    save_detector(folder, "owlv2")
 
 
 def _small():
@@ -44,26 +28,6 @@ def _small():
         "num_hidden_layers": 1,
         "num_attention_heads": 2,
     }
-
-
-def _tokenizer():
-    import string
-
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    names = ["[PAD]", "[BOS]", "[EOS]", "[UNK]", *string.ascii_lowercase, " "]
-    words = {token: number for number, token in enumerate(names)}
-    plain = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
-    plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    return PreTrainedTokenizerFast(
-        tokenizer_object=plain,
-        pad_token="[PAD]",
-        bos_token="[BOS]",
-        eos_token="[EOS]",
-        unk_token="[UNK]",
-        model_max_length=16,
-    )
 
 
 def _segmenter(folder):

@@ -12,10 +12,11 @@ from support.tiny_eyes import KINDS, save_detector  # noqa: E402
 from support.tiny_models import save_clip, save_vit  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
+from pqpp_feedback.assess.detector import DetectorEye, apart  # noqa: E402
 from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 from pqpp_feedback.gimbrr.asked import VOCABULARY  # noqa: E402
-from pqpp_feedback.gimbrr.eyes import ClipEye, DetectorEye, apart  # noqa: E402
+from pqpp_feedback.gimbrr.eyes import ClipEye  # noqa: E402
 from pqpp_feedback.gimbrr.seen import TEMPLATES, Seen  # noqa: E402
 from pqpp_models.errors import CheckpointError  # noqa: E402
 
