@@ -75,9 +75,12 @@ class Ranking(LabelKind):
         They are dealt in turn, so that the first ranks of a retriever do not all meet on one page.
         Images that are controls get pages of their own, as an item is a control or is none.
         """
+        from pqpp_datasets.own_benchmark.votes.read import FLAGS
+
+        flags = [FLAGS.get(row.get("control", "").strip().lower(), 0) for row in rows]
         pages = []
-        for is_control in (False, True):
-            own = [row for row in rows if _is_true(row.get("control")) is is_control]
+        for is_control in (0, 1):
+            own = [row for row, flag in zip(rows, flags, strict=True) if flag == is_control]
             number = -(-len(own) // settings["images_per_page"])
             pages += [own[page::number] for page in range(number)]
         return pages
@@ -93,10 +96,6 @@ class Ranking(LabelKind):
             "triples": triples(kept),
             "votes": ({**row, "label": _NAMES[row["label"]]} for row in judgments(kept)),
         }
-
-
-def _is_true(cell: str | None) -> bool:
-    return (cell or "").strip().lower() in ("true", "1", "yes")
 
 
 def relevance_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
