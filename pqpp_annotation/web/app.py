@@ -101,9 +101,9 @@ def _add_errors(app: FastAPI, site: Site) -> None:
         if not is_full(error):
             raise error
         LOG.error("%s", error)
-        return tell(request, 507, "the disk does not take it; your answers stay in your browser")
+        return tell(request, 507, "its disk is full")
 
     @app.exception_handler(Exception)
     def defect(request: Request, error: Exception) -> Response:
         # The trace goes to the log, by the server; the person keeps the answer in the browser.
-        return tell(request, 500, "something went wrong here; your answers stay in your browser")
+        return tell(request, 500, "something went wrong there")

@@ -55,8 +55,9 @@ export class Queue {
   #failures = 0;
 
   /**
-   * session: {study, who, csrf}; tell({waiting, state, isKept, entry, by}): called at each change,
-   * state one of "saved", "sending", "offline", "signed-out".
+   * session: {study, who, csrf}; tell({waiting, state, isKept, why, entry, problem, isElsewhere}):
+   * called at each change; state is "saved", "sending", "offline" or "signed-out", `why` what the
+   * server said that could not take an entry, `problem` why it refused one for good.
    */
   static async open(session, tell) {
     const queue = new Queue();
@@ -110,7 +111,7 @@ export class Queue {
       const outcome = await this.#send(entry);
       if (outcome.again) continue;
       if (outcome.state) {
-        await this.#report(outcome.state);
+        await this.#report(outcome.state, {why: outcome.why});
         this.#failures += 1;
         const wait = Math.min(LONGEST_WAIT, 500 * 2 ** this.#failures);
         if (outcome.state === "offline") this.#timer = setTimeout(() => this.flush(), wait);
@@ -142,7 +143,9 @@ export class Queue {
     const said = await response.json().catch(() => ({}));
     if (response.ok) return {result: said};
     if (response.status === 401) return this.#renew();
-    if (response.status === 429 || response.status >= 500) return {state: "offline"};
+    if (response.status === 429 || response.status >= 500) {
+      return {state: "offline", why: said.error};
+    }
     return {problem: said.error ?? `the server refused it (${response.status})`};
   }
 

@@ -30,7 +30,7 @@ const keys = new Keys([
 
 // --- What the head of the page says -------------------------------------------------------------
 
-function showSaving({waiting, state, isKept, entry, problem, isElsewhere}) {
+function showSaving({waiting, state, isKept, why, entry, problem, isElsewhere}) {
   if (problem) note(`An answer was not taken: ${problem}`, "bad");
   if (isElsewhere && entry.body.assignment === now.task?.assignment) seenElsewhere();
   const shown = waiting === 0 ? "saved" : state ?? find("saved").dataset.state;
@@ -46,10 +46,11 @@ function showSaving({waiting, state, isKept, entry, problem, isElsewhere}) {
   if (shown === "signed-out") {
     note("You are signed out. Open your link again, or sign in: your answers are kept here until then.", "bad");
   } else if (shown === "offline") {
+    const trouble = why ? `The server cannot save now: ${why}.` : "No connection.";
     note(
       isKept
-        ? "No connection. Go on: your answers are kept in this browser and leave by themselves."
-        : "No connection, and this browser keeps nothing: leave this page open until it is back.",
+        ? `${trouble} Go on: your answers are kept in this browser and leave by themselves.`
+        : `${trouble} This browser keeps nothing: leave this page open until all is saved.`,
       "warn",
     );
   } else if (shown === "saved" && find("banner").dataset.kind === "warn") {

@@ -141,6 +141,22 @@ def test_a_server_that_is_away_loses_nothing(serve, visitor):
     assert labels(served) == [2, 2, 1]
 
 
+def test_a_full_disk_is_said_and_loses_nothing(serve, visitor, monkeypatch):
+    served = serve(prompts=1)
+    page = visitor().join(served.link())
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(served.store.answers, "save", full)
+        page.keyboard.press("1")
+        page.wait_for_selector("#saved[data-state='offline'][data-waiting='1']")
+        assert "cannot save now: its disk is full" in page.inner_text("#banner")
+    saved(page)
+    assert labels(served) == [2]
+
+
 def test_a_vote_whose_answer_was_lost_counts_once(serve, visitor):
     served = serve(prompts=1)
     page = visitor().join(served.link())

@@ -327,6 +327,20 @@ def test_leaving_ends_every_session(make_client):
     assert client.get(link).status_code == 403 or join(client, link).status_code == 403
 
 
+def test_whoever_leaves_may_leave_the_votes(make_client):
+    client = make_client()
+    join(client)
+    state = state_of(client)
+    send(client, state, state["task"]["images"][0]["id"], {"label": 2})
+    [before] = client.store.people.all()
+    form = {"csrf": token_of(client.get("/withdraw")), "mode": "anonymous"}
+    answer = client.post("/withdraw", data=form)
+    assert "no longer say whose they are" in client.get(answer.headers["location"]).text
+    assert client.store.answers.count() == 1
+    assert before.name not in {vote.annotator for vote in client.store.answers.votes()}
+    assert client.post("/withdraw", data=form | {"mode": "sell"}).status_code in (401, 422)
+
+
 def test_the_end_shows_the_code_once_there_is_nothing_left(make_client):
     completion = {"code": "C0DE", "url": "https://example.org/done?cc={code}"}
     client = make_client(completion=completion)
