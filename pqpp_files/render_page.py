@@ -3,13 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def page_templates(*folders: Path) -> Environment:
+    """Return the templates of folders: every value is escaped, a missing one is an error of ours.
+
+    A float is written in a template by the filter `figure`: three digits, or "-" for none.
+
+    Args:
+        folders: A template's name is looked up in each in turn.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "page.html").write_text("<b>{{ name }}</b>")
+        >>> page_templates(folder).get_template("page.html").render(name="<i>")
+        '<b>&lt;i&gt;</b>'
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(folders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["figure"] = _figure
+    return environment
 
 
 def render_page(template: Path, /, **facts: Any) -> str:
-    """Return an HTML page: every value is escaped, a missing one is an error of ours.
-
-    A float is written in the template by the filter `figure`: three digits, or "-" for none.
+    """Return an HTML page, filled as `page_templates` fill.
 
     Args:
         template: The template's file, with Jinja2's marks.
@@ -21,13 +50,7 @@ def render_page(template: Path, /, **facts: Any) -> str:
         >>> render_page(path, name="<i>", score=0.5)
         '<b>&lt;i&gt;</b> 0.500'
     """
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["figure"] = _figure
-    return environment.from_string(template.read_text("utf-8")).render(facts)
+    return page_templates(template.parent).get_template(template.name).render(facts)
 
 
 def _figure(value: float | None) -> str:

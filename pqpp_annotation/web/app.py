@@ -43,8 +43,8 @@ def create_app(store: Any, study: Any, *, secret: str, allows_http: bool = False
     site = Site(store, study, secret, allows_http)
     app.add_middleware(Guard)
     files.mount_static(app)
-    for part in (people, work, files):
-        app.include_router(part.router(site))
+    for pages in (people.people_pages, work.work_pages, files.image_pages):
+        app.include_router(pages(site))
     app.include_router(owner.owner_pages(store, study, site))
     _add_errors(app, site)
 

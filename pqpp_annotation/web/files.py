@@ -38,7 +38,7 @@ def mount_static(app: FastAPI) -> None:
         app.mount(url, Scripts(directory=PACKAGE / folder, check_dir=False))
 
 
-def router(site: Site) -> APIRouter:
+def image_pages(site: Site) -> APIRouter:
     """Return the address of the images."""
     pages = APIRouter()
 

@@ -44,7 +44,7 @@ class JoinForm(Ids):
     agree: bool = False
 
 
-def router(site: Site) -> APIRouter:
+def people_pages(site: Site) -> APIRouter:
     """Return the pages."""
     pages = APIRouter(dependencies=[Depends(site.refuse_plain)])
     store = site.store
@@ -57,7 +57,7 @@ def router(site: Site) -> APIRouter:
         """Count links that are not there, and let nobody try many."""
         address = _address(request)
         if wait := bad_links.wait(address):
-            raise TooOftenError(f"too many wrong links; try again in {in_words(wait)}")
+            raise TooOftenError(f"too many wrong links; try again in {waiting_time(wait)}")
         try:
             yield
         except NotAllowedError:
@@ -93,7 +93,7 @@ def router(site: Site) -> APIRouter:
         address = _address(request)
         again = {"name": name, "next": next}
         if wait := max(bad_addresses.wait(address), bad_names.wait(name)):
-            problem = f"Too many tries. Try again in {in_words(wait)}."
+            problem = f"Too many tries. Try again in {waiting_time(wait)}."
             return site.render(request, "sign_in.html", 429, problem=problem, **again)
         person = store.people.verify(name, password)
         if person is None:
@@ -152,11 +152,11 @@ def is_here(url: str) -> bool:
     return re.fullmatch(r"/[\w/-]*", url) is not None and not url.startswith("//")
 
 
-def in_words(seconds: int) -> str:
+def waiting_time(seconds: int) -> str:
     """Say how long to wait.
 
     Example:
-        >>> in_words(40), in_words(61)
+        >>> waiting_time(40), waiting_time(61)
         ('40 seconds', '2 minutes')
     """
     return f"{seconds} seconds" if seconds < 60 else f"{-(-seconds // 60)} minutes"

@@ -8,11 +8,11 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pqpp_annotation.errors import AnnotationError, NotAllowedError
 from pqpp_annotation.web.security import is_loopback
 from pqpp_annotation.web.sessions import DAYS, Session, Sessions
+from pqpp_files.render_page import page_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -47,14 +47,8 @@ class Site:
         self.store, self.study, self.allows_http = store, study, allows_http
         self.title = study.title or study.task.get("question") or study.name
         self.sessions = Sessions(secret)
-        self.templates = Environment(
-            loader=FileSystemLoader(
-                [PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"]
-            ),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
+        self.templates = page_templates(
+            PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"
         )
         self.templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
         self.templates.filters["moment"] = moment

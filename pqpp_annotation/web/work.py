@@ -40,7 +40,7 @@ class EventSent(BaseModel):
     kind: Annotated[str, Field(pattern="^(seen|away|back)$")]
 
 
-def router(site: Site) -> APIRouter:
+def work_pages(site: Site) -> APIRouter:
     """Return the pages and the script's addresses."""
     pages = APIRouter()
     store, study = site.store, site.study
