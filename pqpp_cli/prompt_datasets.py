@@ -1,7 +1,9 @@
 """Reading the rows of a dataset: one of ours, one of the Hub, or a folder."""
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from pqpp_cli.errors import CommandError
@@ -137,6 +139,9 @@ def _loaded(options: argparse.Namespace, usual_split: str | None) -> Any:
         return _table(options)
     given = {"data_dir": options.data_dir}
     if name in BENCHMARKS:
+        if Path(name).is_dir():
+            what = f"{name} is the published benchmark; ./{name} is the folder of that name here"
+            print(f"pqpp: note: {what}", file=sys.stderr)
         given["image_dir"] = options.image_dir
         splits = BENCHMARKS[configuration(name, options.subset)].splits
         given["split"] = _chosen_split(

@@ -19,7 +19,8 @@ def load_benchmark(
             data files, such as `pqpp build` writes, or of `save_to_disk`; OWNER/REPOSITORY.
         subset: Its configuration; of `pqpp` a name of `list_benchmarks()`.
         split: One split, or some joined like ``train+validation``; all of them if left out.
-        options: What `load_dataset` takes: `data_dir`, `streaming` and so on.
+        options: What `load_dataset` takes: `data_dir`, `streaming` and so on; and `image_dir`, the
+            folder of the images of PQPP, or of those that a benchmark of one's own keeps.
 
     Raises:
         NoSuchDatasetError: Nothing is called so.
@@ -48,8 +49,17 @@ def load_benchmark(
         return _saved(place, split, {"subset": subset, **options})
     if folder.is_dir():
         options.setdefault("cache_dir", _cache_of(folder))
+    image_dir = options.pop("image_dir", None)
     with cached_if_unreachable(place):
-        return datasets.load_dataset(place, subset, split=split, **options)
+        found = datasets.load_dataset(place, subset, split=split, **options)
+    if image_dir is None:
+        return found
+    from pqpp_datasets.kept_images import add_kept_images
+
+    if not isinstance(found, dict):
+        return add_kept_images(found, name, image_dir)
+    parts = {part: add_kept_images(rows, name, image_dir) for part, rows in found.items()}
+    return datasets.DatasetDict(parts)
 
 
 def configuration(name: str, subset: str | None = None) -> str:

@@ -88,7 +88,7 @@ def test_bench_gives_images_to_those_that_need_them(clip, archive, tmp_path, cap
     assert [row["n"] for row in found] == [3, 3]
     assert found[0]["pearson"] == pytest.approx(expected, abs=1e-6)
     line = refused(capsys, *arguments)
-    assert "clip needs a column glide_images or sdxl_images or images" in line
+    assert "clip needs a column <model>_images or images" in line
     assert "--image-dir" in line
 
 

@@ -204,6 +204,18 @@ def test_alignment_stands_for_ratings_of_anybodys_images(mine, capsys):
     assert table.count("alignment") >= 3
 
 
+def test_a_folder_with_a_listed_name_is_told(mine, capsys):
+    mine.rename(mine.parent / "sample")
+    words = ["bench", "--predictors", "mean_word_length", "--dataset"]
+    assert main([*words, "sample"]) == 0
+    assert (
+        "note: sample is the published benchmark; ./sample is the fold" in capsys.readouterr().err
+    )
+    assert main([*words, "./sample"]) == 0
+    said = capsys.readouterr()
+    assert said.err == "" and "this project's rows: ./sample" in said.out
+
+
 def test_what_says_nothing_of_a_set_is_named(mine, fitted, capsys):
     lines = [f"{n} cats and {n % 3} dogs on a mat,{n % 5 / 5},{n % 4 - 1}" for n in range(9)]
     (mine.parent / "two.csv").write_text("\n".join(["prompt,siglip_p5,flux_hbpp", *lines]))

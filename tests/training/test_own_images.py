@@ -62,6 +62,8 @@ def test_images_stand_beside_the_prompts(votes, tmp_path, cache, keep):
         assert brightness["flux-2"] == [50 * k["score"] for k in of_row if k["model"] == "Flux 2"]
         assert np.mean(brightness["flux-2"]) / 50 == pytest.approx(row["flux-2_rating"])
     assert add_kept_images(found, made) is found
+    every = load_benchmark(made, image_dir=str(votes / "pictures"))
+    assert every["train"].column_names == found.column_names
 
 
 def test_images_that_are_not_there_are_named(votes, tmp_path, cache):
