@@ -62,10 +62,14 @@ def quiet_libraries() -> None:
 
 
 class _Notes(logging.Handler):
-    """Says what this project's own modules log as notes, a line each."""
+    """Says what this project's own modules log as notes, a line each.
+
+    Where a program that calls the command has set logging up, its handlers say it.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(f"pqpp: note: {record.getMessage()}", file=sys.stderr)
+        if not logging.getLogger().handlers:
+            print(f"pqpp: note: {record.getMessage()}", file=sys.stderr)
 
 
 def _say_own_warnings() -> None:

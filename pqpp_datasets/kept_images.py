@@ -54,8 +54,8 @@ def add_kept_images(
     if "prompt_id" not in rows.column_names or SUBSET not in _subsets(name):
         if image_dir is not None:
             raise OptionError(
-                f"--image-dir {image_dir}: {name} keeps no images that could be found there; build "
-                "it by pqpp build, which keeps their names"
+                f"--image-dir: {name} keeps no images that could be found in {image_dir}; build it "
+                "by pqpp build, which keeps their names"
             )
         return rows
     kept = load_benchmark(name, SUBSET)
