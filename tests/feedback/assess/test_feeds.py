@@ -94,18 +94,20 @@ def test_the_tables_of_the_docs_are_what_the_command_prints(real_data, cache):
 
 
 @pytest.mark.slow
-def test_two_processes_of_accelerate_write_the_bytes_of_one(tmp_path):
-    pytest.importorskip("accelerate")
+def test_two_processes_of_a_launcher_write_the_bytes_of_one(tmp_path):
+    pytest.importorskip("torch")
     from support.tiny_rahf import tiny_feedback
 
     saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
-    prompts = write_images(tmp_path / "images", 40)
+    prompts = write_images(tmp_path / "images", 20)
     lines = [json.dumps({**one, "file_name": None}) for one in prompts]
     (tmp_path / "prompts.jsonl").write_text("\n".join(lines))
     words = ["assess", "rahf", "--image-dir", str(tmp_path), "--model", str(saved)]
     words += ["--file", str(tmp_path / "prompts.jsonl"), "--device", "cpu"]
     assert main([*words, "--output", str(tmp_path / "one.parquet")]) == 0
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2"]
+    # What `accelerate launch` starts for two GPUs.
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    launch += ["--master_port", "29541"]
     launch += ["-m", "pqpp_cli.main", *words, "--output", str(tmp_path / "two.parquet")]
     subprocess.run(launch, check=True, cwd=ROOT, timeout=500)
     assert (tmp_path / "two.parquet").read_bytes() == (tmp_path / "one.parquet").read_bytes()
