@@ -41,6 +41,7 @@ def mine(tmp_path, monkeypatch, cache, capsys):
     return tmp_path / "mine"
 
 
+@pytest.mark.slow  # eight seconds of CPU
 def test_the_short_road_of_the_readme_with_a_thousand_prompts(tmp_path, monkeypatch, cache, capsys):
     """Votes -> dataset -> table -> predictor -> Hub: its four commands, as they stand there."""
     from support import local_hub
