@@ -167,7 +167,7 @@ def test_a_draft_that_was_sent_hides_no_later_answer(serve, visitor):
     page = other.ready(other.open(f"{served.url}/work/{assignment}"))
     page.get_by_role("group", name="Overall").get_by_role("radio", name="5").check()
     press(page, "Enter")
-    saved(page)
+    to_the_end(page)
     page = person.ready(person.open(f"{served.url}/work/{assignment}"))
     assert page.locator("[name=score-overall]:checked").get_attribute("value") == "5"
 
