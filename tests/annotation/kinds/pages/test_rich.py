@@ -148,6 +148,15 @@ def test_a_half_answer_outlives_the_tab(serve, visitor):
     assert page.evaluate("Object.keys(localStorage).filter(key => key.includes('draft'))") == []
 
 
+def overall(served, page, score):
+    """Wait until the overall score is in the database, whatever the page shows by then."""
+    for _ in range(300):
+        if [value["scores"]["overall"] for value in values(served)] == [score]:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{values(served)} holds no overall score of {score}")
+
+
 def test_a_draft_that_was_sent_hides_no_later_answer(serve, visitor):
     """Sent while offline, the tab closed, then changed on another device."""
     served = serve("rich")
@@ -159,7 +168,7 @@ def test_a_draft_that_was_sent_hides_no_later_answer(serve, visitor):
     page.wait_for_selector("#saved[data-state='offline']")
     page.close()
     page = person.open(f"{served.url}/work")
-    to_the_end(page)
+    overall(served, page, 1)
     other = visitor()
     page = other.open(link)
     page.locator("main form button.primary").click()
@@ -167,7 +176,7 @@ def test_a_draft_that_was_sent_hides_no_later_answer(serve, visitor):
     page = other.ready(other.open(f"{served.url}/work/{assignment}"))
     page.get_by_role("group", name="Overall").get_by_role("radio", name="5").check()
     press(page, "Enter")
-    to_the_end(page)
+    overall(served, page, 5)
     page = person.ready(person.open(f"{served.url}/work/{assignment}"))
     assert page.locator("[name=score-overall]:checked").get_attribute("value") == "5"
 
