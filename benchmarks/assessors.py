@@ -30,15 +30,15 @@ from pqpp_feedback.vistar.characters import Characters
 from pqpp_feedback.vistar.composed_scene import ComposedScene
 from pqpp_feedback.vistar.geometry import CUES, Geometry, cue_scores, raw_cues
 from pqpp_feedback.vistar.light import Light, inferred_light
-from pqpp_feedback.vistar.penetration import WEIGHTINGS, Penetration, meeting_pairs
+from pqpp_feedback.vistar.penetration import WEIGHTINGS, PenetrationScore, meeting_pairs
 from pqpp_feedback.vistar.postures import POSTURES, posture_of
 from pqpp_feedback.vistar.shadows import cast_shadows
-from pqpp_feedback.vistar.text_rendering import TextRendering
+from pqpp_feedback.vistar.text_rendering import TextRenderingScore
 
 
 def text(n: int, seed: int) -> None:
     """Text rendering of drawn texts that are read as they should be."""
-    score, found = TextRendering(), []
+    score, found = TextRenderingScore(), []
     score.look(draw_text(seed)[0], picture())  # loads the models
     spent = 0.0
     for number in range(seed, seed + n):
@@ -88,7 +88,7 @@ def solids(n: int, seed: int) -> None:
             spent += time.process_time() - start
             seen[depth > 0].append({"objects": 2, "labels": ["a", "b"], "pairs": pairs})
     for weighting in WEIGHTINGS:
-        score = Penetration(weighting=weighting)
+        score = PenetrationScore(weighting=weighting)
         own, other = (
             np.array([score.judge(one, picture()).score for one in seen[kind]])
             for kind in (True, False)
@@ -127,7 +127,7 @@ def arithmetic(n: int, seed: int) -> None:
     scene = {"panels": [[0, 0, 1, 1]] * 4, "similarity": np.full((4, 4), 0.2).tolist()}
     scene |= {"found": [0, 1, 2, 3], "likeness": np.full((4, 4), 0.8).tolist()}
     cases = {
-        TextRendering(): ({"pieces": pieces}, {"text": "Grand Canyon"}),
+        TextRenderingScore(): ({"pieces": pieces}, {"text": "Grand Canyon"}),
         Light(): (
             {"objects": 3, "floor": True, "left_out": [], "pairs": [pair] * 3},
             {"light": "light from upper-left"},
@@ -137,7 +137,7 @@ def arithmetic(n: int, seed: int) -> None:
             {"people": [person] * 3},
             {"postures": "sitting; standing; lying", "expressions": "happy; sad; happy"},
         ),
-        Penetration(): ({"objects": 4, "labels": list("abcd"), "pairs": [meeting] * 6}, {}),
+        PenetrationScore(): ({"objects": 4, "labels": list("abcd"), "pairs": [meeting] * 6}, {}),
         Geometry(): (raw_cues(*plain_scene()), {}),
     }
     for score, (evidence, about) in cases.items():

@@ -23,6 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
     "pqpp_cli",
+    "pqpp_engines",
+    "pqpp_annotation",
     "pqpp_feedback",
     "pqpp_models",
     "pqpp_datasets",

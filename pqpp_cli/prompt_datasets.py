@@ -121,7 +121,7 @@ def dataset_rows(
 def with_kept_images(rows: Any, options: argparse.Namespace) -> Any:
     """Return rows with the images that a benchmark of one's own keeps; others stay as they are."""
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.kept_images import add_kept_images
+    from pqpp_datasets.own_benchmark.images import add_kept_images
     from pqpp_files.open_input import names_input
 
     if options.dataset in BENCHMARKS or names_input(options.dataset):

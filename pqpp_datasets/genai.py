@@ -17,9 +17,8 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.json_files import read_entries
-from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY
-from pqpp_datasets.target_columns import targets_for
+from pqpp_datasets.target_columns import exact_mean, targets_for
 
 # Our name of a generator -> the file's.
 MODELS = {

@@ -34,7 +34,6 @@ def load_benchmark(
 
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.registration import register
-    from pqpp_hub.pull import cached_if_unreachable
 
     if name in BENCHMARKS:
         register()  # also where the start-up files are switched off
@@ -47,15 +46,13 @@ def load_benchmark(
         raise NoSuchDatasetError(f"dataset {name}: it is the root of the disk; name a folder")
     if is_saved_to_disk(folder):
         return _saved(place, split, {"subset": subset, **options})
-    if folder.is_dir():
-        options.setdefault("cache_dir", _cache_of(folder))
+    from pqpp_datasets.own_benchmark.images import add_kept_images
+    from pqpp_datasets.own_benchmark.read import read_own
+
     image_dir = options.pop("image_dir", None)
-    with cached_if_unreachable(place):
-        found = datasets.load_dataset(place, subset, split=split, **options)
+    found = read_own(place, subset, split=split, **options)
     if image_dir is None:
         return found
-    from pqpp_datasets.kept_images import add_kept_images
-
     if not isinstance(found, dict):
         return add_kept_images(found, name, image_dir)
     parts = {part: add_kept_images(rows, name, image_dir) for part, rows in found.items()}
@@ -82,25 +79,6 @@ def configuration(name: str, subset: str | None = None) -> str:
             f"subset {chosen}: {name} has no such configuration; {did_you_mean(chosen, BENCHMARKS)}"
         )
     return chosen
-
-
-def _cache_of(folder: Path) -> str:
-    """Return where `datasets` keeps what it reads of a folder, a place for each state of its files.
-
-    Of a folder whose card lists its files it would else show what it read before under that name,
-    in another working directory or before the folder was written anew.
-    """
-    import datasets
-
-    from pqpp_files.hashes import sha256_of_parts
-
-    known = [str(folder.absolute())]
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            told = path.stat()
-            known.append(f"{path.relative_to(folder)}|{told.st_size}|{told.st_mtime_ns}")
-    digest = sha256_of_parts([f"{one}\0" for one in known])
-    return str(Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16])
 
 
 def is_saved_to_disk(folder: Path) -> bool:

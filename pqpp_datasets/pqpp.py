@@ -25,9 +25,8 @@ from pqpp_datasets.images import (
     cache_key_of_images,
     features_of_images,
 )
-from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY, Column, read_csv
-from pqpp_datasets.target_columns import PQPP_TARGETS
+from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
 
 logger = logging.getLogger(__name__)
 

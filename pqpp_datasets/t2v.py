@@ -18,9 +18,8 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.json_files import read_entries
-from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY
-from pqpp_datasets.target_columns import targets_for
+from pqpp_datasets.target_columns import exact_mean, targets_for
 
 MODELS = ("floor33", "gen2", "modelscope", "pika", "zeroscope")
 CITATION = """@misc{wu2024t2vscore,

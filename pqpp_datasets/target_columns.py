@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pqpp_datasets.errors import OptionError
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ PQPP_TARGETS = (
 ALIGNMENT = "alignment"
 MEAN = "mean"
 _KEY = "target"
+_MEAN_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,21 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
         return order.index(kind) if kind else len(order), is_mean(name)
 
     return tuple(sorted(names, key=place))
+
+
+def exact_mean(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the mean of some columns, rounded to 12 digits: equal means rank as ties.
+
+    Sums of decimal fractions differ in their last bit by the order of the terms: PQPP's published
+    mean P@10 has 26 distinct values in 8,000 rows, 21 of them different numbers.
+
+    A row is NaN where a part of it is.
+
+    Example:
+        >>> exact_mean([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
+        [0.3, 0.3]
+    """
+    return np.round(np.mean(parts, axis=0), _MEAN_DIGITS)
 
 
 def model_slug(model: str) -> str:

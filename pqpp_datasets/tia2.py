@@ -15,8 +15,8 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import Benchmark, features_of
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.json_files import read_entries
-from pqpp_datasets.means import exact_mean
 from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.target_columns import exact_mean
 
 CITATION = """@inproceedings{kim2024confidence,
   title={Confidence-aware Reward Optimization for Fine-tuning Text-to-Image Models},

@@ -2,7 +2,7 @@
 
 import argparse
 
-from pqpp_cli.annotate.action import add_action, needing, opened
+from pqpp_cli.annotate.action import add_action, needing_annotate, opened
 from pqpp_cli.annotate.demo import add_demo
 from pqpp_cli.annotate.init import ADDRESS, add_init
 from pqpp_cli.annotate.invite import add_invite
@@ -106,7 +106,7 @@ def _add_import(actions) -> None:
 
 def run_import(options: argparse.Namespace) -> None:
     """Take in answers that were given elsewhere."""
-    with needing():
+    with needing_annotate():
         from pqpp_annotation.continued import import_votes
 
     store = opened(options.study)
@@ -120,7 +120,7 @@ def run_import(options: argparse.Namespace) -> None:
 
 def run_serve(options: argparse.Namespace) -> None:
     """Serve a study."""
-    with needing():
+    with needing_annotate():
         from pqpp_annotation.web.serve import serve
 
     serve(
@@ -170,7 +170,7 @@ def _row_of(store, person) -> dict:
 
 def run_export(options: argparse.Namespace) -> None:
     """Write all that a study has brought to a folder."""
-    with needing():
+    with needing_annotate():
         from pqpp_annotation.export import export_study
 
     store = opened(options.study)

@@ -21,14 +21,14 @@ def add_action(
 
 def opened(study: str):
     """Open the database of a study file."""
-    with needing():
+    with needing_annotate():
         from pqpp_annotation.store.database import open_store
         from pqpp_annotation.study import read_study
 
     return open_store(read_study(study))
 
 
-def needing():
+def needing_annotate():
     """Say what to install where the extra is missing."""
     from pqpp_files import extras
 

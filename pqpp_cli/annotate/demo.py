@@ -2,7 +2,7 @@
 
 import argparse
 
-from pqpp_cli.annotate.action import needing
+from pqpp_cli.annotate.action import needing_annotate
 
 _EPILOG = """examples:
   pqpp annotate demo
@@ -36,7 +36,7 @@ def add_demo(actions) -> None:
 
 def run_demo(options: argparse.Namespace) -> None:
     """Make the demo's study, or take the one that is there, and serve it."""
-    with needing():
+    with needing_annotate():
         from pqpp_annotation.demo import demo
 
     demo(options.output, options.port, opens=not options.no_browser)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from pqpp_cli.annotate.action import add_action, needing
+from pqpp_cli.annotate.action import add_action, needing_annotate
 from pqpp_cli.errors import CommandError
 from pqpp_cli.prompt_datasets import add_dataset
 from pqpp_files.visible import visible
@@ -60,7 +60,7 @@ def add_init(actions) -> None:
 
 def run_init(options: argparse.Namespace) -> None:
     """Make a study, or add prompts to one."""
-    with needing():
+    with needing_annotate():
         from pqpp_annotation.store.database import open_store
         from pqpp_annotation.study import add_prompts, make_study, read_study
 

@@ -23,11 +23,11 @@ AGREEMENT = (
     "pairs for its own, of which it leaves many numbers open."
 )
 SCORES = {
-    "text_rendering": "pqpp_feedback.vistar.text_rendering:TextRendering",
+    "text_rendering": "pqpp_feedback.vistar.text_rendering:TextRenderingScore",
     "light": "pqpp_feedback.vistar.light:Light",
     "composed_scene": "pqpp_feedback.vistar.composed_scene:ComposedScene",
     "characters": "pqpp_feedback.vistar.characters:Characters",
-    "penetration": "pqpp_feedback.vistar.penetration:Penetration",
+    "penetration": "pqpp_feedback.vistar.penetration:PenetrationScore",
     "geometry": "pqpp_feedback.vistar.geometry:Geometry",
 }
 HWPQ = "hwpq"
@@ -146,11 +146,11 @@ def _open_hwpq(options: argparse.Namespace):
     from pqpp_cli.errors import CommandError
     from pqpp_feedback.assess.pictures import find_pictures
     from pqpp_feedback.vistar.hwpq.answers import Answers
-    from pqpp_feedback.vistar.hwpq.hwpq import Hwpq, likely_request, planned_calls
+    from pqpp_feedback.vistar.hwpq.hwpq import HwpqScore, likely_request, planned_calls
     from pqpp_feedback.vistar.hwpq.questionnaires import Questionnaires
 
     if options.evidence:
-        return Hwpq()
+        return HwpqScore()
     for name in ("chat_model", "questionnaires"):
         if not getattr(options, name):
             raise CommandError(f"--{name.replace('_', '-')}: --only hwpq needs it")
@@ -163,7 +163,7 @@ def _open_hwpq(options: argparse.Namespace):
     kept = Questionnaires(options.questionnaires, writer)
     pictures, _ = find_pictures(options.image_dir, prompts_of(options))
     budget.plan(planned_calls(pictures, kept, options.votes), likely_request())
-    return Hwpq(kept, Answers(answerer, options.votes, options.answers))
+    return HwpqScore(kept, Answers(answerer, options.votes, options.answers))
 
 
 def _budget(options: argparse.Namespace):

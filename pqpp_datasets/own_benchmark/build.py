@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import DataFileError, OptionError
-from pqpp_datasets.means import exact_mean
 from pqpp_datasets.own_benchmark.generation import Generation, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import Prompts
@@ -22,7 +21,7 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 )
 from pqpp_datasets.own_benchmark.votes.read import read_votes
 from pqpp_datasets.pqpp import IDENTITIES
-from pqpp_datasets.target_columns import Target, targets_for, with_targets
+from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets
 
 Files = list[tuple[str | None, Path]]
 

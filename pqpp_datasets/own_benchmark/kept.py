@@ -20,7 +20,7 @@ _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM", b
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedImages:
     """Images that were judged, a place in each array one image.
 
     Attributes:
@@ -42,11 +42,11 @@ class Judged:
     votes: np.ndarray
 
 
-def judged_by_votes(built: Built) -> Judged:
+def judged_by_votes(built: Built) -> JudgedImages:
     """Return the images that votes were given on; a score is that of the build's rule."""
     votes, generation = built.generation.table, built.generation
     names = np.array(votes.image_names, dtype=object)
-    return Judged(
+    return JudgedImages(
         votes.prompts,
         votes.prompt[votes.first],
         votes.model[votes.first],
@@ -57,7 +57,7 @@ def judged_by_votes(built: Built) -> Judged:
     )
 
 
-def judged_by_pairs(built: Built) -> Judged | None:
+def judged_by_pairs(built: Built) -> JudgedImages | None:
     """Return the images that were compared, None where nothing names them.
 
     A score is the share of an image's comparisons that it won, ties half.
@@ -74,11 +74,13 @@ def judged_by_pairs(built: Built) -> Judged | None:
     with np.errstate(invalid="ignore"):
         score = np.bincount(item[counts], won[counts], kinds.shape[1]) / votes
     names = np.array(choices.image_names, dtype=object)[kinds[2]]
-    return Judged(choices.prompts, kinds[0], kinds[1], choices.model_names, names, score, votes)
+    return JudgedImages(
+        choices.prompts, kinds[0], kinds[1], choices.model_names, names, score, votes
+    )
 
 
 def kept_images(
-    built: Built, judged: Judged, images: str = "path", image_dir: str | Path | None = None
+    built: Built, judged: JudgedImages, images: str = "path", image_dir: str | Path | None = None
 ) -> dict[str, Iterator[pa.Table]]:
     """Return the images that were judged, split by split, a table at a time.
 

@@ -61,7 +61,7 @@ class ComposedScene(VistarScore):
         """Return the root of coverage times consistency."""
         if len(evidence["panels"]) < 2:
             return Verdict(None, None, "no panels were found, and the prompt names no `layout`")
-        covered = coverage(evidence["similarity"])
+        covered = scene_coverage(evidence["similarity"])
         alike = consistency(evidence["likeness"])
         number, panels = len(evidence["found"]), len(evidence["panels"])
         said = f"coverage {covered:.2f}; subject found in {number} of {panels} panels"
@@ -87,14 +87,14 @@ def panels_of(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]
     return ("grid", grid_panels(image.size, grid)) if grid else ("none", boxes)
 
 
-def coverage(similarity: Sequence[Sequence[float]]) -> float:
+def scene_coverage(similarity: Sequence[Sequence[float]]) -> float:
     """Return the mean over texts of the best panel's similarity, scaled to [0, 1].
 
     Args:
         similarity: Cosines, a row a panel, a column a text.
 
     Example:
-        >>> round(coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
+        >>> round(scene_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
         0.625
     """
     scale = choices("composed_scene")["similarity_scale"]

@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 WEIGHTINGS = ("corrected", "printed")
 
 
-class Penetration(VistarScore):
+class PenetrationScore(VistarScore):
     """The worst sign of one solid inside another, after VISTAR's section 3.3.5.
 
     Args:

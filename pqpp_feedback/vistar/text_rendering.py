@@ -34,7 +34,7 @@ def _reader(read_upside_down: bool) -> Any:
     )
 
 
-def read_text(image: Any) -> list[dict[str, Any]]:
+def pieces_of_text(image: Any) -> list[dict[str, Any]]:
     """Read an image's pieces of text.
 
     Args:
@@ -111,7 +111,7 @@ def normalised(text: str) -> str:
     return " ".join(text.split())
 
 
-class TextRendering(VistarScore):
+class TextRenderingScore(VistarScore):
     """Similarity of read and wanted text, after VISTAR's section 3.3.1.
 
     Args:
@@ -122,8 +122,8 @@ class TextRendering(VistarScore):
     section, angle = "text_rendering", "TR"
     inputs: ClassVar = {"text": "what the image should say; else what the prompt has in quotes"}
 
-    def __init__(self, read: Callable[[Any], list[dict[str, Any]]] = read_text) -> None:
-        version = metadata.version("rapidocr") if read is read_text else ""
+    def __init__(self, read: Callable[[Any], list[dict[str, Any]]] = pieces_of_text) -> None:
+        version = metadata.version("rapidocr") if read is pieces_of_text else ""
         super().__init__({"text": Model("rapidocr", version)})
         self._read = read
 

@@ -80,6 +80,7 @@ def run_shards(
 
     Example:
         >>> import tempfile, pathlib, pyarrow as pa, pyarrow.parquet
+        >>> from pqpp_files.shards import find_shards
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> pa.parquet.write_table(pa.table({"n": [1, 2, 3]}), folder / "n.parquet")
         >>> shards = find_shards(str(folder / "n.parquet"), 2)

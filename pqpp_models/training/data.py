@@ -68,8 +68,8 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         BenchmarkError: The benchmark's files are missing or damaged.
     """
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.kept_images import add_kept_images
     from pqpp_datasets.load import load_benchmark
+    from pqpp_datasets.own_benchmark.images import add_kept_images
 
     is_ours = recipe.dataset in BENCHMARKS
     options = image_options(recipe) if images and is_ours else {}

@@ -13,9 +13,11 @@ from pqpp_files.extras import extra_of
 PACKAGES = (
     *(
         "pqpp",
+        "pqpp_annotation",
         "pqpp_autoload",
         "pqpp_cli",
         "pqpp_datasets",
+        "pqpp_engines",
         "pqpp_feedback",
         "pqpp_files",
         "pqpp_hub",

@@ -14,8 +14,8 @@ from support.tiny_models import load_script, save_clip  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_datasets.errors import MissingFileError, OptionError  # noqa: E402
-from pqpp_datasets.kept_images import add_kept_images  # noqa: E402
 from pqpp_datasets.load import load_benchmark  # noqa: E402
+from pqpp_datasets.own_benchmark.images import add_kept_images  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
 from pqpp_models.training.arguments import parse_recipe  # noqa: E402
 from pqpp_models.training.options import RecipeError  # noqa: E402

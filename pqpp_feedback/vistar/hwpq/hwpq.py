@@ -21,7 +21,7 @@ _LIKELY_FACTS = 12
 _AN_IMAGE = object()  # only whether there is one counts for a guess
 
 
-class Hwpq(VistarScore):
+class HwpqScore(VistarScore):
     """Hierarchical weighted questions, after VISTAR's section 3.4; for its three abstract angles.
 
     Args:

@@ -108,7 +108,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         )
         reply = writer.ask(request)
         try:
-            return checked(json_of(reply.text)), attempt + 1
+            return checked_questionnaire(json_of(reply.text)), attempt + 1
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
     raise ImageError(
@@ -117,7 +117,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
     )
 
 
-def checked(questionnaire: Any) -> dict[str, Any]:
+def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
     """Return a questionnaire with weights that sum to 1 exactly.
 
     Raises:
@@ -126,7 +126,8 @@ def checked(questionnaire: Any) -> dict[str, Any]:
     Example:
         >>> pair = {"node": "cat", "question_weight": 0.9995, "P": "A cat?", "N": "No cat?"}
         >>> level = {"level_weight": 0.25, "questions": [pair]}
-        >>> checked({name: level for name in LEVELS})["L1"]["questions"][0]["question_weight"]
+        >>> found = checked_questionnaire({name: level for name in LEVELS})
+        >>> found["L1"]["questions"][0]["question_weight"]
         1.0
     """
     if not isinstance(questionnaire, Mapping) or set(questionnaire) != set(LEVELS):

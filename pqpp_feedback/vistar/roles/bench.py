@@ -31,11 +31,11 @@ _BAR = 0.75
 
 
 @cache
-def published() -> Mapping[str, Any]:
+def figures_of_the_paper() -> Mapping[str, Any]:
     """Return the paper's figures of tables 2 and 3.
 
     Example:
-        >>> published()["core"]["SDXL"]
+        >>> figures_of_the_paper()["core"]["SDXL"]
         76.4
     """
     return json.loads(Path(__file__).with_name("published.json").read_text("utf-8"))
@@ -136,7 +136,7 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
     return found
 
 
-def agreement(
+def preference_agreement(
     rows: Iterable[Mapping[str, Any]], chosen: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return how often each score prefers the image that people prefer.
@@ -156,7 +156,7 @@ def agreement(
         >>> scores = ("x", 0), ("y", 1)
         >>> rows = [{"image": i, "name": "s", "angle": None, "score": n} for i, n in scores]
         >>> chosen = [{"images": ("x", "y"), "preferred": -1, "angle": None}]
-        >>> agreement(rows, chosen)[0]["pairs"]
+        >>> preference_agreement(rows, chosen)[0]["pairs"]
         1
     """
     scores: dict[tuple[str, str], dict[str, float]] = {}
@@ -174,7 +174,7 @@ def agreement(
         ]
         values = [[own[image] for image in one["images"]] for one in pairs]
         line = {"score": name, "angle": angle, **_accuracy(values, pairs)}
-        line["published"] = published()["pairwise_accuracy"].get(angle)
+        line["published"] = figures_of_the_paper()["pairwise_accuracy"].get(angle)
         found.append(line)
     return found
 
@@ -213,7 +213,7 @@ def bench_vistar(
     tables, notes = [], []
     if people:
         columns = ("score", "angle", "accuracy", "ties half", "pairs", "equal scores")
-        lines = agreement(rows, read_choices(people))
+        lines = preference_agreement(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
             raise AssessError(
                 f"{people}: no pair of images with a preference has scores in {verdicts[0]}; check "
@@ -223,7 +223,7 @@ def bench_vistar(
         tables.append(
             Figures("agreement", "Pairs where the score prefers as people", columns, lines)
         )
-        notes.append(f"published: {published()['source']}; its bar is {_BAR:.0%}")
+        notes.append(f"published: {figures_of_the_paper()['source']}; its bar is {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
         for role, weights in read_roles(roles).items():

@@ -14,10 +14,10 @@ from pqpp_datasets.vistar.vistar import LEVELS, flat_questions  # noqa: E402
 from pqpp_feedback.assess.errors import AssessError, ImageError  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
 from pqpp_feedback.vistar.hwpq.answers import Answers  # noqa: E402
-from pqpp_feedback.vistar.hwpq.hwpq import Hwpq, planned_calls  # noqa: E402
+from pqpp_feedback.vistar.hwpq.hwpq import HwpqScore, planned_calls  # noqa: E402
 from pqpp_feedback.vistar.hwpq.questionnaires import (  # noqa: E402
     Questionnaires,
-    checked,
+    checked_questionnaire,
     instruction_hash,
 )
 from pqpp_models.chat.chat import Budget, Chat, Reply  # noqa: E402
@@ -87,13 +87,13 @@ def test_weights_far_from_one_are_refused(total):
     wrong = questionnaire(1)
     wrong["L3"]["questions"][0]["question_weight"] = total
     with pytest.raises(DataFileError, match="L3 sums to"):
-        checked(wrong)
+        checked_questionnaire(wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, [], {}, {name: 3 for name in LEVELS}, "text"])
 def test_nonsense_is_refused(wrong):
     with pytest.raises(DataFileError):
-        checked(wrong)
+        checked_questionnaire(wrong)
 
 
 def test_damaged_or_foreign_files_are_told(tmp_path):
@@ -115,7 +115,7 @@ def honest(request):
 
 
 IMAGE = Image.new("RGB", (8, 8), "red") if hasattr(Image, "new") else None
-QUESTIONS = flat_questions(checked(questionnaire()))
+QUESTIONS = flat_questions(checked_questionnaire(questionnaire()))
 
 
 def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():
@@ -131,7 +131,7 @@ def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():
 
 
 def judged(evidence):
-    return Hwpq().score(evidence, Picture(Path("a.png"), "p"))
+    return HwpqScore().score(evidence, Picture(Path("a.png"), "p"))
 
 
 def test_score_by_hand_and_reasons():
@@ -170,7 +170,7 @@ def test_answers_are_kept_by_image_questions_model_and_seed(tmp_path):
 
 def test_only_abstract_angles_and_calls_are_planned(tmp_path):
     picture = Picture(Path("a.png"), "p", about={"angle": "TR"})
-    assert "SF or CUL or MA" in Hwpq().score({}, picture).reason
+    assert "SF or CUL or MA" in HwpqScore().score({}, picture).reason
     kept = Questionnaires(tmp_path, Scripted([json.dumps(questionnaire())]))
     pictures = [Picture(Path("a"), "p"), Picture(Path("b"), "p"), Picture(Path("c"), "q")]
     assert planned_calls(pictures, kept, 3) == 2 + 18

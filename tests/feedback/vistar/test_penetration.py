@@ -13,7 +13,7 @@ from support.meeting_solids import meeting_solids
 from pqpp_feedback.assess.errors import AssessError
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.penetration import (
-    Penetration,
+    PenetrationScore,
     conflicts,
     meeting_pairs,
 )
@@ -24,7 +24,7 @@ PICTURE = Picture(Path("a.png"), "two solids")
 def score_of(scene, weighting="corrected"):
     pairs = meeting_pairs(scene.masks, scene.depth, [1, 1])
     evidence = {"objects": 2, "labels": ["a", "b"], "pairs": pairs}
-    return Penetration(weighting=weighting).score(evidence, PICTURE).score
+    return PenetrationScore(weighting=weighting).score(evidence, PICTURE).score
 
 
 def auc(seeds):
@@ -62,7 +62,7 @@ def test_conflicts_by_hand():
 
 def judged(objects, pairs, weighting="corrected"):
     evidence = {"objects": objects, "labels": ["cup", "table", "cat"], "pairs": pairs}
-    return Penetration(weighting=weighting).score(evidence, PICTURE)
+    return PenetrationScore(weighting=weighting).score(evidence, PICTURE)
 
 
 def test_the_worst_pair_counts_and_is_named():
@@ -77,7 +77,7 @@ def test_without_two_objects_or_a_meeting():
     # Without a place for it in the printed weighting, a short contact is not judged.
     assert judged(2, [{**PAIR, "contact": 0.2}], "printed").score == 1.0
     with pytest.raises(AssessError, match="weighting"):
-        Penetration(weighting="other")
+        PenetrationScore(weighting="other")
 
 
 def test_far_apart_or_one_before_the_other_is_no_meeting():

@@ -7,7 +7,11 @@ pytest.importorskip("yaml", reason="roles need pqpp[assess]")
 
 from pqpp_cli.main import main
 from pqpp_feedback.assess.errors import AssessError
-from pqpp_feedback.vistar.roles.bench import agreement, published, read_choices
+from pqpp_feedback.vistar.roles.bench import (
+    figures_of_the_paper,
+    preference_agreement,
+    read_choices,
+)
 from pqpp_feedback.vistar.roles.ranking import (
     read_roles,
     role_ranking,
@@ -27,9 +31,11 @@ def rows_of(table):
 
 @pytest.mark.parametrize("role", sorted(read_roles()))
 def test_the_core_column_is_the_plain_mean_of_the_nine_angles(role):
-    ranked = role_ranking(rows_of(published()["scores"]), read_roles()[role], resamples=2)
+    ranked = role_ranking(
+        rows_of(figures_of_the_paper()["scores"]), read_roles()[role], resamples=2
+    )
     found = {one["generator"]: round(one["score"], 1) for one in ranked}
-    assert found == published()["core"]
+    assert found == figures_of_the_paper()["core"]
     assert [one["generator"] for one in ranked][:2] == ["SD 3.5", "Imagen 3"]
 
 
@@ -113,7 +119,7 @@ def test_pairwise_accuracy_by_hand(tmp_path):
     (tmp_path / "c.csv").write_text(CHOICES)
     values = {"1.png": 0.9, "2.png": 0.1, "3.png": 0.9}
     rows = [{"image": i, "name": "s", "angle": "TR", "score": v} for i, v in values.items()]
-    (line,) = agreement(rows, read_choices(tmp_path / "c.csv"))
+    (line,) = preference_agreement(rows, read_choices(tmp_path / "c.csv"))
     # Right, wrong, equal; one without a preference; LI and 9.png do not count.
     counts = [line[name] for name in ("pairs", "equal scores", "no preference")]
     assert counts == [3, 1, 1]

@@ -20,10 +20,10 @@ from pqpp_feedback.vistar.characters import Characters
 from pqpp_feedback.vistar.composed_scene import ComposedScene
 from pqpp_feedback.vistar.geometry import Geometry
 from pqpp_feedback.vistar.light import Light
-from pqpp_feedback.vistar.penetration import Penetration
+from pqpp_feedback.vistar.penetration import PenetrationScore
 from pqpp_feedback.vistar.sight import ROLES, Sight, is_distance, smaller
 
-SCORES = (Light, ComposedScene, Characters, Penetration, Geometry)
+SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_scores_run_and_are_computed_again(score, names, pictures, tmp_path):
 
 def test_scores_share_what_was_seen(names, pictures):
     sight = Sight(names, "cpu")
-    light, solids = Light(sight), Penetration(sight)
+    light, solids = Light(sight), PenetrationScore(sight)
     images = [Image.open(one.path) for one in pictures]
     light.perceive(images, pictures)
     evidence = solids.perceive(images, pictures)

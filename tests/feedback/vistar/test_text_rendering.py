@@ -12,7 +12,7 @@ from support.drawn_texts import draw_text
 from pqpp_feedback.assess.assessor import evidence_text
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.text_rendering import (
-    TextRendering,
+    TextRenderingScore,
     in_reading_order,
     normalised,
     wanted_text,
@@ -20,7 +20,7 @@ from pqpp_feedback.vistar.text_rendering import (
 
 
 def scores(seeds):
-    score, found = TextRendering(), []
+    score, found = TextRenderingScore(), []
     for seed in seeds:
         image, text = draw_text(seed)
         picture = Picture(Path("a.png"), "", about={"text": text})
@@ -42,7 +42,7 @@ def test_200_drawn_texts():
 
 def judged(pieces, about=None, prompt=""):
     picture = Picture(Path("a.png"), prompt, about=about or {})
-    return TextRendering().score({"pieces": pieces}, picture)
+    return TextRenderingScore().score({"pieces": pieces}, picture)
 
 
 def test_a_case_by_hand():
@@ -64,7 +64,7 @@ def test_nothing_wanted_and_nothing_read():
 
 def test_prompt_about_another_angle_is_not_looked_at():
     looked = []
-    score = TextRendering(lambda image: looked.append(image) or [])
+    score = TextRenderingScore(lambda image: looked.append(image) or [])
     picture = Picture(Path("a.png"), '"Open"', about={"angle": "LI"})
     (evidence,) = score.perceive([None], [picture])
     said = score.score(evidence, picture)

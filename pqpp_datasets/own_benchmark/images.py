@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import MissingFileError, OptionError
+from pqpp_datasets.own_benchmark.read import read_own
 from pqpp_datasets.target_columns import model_slug
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ def add_kept_images(
     """
     import datasets
 
-    from pqpp_datasets.load import load_benchmark
-
     if any(column.endswith("images") for column in rows.column_names):
         return rows
     if "prompt_id" not in rows.column_names or SUBSET not in _subsets(name):
@@ -58,7 +57,8 @@ def add_kept_images(
                 "by pqpp build, which keeps their names"
             )
         return rows
-    kept = load_benchmark(name, SUBSET)
+    folder = Path(name).expanduser()
+    kept = read_own(str(folder) if folder.is_dir() else name, SUBSET)
     kept = datasets.concatenate_datasets(list(kept.values()))
     if "image" not in kept.column_names:
         raise OptionError(f"{name}: its images are not kept (--keep-images none); build it again")
