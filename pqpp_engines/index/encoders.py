@@ -47,7 +47,7 @@ class ImageTextEncoder:
         revision: The commit that it came from; None for a folder.
 
     Raises:
-        IndexingError: There is no such model, or it has no such features.
+        IndexingError: There is no such model, it lacks weights, or it has no such features.
         CheckpointError: It is not whole.
     """
 
@@ -67,16 +67,20 @@ class ImageTextEncoder:
         remedy = "name a folder or OWNER/REPOSITORY of CLIP, SigLIP or the like"
         options = {"local_files_only": True, "trust_remote_code": False}
         with loading(f"{model} holds no usable model", remedy, str(folder), files=()):
-            self._network = transformers.AutoModel.from_pretrained(
-                folder, use_safetensors=True, **options
-            ).eval()
+            self._network, found = transformers.AutoModel.from_pretrained(
+                folder, use_safetensors=True, output_loading_info=True, **options
+            )
             self._processor = transformers.AutoProcessor.from_pretrained(folder, **options)
+        if missing := sorted(found["missing_keys"]):
+            raise IndexingError(
+                f"{model}: its weights lack {missing[0]!r}, which would be random; {remedy}"
+            )
         if not hasattr(self._network, "get_image_features"):
             raise IndexingError(
                 f"{model} is a {type(self._network).__name__} without image features; {remedy}"
             )
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self._network.to(self.device)
+        self._network.eval().to(self.device)
 
     @classmethod
     def of(cls, index: Index, folder: str | None = None) -> Self:
