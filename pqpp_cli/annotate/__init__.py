@@ -17,7 +17,7 @@ _EPILOG = """examples:
   pqpp annotate invite study.yaml --count 20 --output links.csv
   pqpp annotate status study.yaml
   pqpp annotate export study.yaml --output votes
-  pqpp build votes/judgments.csv --output my-benchmark
+  pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
 """
 _SERVE_EPILOG = """examples:
   pqpp annotate serve study.yaml
@@ -26,6 +26,15 @@ _SERVE_EPILOG = """examples:
 
 It listens to this machine only unless told otherwise. Behind a reverse proxy, which is where TLS
 belongs, that is what you want; the documentation has the few lines for Caddy and nginx.
+
+Links are made for port 8000 unless `invite --address` says otherwise. With another --port, put its
+number in their place.
+"""
+_EXPORT_EPILOG = """examples:
+  pqpp annotate export study.yaml --output votes
+  pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
+
+The `pqpp build` command that fits the study is printed.
 """
 _IMPORT_EPILOG = """examples:
   pqpp annotate import study.yaml --file partial.csv --name ann
@@ -60,7 +69,8 @@ def add_parser(subparsers) -> None:
     add_invite(actions)
     status = add_action(actions, "status", "say how far a study and its people are", run_status)
     add_output(status, ("table", "csv", "json"), by_name=True)
-    export = add_action(actions, "export", "write all that a study has brought", run_export)
+    what = "write all that a study has brought"
+    export = add_action(actions, "export", what, run_export, _EXPORT_EPILOG)
     export.add_argument(
         "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
     )

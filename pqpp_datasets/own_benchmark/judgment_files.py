@@ -207,6 +207,7 @@ def refuse_missing(path: Path, missing: Sequence[str], names: Sequence[str]) -> 
         remedy = "name the columns so, or say how they are called by --column ROLE=COLUMN"
         if "label" in missing:
             remedy += ", like --column label=COLUMN; --annotators COL,COL for a column an annotator"
+            remedy += ", --models COL,COL for a column a model"
             if {"model_a", "model_b"} <= set(names):
                 remedy = "preferences between two models are named by --preferences FILE"
         raise DataFileError(

@@ -194,7 +194,9 @@ def _picture(
     prompt, problem = _prompt_of(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:
         problem = f"has no prompt: there is none with the id {prompt_id}"
-    own = ("file_name", "prompt", "text", "prompt_id", "model")
+    own = ("file_name", "prompt", "prompt_id", "model")
+    if row.get("prompt") in (None, ""):  # then the row's `text` is its prompt, else what is asked
+        row = {name: cell for name, cell in row.items() if name != "text"}
     about = {**asked, **{name: cell for name, cell in row.items() if cell is not None}}
     about = {name: cell for name, cell in about.items() if name not in own}
     return Picture(path, prompt, image_id, prompt_id, generator, about, problem)

@@ -187,6 +187,21 @@ def test_a_table_in_the_folder_lists_images_with_all_that_is_known(tmp_path):
     assert one.about == {"task": "t"}
 
 
+def test_a_column_text_beside_the_prompt_is_what_is_asked_for(tmp_path):
+    (tmp_path / "0").mkdir()
+    Image.new("RGB", (9, 9)).save(tmp_path / "0" / "m_0.png")
+    asked = {"prompt_id": 0, "prompt": "a shop sign reading CLOSED", "text": "CLOSED"}
+    ((one,), _) = find_pictures(tmp_path, [asked])
+    assert (one.prompt, one.about) == (asked["prompt"], {"text": "CLOSED"})
+    listed = tmp_path / "metadata.jsonl"
+    listed.write_text(json.dumps({"file_name": "0/m_0.png", "prompt": "a sign", "text": "OPEN"}))
+    ((one,), _) = find_pictures(tmp_path)
+    assert (one.prompt, one.about) == ("a sign", {"text": "OPEN"})
+    listed.write_text(json.dumps({"file_name": "0/m_0.png", "text": "a sign"}))
+    ((one,), _) = find_pictures(tmp_path)
+    assert (one.prompt, one.about) == ("a sign", {})
+
+
 def test_what_cannot_be_assessed_at_all_is_refused(pictures, tmp_path):
     with pytest.raises(AssessError, match="no image or no assessor"):
         assess([], [Redness()], tmp_path / "v.parquet")
