@@ -145,7 +145,7 @@ def _path(root: Path, generator: Generator, one: Wanted) -> Path:
 
 
 def _check_settings(root: Path, generator: Generator, wanted: Sequence[Wanted]) -> None:
-    """Refuse a folder where the first image of this model was made with other settings."""
+    """Refuse a folder where an image of this model was made of another prompt or otherwise."""
     for one in wanted:
         path = _path(root, generator, one)
         if not path.exists():
@@ -161,7 +161,6 @@ def _check_settings(root: Path, generator: Generator, wanted: Sequence[Wanted]) 
                     f"{path} was made with {name} {told.get(name)!r:.80}, not {value!r:.80}; name "
                     "another folder or another --name"
                 )
-        return
 
 
 def _write(root: Path, generator: Generator, one: Wanted, seed: int, made: Made) -> None:

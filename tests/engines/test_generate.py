@@ -198,3 +198,12 @@ def test_what_cannot_be_made_is_said_in_a_line(more, said, tmp_path, capsys):
     assert main([*words, *more]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def test_an_image_of_another_prompt_is_not_kept_for_a_later_one(pipeline, tmp_path):
+    """Not only the first prompt is looked at."""
+    prompts = [{"prompt_id": name, "prompt": name} for name in ("p-1", "p-2")]
+    generate(tiny(pipeline), prompts, tmp_path / "made", 1)
+    prompts[1]["prompt"] = "a red cat"
+    with pytest.raises(GenerateError, match="was made with prompt 'p-2', not 'a red cat'"):
+        generate(tiny(pipeline), prompts, tmp_path / "made", 1)
