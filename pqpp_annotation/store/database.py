@@ -218,6 +218,10 @@ class Store:
         try:
             with naming(self.name):
                 yield
+        except OverflowError as error:
+            if "SQLite" not in str(error):
+                raise
+            raise NotAllowedError("there is nothing with a number as large as that") from None
         except DBAPIError as error:
             said = in_a_line(error.orig or error, named=False)
             if "locked" in said or "lock timeout" in said:

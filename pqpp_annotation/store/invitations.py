@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from pqpp_annotation.errors import NotAllowedError, StoreError
+from pqpp_annotation.errors import NotAllowedError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.people import ROLES
 from pqpp_annotation.store.rows import Link, Participant
@@ -54,16 +54,16 @@ class Invitations:
             The token of each, which is kept nowhere, and what is kept.
 
         Raises:
-            StoreError: The count, role or days are impossible.
+            NotAllowedError: The count, role or days are impossible.
         """
         if not 1 <= count <= _MOST or not 0 < days <= 3650:
-            raise StoreError(
+            raise NotAllowedError(
                 f"{count} links for {days:g} days: 1 to {_MOST} links, up to 3650 days"
             )
         if role not in ROLES:
-            raise StoreError(f"role {role!r:.40} is unknown; choose among {', '.join(ROLES)}")
+            raise NotAllowedError(f"role {role!r:.40} is unknown; choose among {', '.join(ROLES)}")
         if is_shared and role != "annotator":
-            raise StoreError(f"role {role}: a shared link is for annotators only")
+            raise NotAllowedError(f"role {role}: a shared link is for annotators only")
         now = self._store.clock()
         row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
         row |= {"created": now, "expires": now + int(days * _DAY)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable
@@ -46,6 +47,8 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
         found = list(pool.map(_fetched, places.items()))
     faults = [fault for fault in found if fault]
     if faults:
+        with contextlib.suppress(OSError):  # what was fetched stays for the next try
+            folder.rmdir()
         more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
         raise StudyError(f"{faults[0]}; try again, or correct the table{more}")
     return places
@@ -62,7 +65,8 @@ def _fetched(pair: tuple[str, Path]) -> str | None:
         with write_beside(place) as beside:
             download(address, beside)
     except (OSError, ValueError) as error:
-        return f"image {address:.200}: {' '.join(str(error).split())[:150]}"
+        shown = re.sub("//[^/]*@", "//", address)  # without a password
+        return f"image {shown:.200}: {' '.join(str(error).split())[:150]}"
     return None
 
 

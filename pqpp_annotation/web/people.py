@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
@@ -65,9 +65,8 @@ def people_pages(site: Site) -> APIRouter:
             raise
 
     @pages.get("/join/{token}")
-    def invitation(request: Request, token: str) -> Response:
+    def invitation(request: Request, token: str, ids: Annotated[Ids, Query()]) -> Response:
         """Say what the study is; nothing happens yet, as programs that look at links come too."""
-        ids = Ids.model_validate({name: request.query_params.get(name, "") for name in _IDS})
         with counted(request):
             store.invitations.check(token)
         return site.render(request, "join.html", ids=ids.given())

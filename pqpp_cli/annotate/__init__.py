@@ -148,7 +148,7 @@ def run_status(options: argparse.Namespace) -> None:
     import json
 
     style = format_of(options, ("table", "csv", "json"))
-    store = opened(options.study)
+    store = opened(options.study, options.output)
     try:
         people = [_row_of(store, person) for person in store.people.all()]
         counts = store.count_items()
@@ -193,7 +193,7 @@ def run_export(options: argparse.Namespace) -> None:
 
 def run_backup(options: argparse.Namespace) -> None:
     """Copy the database."""
-    store = opened(options.study)
+    store = opened(options.study, options.output)
     try:
         from pqpp_annotation.store.backup import backup
 

@@ -19,13 +19,23 @@ def add_action(
     return action
 
 
-def opened(study: str):
-    """Open the database of a study file."""
+def opened(study: str, output: str | None = None):
+    """Open the database of a study file; refuse an output that is one of the study's files."""
     with needing_annotate():
         from pqpp_annotation.store.database import open_store
         from pqpp_annotation.study import read_study
+    from pqpp_files.check_output import check_output
 
-    return open_store(read_study(study))
+    store = open_store(read_study(study))
+    try:
+        if output is not None:
+            found = store.study
+            files = [found.root / found.prompts, found.root / f".{found.name}.secret"]
+            check_output(output, [*files, store.name] if store.is_sqlite else files)
+    except BaseException:
+        store.close()
+        raise
+    return store
 
 
 def needing_annotate():

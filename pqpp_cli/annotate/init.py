@@ -76,6 +76,9 @@ def run_init(options: argparse.Namespace) -> None:
         raise CommandError(f"{place} is there already; --add adds prompts to it, or name another")
     settings = {"people_per_item": options.people_per_item, "seed": options.seed}
     settings |= {"image_column": options.image_column, **settings_of(options.set)}
+    for name in ("kind", "image_dir", "file", "path"):
+        if name in settings:
+            raise CommandError(f"--set {name}: it has an option or a word of its own; see --help")
     if options.title is not None:
         settings["title"] = options.title
     file, folder = _table_of(options, place.stem)

@@ -58,7 +58,7 @@ def run_invite(options: argparse.Namespace) -> None:
     """Make links, list them, end one, or add a person with a password."""
     if options.password_file and not options.name:
         raise CommandError("--password-file: say whose it is by --name")
-    store = opened(options.study)
+    store = opened(options.study, options.output)
     try:
         if options.revoke is not None:
             store.invitations.revoke(options.revoke)

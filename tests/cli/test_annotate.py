@@ -331,3 +331,41 @@ def test_a_disk_that_is_full_has_no_half_of_a_study(folder):
         assert (ended["code"], ended["error"]) == (2, None)
         assert "no space is left" in ended["stderr"] and ended["stderr"].count("\n") == 1
         assert ended["left"] == []
+
+
+def test_no_output_replaces_a_file_of_the_study(folder, capsys):
+    assert init() == 0
+    files = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    [database] = folder.glob("*.db")
+    (folder / "link.csv").symlink_to(database)
+    for words in (("status", "--format", "csv"), ("backup",), ("invite", "--count", "2")):
+        for output in (database.name, "study.yaml", "prompts.csv", "link.csv"):
+            capsys.readouterr()
+            assert main(["annotate", words[0], "study.yaml", *words[1:], "--output", output]) == 2
+            said = capsys.readouterr().err
+            assert "is the input" in said and said.count("\n") == 1, (words, output)
+    database.with_name(f"{database.name}-wal").unlink(missing_ok=True)
+    assert {path: path.read_bytes() for path in files} == files
+
+
+@pytest.mark.parametrize("name", ["kind", "image_dir", "file", "path"])
+def test_a_setting_that_has_an_option_is_not_set_twice(folder, capsys, name):
+    assert init("--set", f"{name}=x") == 2
+    assert f"--set {name}: it has an option" in capsys.readouterr().err
+    assert not (folder / "study.yaml").exists()
+
+
+def test_a_link_with_an_impossible_number_is_not_there(folder, capsys):
+    assert init() == 0
+    assert main(["annotate", "invite", "study.yaml", "--revoke", str(10**30)]) == 2
+    assert "there is nothing with a number" in capsys.readouterr().err
+
+
+def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(folder, capsys):
+    table = "prompt,image\na cat,http://me:secret@127.0.0.1:1/a.png\n"
+    (folder / "prompts.csv").write_text(table)
+    before = sorted(folder.iterdir())
+    assert init() == 2
+    said = capsys.readouterr().err
+    assert "http://127.0.0.1:1/a.png" in said and "secret" not in said
+    assert sorted(folder.iterdir()) == before

@@ -57,7 +57,7 @@ def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
     assert store.invitations.redeem(token, {"PROLIFIC_PID": "a", "STUDY_ID": "s"}).id == first.id
     with pytest.raises(NotAllowedError, match="needs the id"):
         store.invitations.redeem(token)
-    with pytest.raises(StoreError, match="annotators only"):
+    with pytest.raises(NotAllowedError, match="annotators only"):
         store.invitations.create(1, "owner", is_shared=True)
 
 
@@ -65,7 +65,7 @@ def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
     "wrong", [{"count": 0}, {"count": 10**6}, {"days": 0}, {"days": float("nan")}, {"role": "boss"}]
 )
 def test_impossible_links_are_refused(store, wrong):
-    with pytest.raises(StoreError, match=r"links for|is unknown"):
+    with pytest.raises(NotAllowedError, match=r"links for|is unknown"):
         store.invitations.create(**wrong)
     assert store.invitations.all() == []
 

@@ -396,3 +396,38 @@ def test_a_full_disk_is_told_and_nothing_is_called_saved(make_client, monkeypatc
 
 def test_health(make_client):
     assert make_client().get("/health").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
+def test_a_number_that_no_database_can_hold_is_refused_as_any_other(make_client, number):
+    client = make_client(prompts=1)
+    join(client)
+    state_of(client)
+    csrf = {"X-CSRF-Token": client.get("/api/session").json()["csrf"]}
+    answer = {"client_id": "x" * 16, "assignment": number, "value": {"label": 2}}
+    asked = [
+        client.post("/api/answers", json=answer, headers=csrf),
+        client.post("/api/skip", json={"assignment": number}, headers=csrf),
+        client.get(f"/work/{number}"),
+        client.get(f"/api/tasks/{number}"),
+        client.get(f"/api/feedback/{number}"),
+        client.get(f"/api/next?after={number}"),
+    ]
+    assert [one.status_code for one in asked] == [403] * 6
+
+
+def test_nonsense_around_a_request_is_refused(make_client):
+    client = make_client(prompts=1)
+    assert client.get(f"{invite(client)}?PROLIFIC_PID={'x' * 101}").status_code == 422
+    for origin in ("http://[::1", "null", "testserver", "://"):
+        answered = client.post("/sign-out", data={"csrf": "x"}, headers={"Origin": origin})
+        assert answered.status_code == 403, origin
+
+
+def test_links_that_cannot_be_made_are_the_owners_fault_not_the_databases(make_client):
+    client = make_client(prompts=1)
+    join(client, invite(client, role="owner"))
+    csrf = client.get("/api/session").json()["csrf"]
+    for wrong in ({"count": 0}, {"days": "nan"}, {"role": "god"}):
+        answered = client.post("/owner/invitations", data={"csrf": csrf, **wrong})
+        assert answered.status_code == 403, wrong
