@@ -146,7 +146,9 @@ def _loaded(options: argparse.Namespace):
 
     try:
         embeddings = np.load(options.source, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        if not isinstance(embeddings, np.ndarray):
+            raise ValueError("an archive of several arrays")
+    except (OSError, ValueError, EOFError) as error:
         raise CommandError(
             f"{options.source}: neither a folder of images nor embeddings in .npy ({error})"
         ) from None

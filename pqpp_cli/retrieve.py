@@ -76,8 +76,10 @@ def _embeddings(options: argparse.Namespace, queries: int):
     import numpy as np
 
     try:
-        vectors = np.load(options.queries, allow_pickle=False)
-    except (OSError, ValueError) as error:
+        vectors = np.load(options.queries, mmap_mode="r", allow_pickle=False)
+        if not (isinstance(vectors, np.ndarray) and vectors.ndim == 2):
+            raise ValueError("no array of shape (queries, size)")
+    except (OSError, ValueError, EOFError) as error:
         raise CommandError(
             f"--queries {options.queries}: no .npy of embeddings ({error})"
         ) from None

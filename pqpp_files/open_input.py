@@ -124,6 +124,8 @@ class Input:
                 raise FileError(
                     f"{self.name}, line {lines}: not {encoding} ({error.reason}); {self.remedy}"
                 ) from None
+            except UnicodeError as error:  # of codecs that do not say where
+                raise FileError(f"{self.name}: not {encoding} ({error}); {self.remedy}") from None
             lines += text.count("\n")
             yield text.encode("utf-8", "surrogatepass")
 

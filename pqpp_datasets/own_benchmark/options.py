@@ -1,6 +1,5 @@
 """How votes become a benchmark."""
 
-import codecs
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -128,8 +127,8 @@ class BuildOptions:
         if self.model_pattern is not None:
             _compiled(self.model_pattern)
         try:
-            codecs.lookup(self.encoding)
-        except LookupError:
+            " ".encode(self.encoding)  # refuses those of bytes too, like hex
+        except (LookupError, ValueError):
             raise OptionError(
                 f"encoding={self.encoding!r:.60}: no such one is known; write it like utf-8, "
                 "latin-1, cp1252, utf-16 or shift_jis"
@@ -172,7 +171,7 @@ class BuildOptions:
 def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise OptionError(
             f"model_pattern={pattern!r:.60}: no regular expression ({error}); write it like "
             "'^([^_]+)_'"

@@ -60,7 +60,20 @@ class Index:
             self._faiss = faiss.read_index(str(self.folder / INDEX), faiss.IO_FLAG_MMAP)
             shape = (len(self.ids), int(self.config["size"]))
             _set_probes(self._faiss, int(self.config["probes"]))
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            if not all(isinstance(self.config[name], str | None) for name in ("model", "revision")):
+                raise ValueError("model and revision are no texts")
+            if self.embeddings.dtype.kind != "f":
+                raise ValueError(f"embeddings of {self.embeddings.dtype}")
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            RuntimeError,
+            EOFError,
+            AttributeError,
+            OverflowError,
+        ) as error:
             reason = in_a_line(error, named=False)[:200]
             raise IndexingError(f"{folder}: a damaged index ({reason}); build it again") from None
         found = (self._faiss.ntotal, self._faiss.d)

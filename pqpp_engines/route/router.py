@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -94,6 +95,8 @@ class Router:
         self.routes, self.rule, self.price = tuple(routes), rule, price
         self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
         check_routes(self.routes, rule)
+        if not math.isfinite(price):
+            raise RouteError(f"price {price}: give a number")
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
         self.predictor.columns_for([route.target for route in self.routes])
@@ -263,7 +266,7 @@ class Router:
                 int(found["prompts"]),
                 found["revision"],
             )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             if isinstance(error, RouteError):
                 raise
             raise RouteError(f"{path} is damaged ({in_a_line(error)}); make it again") from None

@@ -91,6 +91,8 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         raise RouteError(f"{len(routes)} route came; a router chooses among two or more")
     names = [route.name for route in routes]
     for route in routes:
+        if not (isinstance(route.name, str) and isinstance(route.target, str)):
+            raise RouteError(f"route {route.name!r:.40} to {route.target!r:.40}: give two texts")
         if names.count(route.name) > 1:
             raise RouteError(f"route {route.name} came twice; give each a name of its own")
         if not (math.isfinite(route.cost) and route.cost >= 0):

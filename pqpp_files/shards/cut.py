@@ -137,8 +137,8 @@ def _files(source: str) -> list[str]:
     """Return the files that a source names, in the order of their names."""
     import fsspec
 
-    file_system, path = fsspec.core.url_to_fs(source)
     try:
+        file_system, path = fsspec.core.url_to_fs(source)
         if any(mark in path for mark in "*?["):
             found = file_system.glob(path)
         elif file_system.isdir(path):

@@ -161,8 +161,8 @@ def _note(place: Path, shards: Sequence[Shard], settings: Mapping[str, Any]) -> 
             beside.write_text(json.dumps(wanted, indent=1, sort_keys=True) + "\n", "utf-8")
     try:
         found = json.loads(path.read_text("utf-8"))
-        held, made_from = found["settings"], found["shards"]
-    except (ValueError, KeyError, TypeError):
+        held, made_from = dict(found["settings"]), found["shards"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise FileError(f"{path} is damaged; name a new folder") from None
     for name in sorted({*held, *wanted["settings"]}):
         one, other = held.get(name), wanted["settings"].get(name)

@@ -85,6 +85,21 @@ CASES = {
         ["--encoding", "klingon"],
         "encoding='klingon': no such one is known",
     ),
+    "an encoding of bytes": (
+        lambda: file("v.csv", *GOOD),
+        ["--encoding", "hex"],
+        "encoding='hex': no such one is known",
+    ),
+    "an encoding that says nothing of where": (
+        lambda: file("v.csv", *GOOD),
+        ["--scale", "likert5", "--encoding", "utf-16"],
+        "v.csv: not utf-16 (UTF-16 stream does not start with BOM)",
+    ),
+    "a pattern that is too large": (
+        lambda: file("v.csv", *GOOD),
+        ["--model-pattern", "(x{99999999999})"],
+        "no regular expression",
+    ),
     "two votes of one person": (
         lambda: file("v.csv", *GOOD, "A,i,m,ann,1"),
         ["--scale", "likert5"],

@@ -137,6 +137,20 @@ def test_damaged_folders_and_wrong_queries(tmp_path):
     (tmp_path / "index/index.json").write_text(json.dumps({**config, "size": "x"}))
     with pytest.raises(IndexingError, match="a damaged index"):
         Index(tmp_path / "index")
+    for wrong in ({"model": 3}, {"model": ["clip"]}, {"revision": {}}):
+        (tmp_path / "index/index.json").write_text(json.dumps({**config, **wrong}))
+        with pytest.raises(IndexingError, match="a damaged index"):
+            Index(tmp_path / "index")
+    (tmp_path / "index/index.json").write_text("[]")
+    with pytest.raises(IndexingError, match="a damaged index"):
+        Index(tmp_path / "index")
+    (tmp_path / "index/index.json").write_text(json.dumps(config))
+    for vectors in (b"", np.full((100, 32), "a")):
+        place = tmp_path / "index/embeddings.npy"
+        place.unlink()
+        place.write_bytes(vectors) if isinstance(vectors, bytes) else np.save(place, vectors)
+        with pytest.raises(IndexingError, match="a damaged index"):
+            Index(tmp_path / "index")
     (tmp_path / "index/index.faiss").write_bytes(b"no index")
     with pytest.raises(IndexingError, match="a damaged index"):
         Index(tmp_path / "index")

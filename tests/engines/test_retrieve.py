@@ -131,6 +131,16 @@ def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
             ["retrieve", "good", "--file", "q.csv", "--queries", "two.npy", "--output", "r.trec"],
             "TREC's format has no blanks, query_id 'q 1' has",
         ),
+        (["index", "build", "some.npz", "--output", "o"], "an archive of several arrays"),
+        (["index", "build", "nothing.npy", "--output", "o"], "neither a folder of images nor"),
+        (
+            ["retrieve", "good", "--file", "q.csv", "--queries", "one.npy", "--output", "r.csv"],
+            "no array of shape (queries, size)",
+        ),
+        (
+            ["retrieve", "good", "--file", "q.csv", "--queries", "lie.npy", "--output", "r.csv"],
+            "no .npy of embeddings",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(words, said, images, tmp_path, capsys, monkeypatch):
@@ -141,6 +151,11 @@ def test_what_cannot_be_done_is_said_in_a_line(words, said, images, tmp_path, ca
     (tmp_path / "q.csv").write_text("query_id,prompt\nq 1,a red cat\nq2,a dog\n")
     np.save("e.npy", np.ones((3, 4)))
     np.save("two.npy", np.ones((2, 4)))
+    np.save("one.npy", np.float32(1))
+    np.savez("some.npz", np.ones((2, 4)))
+    (tmp_path / "nothing.npy").touch()
+    head = (tmp_path / "two.npy").read_bytes()  # of terabytes that are not there
+    (tmp_path / "lie.npy").write_bytes(head.replace(b"(2, 4), }        ", b"(99999999999, 4)}"))
     build_index(np.eye(4), list("abcd"), "good")
     capsys.readouterr()
     assert main(words) == 2

@@ -132,6 +132,11 @@ def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):
         (lambda d: d.update(price="high"), "is damaged"),
         (lambda d: d.update(rule={}), "give one of budget, share, floor"),
         (lambda d: d.update(shares=[1]), "is damaged"),
+        (lambda d: d.update(price=10**400), "is damaged"),
+        (lambda d: d.update(price=float("nan")), "price nan: give a number"),
+        (lambda d: d["routes"][0].update(cost=10**400), "is damaged"),
+        (lambda d: d["routes"][0].update(name=["a"]), "give two texts"),
+        (lambda d: d["routes"][0].update(target=None), "give two texts"),
     ],
 )
 def test_a_damaged_router_is_told(change, said, tmp_path):

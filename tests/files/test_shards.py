@@ -101,9 +101,10 @@ def test_a_folder_holds_one_job(tmp_path):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "b"})
     with pytest.raises(FileError, match="made from other rows or shards"):
         run_shards(doubled, find_shards(path, 3), tmp_path / "out", {"model": "a"})
-    (tmp_path / "out/_shards.json").write_text("{")
-    with pytest.raises(FileError, match="is damaged; name a new folder"):
-        run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
+    for held in ("3", '"x"', "null", "[1]", "[" * 100_000):
+        (tmp_path / "out/_shards.json").write_text(f'{{"shards": [], "settings": {held}}}')
+        with pytest.raises(FileError, match="is damaged; name a new folder"):
+            run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     (tmp_path / "out/_shards.json").unlink()
     with pytest.raises(FileError, match="holds shards but no"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
@@ -148,3 +149,8 @@ def test_an_input_that_has_shrunk_is_told(tmp_path):
     write(tmp_path / "n.parquet", range(3))
     with pytest.raises(FileError, match="begin in a new folder"):
         run_shards(doubled, shards, tmp_path / "out", {})
+
+
+def test_a_place_of_an_unknown_kind_is_no_file():
+    with pytest.raises(FileError, match="nowhere://x: "):
+        find_shards("nowhere://x")
