@@ -69,7 +69,11 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--ids", metavar="FILE", help="of embeddings: an id a line (default: their numbers)"
     )
     parser.add_argument(
-        "--batch-size", type=int, default=64, metavar="N", help="images at once, on a GPU"
+        "--batch-size",
+        type=int,
+        default=64,
+        metavar="N",
+        help="images at once, on a GPU (default: 64)",
     )
 
 

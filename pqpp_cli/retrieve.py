@@ -35,7 +35,9 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--model", metavar="FOLDER", help="where its model lies, if not on the Hub")
     parser.add_argument("--queries", metavar="FILE.npy", help="embeddings of the queries")
-    parser.add_argument("--k", type=int, default=100, metavar="K", help="results of each query")
+    parser.add_argument(
+        "--k", type=int, default=100, metavar="K", help="results of each query (default: 100)"
+    )
     parser.add_argument("--exact", action="store_true", help="compare all vectors, without index")
     parser.add_argument("--name", help="of the run (default: the model's)")
     parser.add_argument(

@@ -57,7 +57,9 @@ def add_parser(subparsers) -> None:
         "--prices", metavar="IN,OUT", help="of a million tokens of questions and of replies"
     )
     parser.add_argument("--predictor", metavar="NAME_OR_PATH", help="that judges (default: static)")
-    parser.add_argument("--margin", type=float, default=0.0, help="over which the bound must be")
+    parser.add_argument(
+        "--margin", type=float, default=0.0, help="over which the bound must be (default: 0)"
+    )
     parser.add_argument(
         "--confidence", type=float, default=0.8, help="of the bound, one-sided (default: 0.8)"
     )
