@@ -49,8 +49,8 @@ def finish_of(store: Store, study: Study, person: Participant) -> Finish:
     if code == PERSONAL:
         code = person.outside.get(CODE)
         if code is None:
-            code = secrets.token_hex(5).upper()
-            store.people.set_outside(person.id, {CODE: code})
+            # Two pages may ask at once; what the person is shown is what is paid by.
+            code = store.people.first_outside(person.id, CODE, secrets.token_hex(5).upper())
     return Finish(code or None, filled_address(rule.url, {**person.outside, "code": code or ""}))
 
 

@@ -138,6 +138,14 @@ class Participants:
             known = self.get_in(db, person_id, lock=True).outside
             self._set(db, person_id, outside={**known, **outside})
 
+    def first_outside(self, person_id: int, name: str, value: str) -> str:
+        """Keep a value under a name that has none yet, and return the one that is kept."""
+        with self._store.writing() as db:
+            known = self.get_in(db, person_id, lock=True).outside
+            if name not in known:
+                self._set(db, person_id, outside={**known, name: value})
+            return known.get(name, value)
+
     def consent(self, person_id: int) -> None:
         """Keep that a person has agreed, and when; the first time counts."""
         with self._store.writing() as db:

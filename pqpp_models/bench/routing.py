@@ -36,7 +36,7 @@ class Routing:
         predictor: Whose predictions the rule takes; the rule's own name where it takes none.
         gain: Area over random routing, in units of the targets; `ci_low` and `ci_high` at 95 %.
         oracle_share: Of what an oracle gains.
-        better: By how much than random routing of the same table's first predictor, None for it.
+        better: The gain less that of the first row of the predictors; None for that row.
         p_value: Of that difference, by a paired bootstrap.
         at_25: Mean quality where a quarter goes to the stronger model.
         at_50: The same for half.

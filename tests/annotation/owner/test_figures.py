@@ -160,8 +160,11 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
         person = store.people.add(name, "annotator")
         store.people.set_outside(person.id, {"PROLIFIC_PID": name})
         do_all(store, person.id)
-        found = finish_of(store, store.study, store.people.get(person.id))
+        before = store.people.get(person.id)
+        found = finish_of(store, store.study, before)
+        at_once = finish_of(store, store.study, before)  # by another page, without the code
         again = finish_of(store, store.study, store.people.get(person.id))
+        assert at_once.code == found.code
         assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
         assert store.people.get(person.id).outside[CODE] == found.code
         codes.add(found.code)
