@@ -65,12 +65,17 @@ class ImageTextEncoder:
             folder = pull_files(full, WHOLE, revision, error=IndexingError)
             self.model, self.revision = full, folder.name
         remedy = "name a folder or OWNER/REPOSITORY of CLIP, SigLIP or the like"
-        options = {"local_files_only": True, "trust_remote_code": False}
         with loading(f"{model} holds no usable model", remedy, str(folder), files=()):
             self._network, found = transformers.AutoModel.from_pretrained(
-                folder, use_safetensors=True, output_loading_info=True, **options
+                folder,
+                use_safetensors=True,
+                output_loading_info=True,
+                local_files_only=True,
+                trust_remote_code=False,
             )
-            self._processor = transformers.AutoProcessor.from_pretrained(folder, **options)
+            self._processor = transformers.AutoProcessor.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
         if missing := sorted(found["missing_keys"]):
             raise IndexingError(
                 f"{model}: its weights lack {missing[0]!r}, which would be random; {remedy}"

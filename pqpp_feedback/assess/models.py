@@ -104,15 +104,17 @@ def load_model(
     folder, told = fetch(name, what)
     remedy = "name a folder or OWNER/REPOSITORY that has one"
     with loading(f"{name} holds no usable {what}", remedy, str(folder), files=()):
-        options = {"local_files_only": True, "trust_remote_code": False}
         model, found = getattr(transformers, model_class).from_pretrained(
             folder,
             use_safetensors=True,
             output_loading_info=True,
             dtype=getattr(torch, dtype),
-            **options,
+            local_files_only=True,
+            trust_remote_code=False,
         )
-        processor = transformers.AutoProcessor.from_pretrained(folder, **options)
+        processor = transformers.AutoProcessor.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
     missing = sorted(found["missing_keys"])
     if missing:
         raise AssessError(

@@ -12,7 +12,7 @@ from pqpp_cli.main import main
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["predit", "a cat"], "COMMAND 'predit' is unknown; did you mean 'predict'?"),
+        (["predit", "a cat"], "COMMAND 'predit' is unknown; did you mean 'predict' or"),
         (["metrics", "compue"], "ACTION 'compue' is unknown; did you mean 'compute'?"),
         (["bench", "--splt", "test"], "--splt is unknown; did you mean '--split'"),
         (["predict", "a cat", "--formt=csv"], "--formt is unknown; did you mean '--format'?"),

@@ -1,7 +1,6 @@
 """Shards: cut alike everywhere, done once, whole or absent, and never mixed with another job's."""
 
 import json
-import os
 
 import datasets
 import pyarrow as pa
@@ -9,19 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.shard_jobs import doubled, ends_hard
 
 from pqpp_files.errors import FileError
 from pqpp_files.shards import ShardsDone, find_shards, run_shards, share_of
-
-
-def doubled(table):
-    return table.set_column(0, "n", pa.array([2 * n for n in table["n"].to_pylist()]))
-
-
-def ends_hard(table):
-    if table["n"][0].as_py() == 4:
-        os._exit(9)
-    return table
 
 
 def write(path, values, rows_in_group=None):

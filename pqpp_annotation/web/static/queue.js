@@ -82,6 +82,8 @@ export class Queue {
     const id = body.client_id ?? newId();
     const settled = new Promise((resolve, reject) => this.#waiting.set(id, {resolve, reject}));
     settled.catch(() => {}); // whoever wants to know listens to it too
+    // At once: until the answer is on the server's disk, "Saved" would be said of the one before.
+    this.#tell({waiting: this.#waiting.size, state: "sending", isKept: this.#outbox.isKept});
     await this.#outbox.add({id, study, who, path, body});
     await this.#report("sending");
     this.flush();
@@ -169,7 +171,7 @@ export class Queue {
   }
 
   async #report(state, news = {}) {
-    const waiting = (await this.mine()).length;
+    const waiting = Math.max((await this.mine()).length, this.#waiting.size);
     this.#tell({waiting, state, isKept: this.#outbox.isKept, ...news});
   }
 }

@@ -14,7 +14,7 @@ from support.served import Served, serving
 from support.studies import do_all
 
 from pqpp_annotation.demo import make_demo
-from pqpp_annotation.demo.pictures import picture, wanted
+from pqpp_annotation.demo.pictures import picture, scene
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.study import make_study
 
@@ -80,7 +80,7 @@ def test_annotating_in_light_and_dark_and_the_owners_view(tmp_path, visitor, kee
 
 def test_the_rich_task(tmp_path, visitor, keep):
     (tmp_path / "images").mkdir()
-    asked = wanted(3)
+    asked = scene(3)
     picture(asked, -1, "rich").save(tmp_path / "images" / "1.png")
     with (tmp_path / "prompts.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("prompt", "image"), (asked.prompt, "1.png")])

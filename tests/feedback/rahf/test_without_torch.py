@@ -28,7 +28,7 @@ def test_in_python(call, tmp_path):
 
 
 COMMANDS = {
-    "pqpp feedback": ["feedback", ".", "--model", "nowhere", "--output", "page.html"],
+    "pqpp assess rahf": ["feedback", ".", "--model", "nowhere", "--output", "page.html"],
     "pqpp bench --dataset richhf": ["bench", "--dataset", "richhf", "--models", "nowhere"],
 }
 
