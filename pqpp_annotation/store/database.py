@@ -224,7 +224,7 @@ class Store:
             raise NotAllowedError("there is nothing with a number as large as that") from None
         except DBAPIError as error:
             said = in_a_line(error.orig or error, named=False)
-            if "locked" in said or "lock timeout" in said:
+            if any(one in said for one in ("locked", "lock timeout", "deadlock detected")):
                 raise StoreError(
                     f"{self.name} has been busy for {BUSY_SECONDS} s; try again"
                 ) from error

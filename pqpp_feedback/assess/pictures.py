@@ -85,7 +85,7 @@ def find_pictures(
     paths = sorted(
         (path.relative_to(root).as_posix(), path)
         for path in root.rglob("*")
-        if path.suffix.lower() in ENDINGS and not path.name.startswith(".")
+        if path.suffix.lower() in ENDINGS and not path.name.startswith(".") and path.is_file()
     )
     if not paths:
         raise AssessError(f"{root} holds no image ({', '.join(ENDINGS)})")

@@ -10,7 +10,7 @@ from typing import Any
 from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
 from pqpp_feedback.assess.errors import AssessError
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.open_input import Input
 from pqpp_files.write_beside import write_beside
 
@@ -111,8 +111,25 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         raise AssessError(
             f"{path}: no column {missing[0]!r}; give the table that pqpp assess wrote"
         )
+    for name in COLUMNS:
+        kind = file.schema_arrow.field(name).type
+        if not (pa.types.is_null(kind) or any(one(kind) for one in _types_of(name))):
+            raise AssessError(
+                f"{path}: the column {name!r} holds {kind}; give the table that pqpp assess wrote"
+            )
     for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
         yield from batch.to_pylist()
+
+
+def _types_of(name: str) -> tuple[Any, ...]:
+    """Return the tests of Arrow's types that a column may have."""
+    from pyarrow import types
+
+    if name == "verdict":
+        return (types.is_boolean,)
+    if name == "score":
+        return (types.is_floating, types.is_integer)
+    return (types.is_string, types.is_large_string)
 
 
 def recompute(rows: Iterable[Mapping[str, Any]], assessor: Assessor) -> Iterator[dict[str, Any]]:
@@ -125,7 +142,7 @@ def recompute(rows: Iterable[Mapping[str, Any]], assessor: Assessor) -> Iterator
         assessor: Its models are not asked, and need not be loaded; the rows keep theirs.
 
     Raises:
-        AssessError: Evidence is no JSON.
+        AssessError: Evidence is no JSON object, or not what the assessor saw.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -140,11 +157,22 @@ def recompute(rows: Iterable[Mapping[str, Any]], assessor: Assessor) -> Iterator
             continue
         try:
             evidence = json.loads(row["evidence"])
-        except ValueError:
+            if not isinstance(evidence, dict):
+                raise TypeError("no object")
+        except (ValueError, TypeError, RecursionError):
             raise AssessError(
-                f"the evidence of {row['image']} is no JSON; assess the image again"
+                f"the evidence of {row['image']} is no JSON object; assess the image again"
             ) from None
-        verdict = assessor.score(evidence, picture_of(row))
+        try:
+            verdict = assessor.score(evidence, picture_of(row))
+        except AssessError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            reason = in_a_line(error)[:80]
+            raise AssessError(
+                f"the evidence of {row['image']} is not {assessor.name}'s ({reason}); assess the "
+                "image again"
+            ) from None
         yield {
             **row,
             "routine": assessor.routine,

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.hashes import sha256_of_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SIZE = 100_000
 """Rows of a shard where none is asked for."""
+
+_END = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,14 @@ class Shard:
         path: The input: Parquet, or Arrow as `datasets` saves it; also with `hf://` before.
         start: The first row.
         rows: How many.
+        digest: Of the input's size and end, where Parquet keeps what its columns hold.
     """
 
     name: str
     path: str
     start: int
     rows: int
+    digest: str = ""
 
     def read(self) -> pa.Table:
         """Return the rows.
@@ -79,7 +84,7 @@ def find_shards(source: str, size: int | None = None) -> list[Shard]:
     size = SIZE if size is None else size
     if size < 1:
         raise FileError(f"shard size {size}: give a number from 1")
-    cuts: list[tuple[str, int, int]] = []
+    cuts: list[tuple[str, int, int, str]] = []
     first: tuple[str, list[str]] | None = None
     for path in _files(source):
         rows, names = _shape(path)
@@ -89,7 +94,8 @@ def find_shards(source: str, size: int | None = None) -> list[Shard]:
                 f"{path}: columns {', '.join(names)[:100]}, those of {first[0]} are "
                 f"{', '.join(first[1])[:100]}; give files of one kind"
             )
-        cuts += [(path, at, min(size, rows - at)) for at in range(0, rows, size)]
+        digest = _digest(path)
+        cuts += [(path, at, min(size, rows - at), digest) for at in range(0, rows, size)]
     if not cuts:
         raise FileError(f"{source}: no rows; give a file that has some")
     name = f"part-{{:05}}-of-{len(cuts):05}.parquet"
@@ -154,6 +160,14 @@ def _files(source: str) -> list[str]:
     if not found:
         raise FileError(f"{source}: there is no such file; check its name")
     return [file_system.unstrip_protocol(one) for one in sorted(found)]
+
+
+def _digest(path: str) -> str:
+    """Return a hash of a file's size and its last bytes, the same on every machine."""
+    with _open(path) as opened:
+        size = opened.seek(0, 2)
+        opened.seek(max(0, size - _END))
+        return sha256_of_parts([str(size), opened.read()])[:16]
 
 
 def _shape(path: str) -> tuple[int, list[str]]:

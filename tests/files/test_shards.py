@@ -144,3 +144,11 @@ def test_an_input_that_has_shrunk_is_told(tmp_path):
 def test_a_place_of_an_unknown_kind_is_no_file():
     with pytest.raises(FileError, match="nowhere://x: "):
         find_shards("nowhere://x")
+
+
+def test_an_input_with_other_values_is_another_job(tmp_path):
+    path = write(tmp_path / "n.parquet", [1, 2, 3])
+    run_shards(doubled, find_shards(path, 2), tmp_path / "out", {})
+    write(tmp_path / "n.parquet", [7, 8, 9])
+    with pytest.raises(FileError, match="made from other rows"):
+        run_shards(doubled, find_shards(path, 2), tmp_path / "out", {})

@@ -183,6 +183,13 @@ def test_a_server_that_is_away_is_told_in_a_line(tmp_path, monkeypatch):
     assert "secret" not in str(caught.value)
 
 
+def test_a_deadlock_is_told_as_being_busy(store):
+    from sqlalchemy.exc import OperationalError
+
+    with pytest.raises(StoreError, match="try again"), store._telling():
+        raise OperationalError("update", {}, Exception("deadlock detected"))
+
+
 def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
     store = small_store(tmp_path)
     code = (

@@ -224,3 +224,34 @@ def test_kept_evidence_that_is_none_is_refused(tmp_path):
     (tmp_path / "y.parquet").write_text("no")
     with pytest.raises(ValueError, match=r"y\.parquet: no Parquet"):
         list(read_verdicts(tmp_path / "y.parquet"))
+
+
+@pytest.mark.parametrize("evidence", ["[1]", "null", "3", "[" * 100_000, '{"a": "b"}', "hi"])
+def test_evidence_of_another_form_is_refused(evidence, pictures, tmp_path):
+    assess(pictures[:1], [Redness()], tmp_path / "v.parquet")
+    [row] = read_verdicts(tmp_path / "v.parquet")
+    with pytest.raises(AssessError, match="of .* is n"):
+        list(recompute([{**row, "evidence": evidence}], Redness()))
+
+
+def test_columns_of_another_type_are_refused(pictures, tmp_path):
+    import pyarrow as pa
+
+    assess(pictures[:1], [Redness()], tmp_path / "v.parquet")
+    table = pa.parquet.read_table(tmp_path / "v.parquet")
+    for name, cells in (("image", [["a"]]), ("verdict", ["yes"]), ("score", ["x"])):
+        at = table.column_names.index(name)
+        pa.parquet.write_table(table.set_column(at, name, [cells]), tmp_path / "w.parquet")
+        with pytest.raises(AssessError, match=f"the column '{name}' holds"):
+            list(read_verdicts(tmp_path / "w.parquet"))
+
+
+def test_a_pipe_among_the_images_is_passed_over(tmp_path):
+    import os
+
+    from PIL import Image
+
+    Image.new("RGB", (9, 9)).save(tmp_path / "a.png")
+    os.mkfifo(tmp_path / "b.png")
+    found, _ = find_pictures(tmp_path)
+    assert [one.image_id for one in found] == ["a.png"]
