@@ -101,6 +101,7 @@ async function show(next) {
   find("task").replaceChildren(page.content.cloneNode(true));
   item = {abort, handle: null, isNew: Object.keys(task.answers).length === 0};
   item.handle = start(task, api(task, abort.signal)) ?? {};
+  find("task").dataset.assignment = task.assignment;
   find("back-button").disabled = visited.length === 0;
   find("task").focus({preventScroll: true});
   scrollTo(0, 0);

@@ -40,7 +40,8 @@ def judge(page, *keys):
         page.keyboard.press(key)
     page.keyboard.press("Enter")
     page.wait_for_function(
-        "before => history.state?.assignment !== before || location.pathname === '/thanks'",
+        """before => location.pathname === "/thanks" || (history.state?.assignment !== before
+        && document.querySelector("#task")?.dataset.assignment == history.state?.assignment)""",
         arg=before,
     )
 
