@@ -95,7 +95,7 @@ def let_people_judge(work: Path) -> None:
 
     What they hold for true is made up as well: what was predicted, more for the finer model.
     """
-    from pqpp_annotation.simulate import Simulated, Truth, simulate
+    from pqpp_annotation.simulate import PlantedTruth, Simulated, simulate
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.study.study import read_study
     from pqpp_files.read_table import read_table
@@ -111,7 +111,7 @@ def let_people_judge(work: Path) -> None:
     study = read_study(work / "study.yaml")
     people = [Simulated(name) for name in ("anna", "boris", "chen", "dora")]
     with contextlib.closing(open_store(study)) as store:
-        simulate(store, study, people, Truth(given=truth))
+        simulate(store, study, people, PlantedTruth(given=truth))
 
 
 def loop(work: Path, model: str | None) -> None:
@@ -132,7 +132,7 @@ def loop(work: Path, model: str | None) -> None:
     let_people_judge(work)
     run("annotate", "export", work / "study.yaml", "--output", work / "votes")
     run("build", work / "votes/judgments.csv", "--output", work / "mine", "--scale", "likert5")
-    run("bench", "--dataset", work / "mine", "--predictors", "n_words", "--split", "train")
+    run("bench", "--dataset", work / "mine", "--predictors", "mean_word_length", "--split", "train")
     run("fit", work / "mine", "--output", work / "mine_predictor")
     run("route", "fit", "--targets", "fast_rating,fine_rating", "--cost", "1,4", "--share", "0.3",
         "--predictor", work / "mine_predictor", "--calibration", prompts,
