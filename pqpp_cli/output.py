@@ -183,6 +183,20 @@ def emit(text: str | bytes, output: str | None) -> None:
     print(f"written: {visible(str(output))}", file=sys.stderr)
 
 
+def emit_columns(columns: dict, style: str, output: str | None) -> None:
+    """Print columns as csv, json or jsonl, or write them to a file, Parquet among them."""
+    from pqpp_files.write_beside import write_beside
+    from pqpp_files.write_table import table_text, write_parquet
+
+    if style != "parquet":
+        return emit("".join(table_text(style, [columns])), output)
+    if output is None:
+        raise CommandError("--format parquet: a terminal can't show it; name a file by --output")
+    with write_beside(output) as beside:
+        write_parquet(beside, [columns], [columns])
+    print(f"written: {visible(str(output))}", file=sys.stderr)
+
+
 def show(text: str) -> None:
     """Print a text, which on a terminal does nothing but be read: a program is given what is."""
     if sys.stdout.isatty():

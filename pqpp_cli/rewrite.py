@@ -74,11 +74,10 @@ def run(options: argparse.Namespace) -> None:
     """Write, judge and print."""
     from tqdm import tqdm
 
-    from pqpp_cli.output import emit, format_of
+    from pqpp_cli.output import emit, emit_columns, format_of
     from pqpp_engines.rewrite import Judge
     from pqpp_files.read_table import read_table
-    from pqpp_files.write_beside import write_beside, write_whole
-    from pqpp_files.write_table import table_text, write_parquet
+    from pqpp_files.write_beside import write_whole
     from pqpp_models import DEFAULT_PREDICTOR
 
     style = format_of(options, FORMATS)
@@ -112,11 +111,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"pqpp: {line}", file=sys.stderr)
     if style == "table":
         return emit(_table(columns), options.output)
-    if style == "parquet":
-        with write_beside(options.output) as beside:
-            write_parquet(beside, [columns], [columns])
-        return None
-    return emit("".join(table_text(style, [columns])), options.output)
+    return emit_columns(columns, style, options.output)
 
 
 def _writer(options: argparse.Namespace, prompts: list[str], judge) -> tuple[Callable, Callable]:

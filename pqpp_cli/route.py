@@ -141,10 +141,8 @@ def run_predict(options: argparse.Namespace) -> None:
     """Say where prompts go."""
     import warnings
 
-    from pqpp_cli.output import emit, format_of
+    from pqpp_cli.output import emit, emit_columns, format_of
     from pqpp_engines.route import Router
-    from pqpp_files.write_beside import write_beside
-    from pqpp_files.write_table import table_text, write_parquet
 
     style = format_of(options, FORMATS)
     if style == "parquet" and options.output is None:
@@ -171,11 +169,7 @@ def run_predict(options: argparse.Namespace) -> None:
     }
     if style == "table":
         return emit(_table(columns), options.output)
-    if style == "parquet":
-        with write_beside(options.output) as beside:
-            write_parquet(beside, [columns], [columns])
-        return None
-    return emit("".join(table_text(style, [columns])), options.output)
+    return emit_columns(columns, style, options.output)
 
 
 def _table(columns: dict) -> str:

@@ -18,7 +18,7 @@ from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
 
 LEAST_COSINE = 0.6
-"""Of the predictor's space; honest paraphrases have a mean of .9, other captions of .1."""
+"""Of the predictor's space: paraphrases of PQPP's captions have means of .81 to .99, others .16."""
 
 
 class RewriteVerdict(NamedTuple):
