@@ -38,7 +38,7 @@ format: $(VENV)/test-installed  ## put the style right
 	$(BIN)/ruff format $(CHECKED)
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) build *.egg-info pqpp-demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build *.egg-info pqpp-demo .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
