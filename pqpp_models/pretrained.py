@@ -7,13 +7,17 @@ go on with random ones for what a file lacks.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.extras import needing
+from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_hub import is_repository_id
-from pqpp_hub.pull import cached_if_unreachable
+from pqpp_hub.pull import cached_if_unreachable, pull_files
 from pqpp_hub.reasons import reason_behind
 from pqpp_models.building import building_within
 from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
@@ -115,6 +119,159 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
     with loading(f"{name_or_path} holds no usable {kind}", remedy, name_or_path, files=TEXTS):
         loader = getattr(transformers, auto_class)
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
+
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model is known by.
+
+    Attributes:
+        name: A folder's name, or `OWNER/REPOSITORY`.
+        revision: The commit, or the hash of a folder's files; empty where it cannot be told.
+    """
+
+    name: str
+    revision: str = ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model that is ready to look.
+
+    Attributes:
+        model: In evaluation mode, on its device.
+        processor: That of the model.
+        told: Its name and revision, for the result.
+        device: Where it runs.
+        dtype: Of its numbers.
+    """
+
+    model: Any
+    processor: Any
+    told: Model
+    device: str
+    dtype: str
+
+    @property
+    def at_once(self) -> int | None:
+        """How many images to hand to the model together: one on a CPU, any number elsewhere.
+
+        On a CPU a batch is no faster, and its shape changes the last digits of the numbers.
+        """
+        return 1 if self.device == "cpu" else None
+
+
+def fetch(name: str, what: str = "model", revision: str | None = None) -> tuple[Path, Model]:
+    """Return a model's folder, downloaded once and then found in the cache, with its revision.
+
+    Args:
+        name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
+        what: What it is, for the error.
+        revision: A branch, tag or commit, where the name holds none.
+
+    Raises:
+        CheckpointError: There is no such folder or repository, or it cannot be had offline; one
+            line.
+
+    Example:
+        >>> fetch("no-such-folder", "detector")
+        Traceback (most recent call last):
+        ...
+        pqpp_models.errors.CheckpointError: detector: there is no folder no-such-folder, ...
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        files = sorted({path for pattern in WHOLE for path in folder.glob(pattern)})
+        parts = [f"{path.name} {sha256_of(path)}\n" for path in files]
+        return folder, Model(str(name), f"sha256:{sha256_of_parts(parts)}")
+    repository, _, at = name.partition("@")
+    if not is_repository_id(repository):
+        raise CheckpointError(
+            f"{what}: there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
+        )
+    folder = pull_files(repository, WHOLE, at or revision, error=CheckpointError)
+    return folder, Model(repository, folder.name)
+
+
+def load_model(
+    name: str,
+    model_class: str | Callable[[Any], str],
+    what: str,
+    device: str | None = None,
+    dtype: str = "float32",
+    revision: str | None = None,
+) -> Loaded:
+    """Load a model of transformers and its processor: from safetensors, no code, nothing missing.
+
+    Args:
+        name: As for `fetch`.
+        model_class: The class of transformers, as `AutoModelForObjectDetection`, or what tells it
+            by the model's configuration.
+        what: What it is, for errors.
+        device: Where it shall run; the usual one if None.
+        dtype: One of `DTYPES`.
+        revision: As for `fetch`.
+
+    Raises:
+        CheckpointError: It cannot be had, is of another kind or not whole, or `dtype` is none.
+        MissingExtraError: torch or transformers is not installed.
+
+    Example:
+        >>> load_model("no-such-folder", "AutoModel", "CLIP", dtype="int8")
+        Traceback (most recent call last):
+        ...
+        pqpp_models.errors.CheckpointError: `dtype` is 'int8'; choose among float32, ...
+    """
+    with needing(what, "models"):
+        import torch
+        import transformers
+
+    if dtype not in DTYPES:
+        raise CheckpointError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
+    folder, told = fetch(name, what, revision)
+    remedy = "name a folder or OWNER/REPOSITORY that has one"
+    with loading(f"{name} holds no usable {what}", remedy, str(folder), files=()):
+        local = {"local_files_only": True}
+        if callable(model_class):
+            model_class = model_class(
+                transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, **local)
+            )
+        model, found = getattr(transformers, model_class).from_pretrained(
+            folder,
+            use_safetensors=True,
+            output_loading_info=True,
+            dtype=getattr(torch, dtype),
+            trust_remote_code=False,
+            **local,
+        )
+        processor = transformers.AutoProcessor.from_pretrained(
+            folder, trust_remote_code=False, **local
+        )
+    missing = sorted(found["missing_keys"])
+    if missing:
+        raise CheckpointError(
+            f"{name} holds no usable {what}: its weights lack {missing[0]!r}, which would be "
+            "random; name another"
+        )
+    device = usual_device() if device is None else device
+    return Loaded(model.eval().to(device), processor, told, device, dtype)
+
+
+def usual_device() -> str:
+    """Return a GPU, that of this process where a launcher started several, or the CPU.
+
+    Example:
+        >>> usual_device().partition(":")[0] in ("cpu", "cuda")
+        True
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        return "cpu"
+    return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
 
 
 def check_ids(ids: Any, model: Any) -> None:

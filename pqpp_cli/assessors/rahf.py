@@ -54,8 +54,8 @@ def open_assessors(options: argparse.Namespace) -> list:
         return [RahfAssessor(None, threshold=options.threshold)]
     import torch
 
-    from pqpp_feedback.assess.models import fetch, usual_device
     from pqpp_feedback.rahf import FeedbackModel
+    from pqpp_models.pretrained import fetch, usual_device
 
     folder, told = fetch(options.model, "RAHF model")
     device = options.device or usual_device()

@@ -193,8 +193,8 @@ def _chat(name: str, options: argparse.Namespace, budget):
         from pqpp_models.chat.endpoint import Endpoint
 
         return Endpoint(options.chat_url, name, budget)
-    from pqpp_feedback.assess.models import load_model
     from pqpp_models.chat.in_process import InProcess
+    from pqpp_models.pretrained import load_model
 
     kind = "AutoModelForImageTextToText"
     loaded = load_model(name, kind, "model of images and text", options.device, options.dtype)

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pqpp_engines.errors import IndexingError
-from pqpp_files.extras import needing
-from pqpp_hub import is_repository_id
-from pqpp_hub.pull import pull_files
 from pqpp_models.images.pairs import open_image
-from pqpp_models.pretrained import WHOLE, loading
+from pqpp_models.pretrained import load_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +25,7 @@ MODELS = {
     "SigLIP": "google/siglip-so400m-patch14-384",
 }
 """Short names of models on the Hub."""
+_WHAT = "model of texts and images"
 
 
 class ImageTextEncoder:
@@ -47,45 +45,23 @@ class ImageTextEncoder:
         revision: The commit that it came from; None for a folder.
 
     Raises:
-        IndexingError: There is no such model, it lacks weights, or it has no such features.
-        CheckpointError: It is not whole.
+        IndexingError: It has no such features.
+        CheckpointError: There is no such model, or it is not whole.
     """
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
-        with needing("pqpp index", "engines"):
-            import torch
-            import transformers
-
         full = MODELS.get(model, model)
-        folder = Path(full).expanduser()
-        self.model, self.revision = Path(full).name, None
-        if not folder.is_dir():
-            if not is_repository_id(full):
-                raise IndexingError(f"model {model}: no folder, and no OWNER/REPOSITORY")
-            folder = pull_files(full, WHOLE, revision, error=IndexingError)
-            self.model, self.revision = full, folder.name
-        remedy = "name a folder or OWNER/REPOSITORY of CLIP, SigLIP or the like"
-        with loading(f"{model} holds no usable model", remedy, str(folder), files=()):
-            self._network, found = transformers.AutoModel.from_pretrained(
-                folder,
-                use_safetensors=True,
-                output_loading_info=True,
-                local_files_only=True,
-                trust_remote_code=False,
-            )
-            self._processor = transformers.AutoProcessor.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=False
-            )
-        if missing := sorted(found["missing_keys"]):
-            raise IndexingError(
-                f"{model}: its weights lack {missing[0]!r}, which would be random; {remedy}"
-            )
+        loaded = load_model(full, "AutoModel", _WHAT, device, revision=revision)
+        self._network, self._processor = loaded.model, loaded.processor
+        self.device, self._at_once = loaded.device, loaded.at_once
+        self.model, self.revision = Path(loaded.told.name).name, None
+        if not Path(full).expanduser().is_dir():
+            self.model, self.revision = loaded.told.name, loaded.told.revision
         if not hasattr(self._network, "get_image_features"):
             raise IndexingError(
-                f"{model} is a {type(self._network).__name__} without image features; {remedy}"
+                f"{model} is a {type(self._network).__name__} without image features; name a "
+                "folder or OWNER/REPOSITORY of CLIP, SigLIP or the like"
             )
-        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self._network.eval().to(self.device)
 
     @classmethod
     def of(cls, index: Index, folder: str | None = None) -> Self:
@@ -133,9 +109,8 @@ class ImageTextEncoder:
         import torch
 
         found: list[Floats] = []
-        at_once = 1 if self.device == "cpu" else batch_size
         with torch.inference_mode():
-            for some in _batches(items, at_once):
+            for some in _batches(items, self._at_once or batch_size):
                 inputs = prepare(some).to(self.device)
                 features = getattr(self._network, name)(**inputs)
                 features = getattr(features, "pooler_output", features)

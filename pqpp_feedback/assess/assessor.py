@@ -16,6 +16,7 @@ import numpy as np
 
 from pqpp_feedback.assess.errors import AssessError
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_models.pretrained import Model
 
 DIGITS = 6
 
@@ -34,19 +35,6 @@ class Verdict:
     verdict: bool | None
     score: float | None
     reason: str
-
-
-@dataclass(frozen=True)
-class Model:
-    """A model that an assessor looks with.
-
-    Attributes:
-        name: A folder's name, or `OWNER/REPOSITORY`.
-        revision: The commit, or the hash of a folder's files; empty where it cannot be told.
-    """
-
-    name: str
-    revision: str = ""
 
 
 class Assessor(abc.ABC):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pqpp_feedback.assess.models import Loaded, fetch, load_model
+from pqpp_models.pretrained import Loaded, load_model
 
 KEPT_ABOVE = 0.05
 """The score from which on a box is kept as evidence; routines ask for more."""
@@ -33,15 +33,14 @@ class DetectorEye:
     detectors of any word (OWLv2, GroundingDINO, ...) are asked for each name by itself.
 
     Args:
-        name: A detector, as for `pqpp_feedback.assess.models.fetch`.
+        name: A detector, as for `pqpp_models.pretrained.fetch`.
         device: Where it shall run; the usual one if None.
         dtype: Of its numbers.
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
-        self._is_open = _takes_words(name)
-        kind = "ZeroShotObjectDetection" if self._is_open else "ObjectDetection"
-        self._loaded: Loaded = load_model(name, f"AutoModelFor{kind}", "detector", device, dtype)
+        self._loaded: Loaded = load_model(name, _class_of, "detector", device, dtype)
+        self._is_open = _takes_words(self._loaded.model.config)
         self.told = self._loaded.told
         self.settings = {"dtype": dtype, "kept_above": KEPT_ABOVE}
         if self._is_open:
@@ -97,17 +96,15 @@ class DetectorEye:
         }
 
 
-def _takes_words(name: str) -> bool:
-    from transformers import AutoConfig
+def _class_of(config: Any) -> str:
+    return f"AutoModelFor{'ZeroShotObjectDetection' if _takes_words(config) else 'ObjectDetection'}"
+
+
+def _takes_words(config: Any) -> bool:
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES as OPEN,
     )
 
-    from pqpp_models.pretrained import loading
-
-    folder, _ = fetch(name, "detector")
-    with loading(f"{name} holds no usable detector", "name another", str(folder), files=()):
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     return config.model_type in OPEN
 
 

@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 
 from pqpp_feedback.assess.errors import AssessError
-from pqpp_feedback.assess.models import load_model
 from pqpp_feedback.gimbrr.asked import VOCABULARY
 from pqpp_feedback.gimbrr.seen import TEMPLATES
 from pqpp_models.images.backbone import embed_pixels, embed_tokens
 from pqpp_models.images.embedding import pixels_of, tokens_of
+from pqpp_models.pretrained import load_model
 
 _TEXTS_AT_ONCE = 64
 
@@ -24,7 +24,7 @@ class ClipEye:
     """Similarities of an image to the names of `VOCABULARY` and of its prompt.
 
     Args:
-        name: A CLIP-like model, as for `pqpp_feedback.assess.models.fetch`.
+        name: A CLIP-like model, as for `pqpp_models.pretrained.fetch`.
         device: Where it shall run; the usual one if None.
         dtype: Of its numbers.
     """

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.assess.assessor import Assessor, Model, Verdict
+from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.rahf.feedback import FeedbackModel, check_threshold
 from pqpp_feedback.rahf.outputs import SCORES
+from pqpp_models.pretrained import Model
 
 _SIDE = 64
 

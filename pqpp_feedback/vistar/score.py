@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from pqpp_feedback.assess.assessor import Assessor, Model, Verdict
+from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
+from pqpp_models.pretrained import Model
 
 ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
 """VISTAR's nine evaluation angles, in the order of its table 3."""

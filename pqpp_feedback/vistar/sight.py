@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_feedback.assess.assessor import Model
 from pqpp_feedback.assess.errors import AssessError
-from pqpp_feedback.assess.models import Loaded, load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import asked, listed
 from pqpp_files.extras import needing
+from pqpp_models.pretrained import Loaded, Model, load_model
 
 if TYPE_CHECKING:
     from pqpp_feedback.assess.detector import DetectorEye

@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pqpp_feedback.assess.assessor import Model, Verdict
+from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore, asked
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.text_rendering import text_rendering
+from pqpp_models.pretrained import Model
 
 
 @functools.cache

@@ -10,6 +10,7 @@ import pytest
 from pqpp_cli.main import main
 from pqpp_engines.errors import IndexingError
 from pqpp_engines.index import ImageTextEncoder, Index
+from pqpp_models import CheckpointError
 
 pytest.importorskip("faiss")
 pytest.importorskip("transformers")
@@ -55,7 +56,7 @@ def test_a_model_that_lacks_weights_is_refused(clip, tmp_path):
     weights = load_file(tmp_path / "less/model.safetensors")
     del weights["visual_projection.weight"]
     save_file(weights, tmp_path / "less/model.safetensors", {"format": "pt"})
-    with pytest.raises(IndexingError, match=r"lack 'visual_projection\.weight'"):
+    with pytest.raises(CheckpointError, match=r"lack 'visual_projection\.weight'"):
         ImageTextEncoder(str(tmp_path / "less"), device="cpu")
 
 
@@ -111,7 +112,10 @@ def test_an_index_grows_merges_and_shows(tmp_path, capsys, monkeypatch):
     [
         (["index", "build", "images", "--output", "o"], "name what embeds the images"),
         (["index", "build", "none.npy", "--output", "o"], "neither a folder of images nor"),
-        (["index", "build", "empty", "--model", "x", "--output", "o"], "no folder, and no OWNER"),
+        (
+            ["index", "build", "empty", "--model", "x", "--output", "o"],
+            "there is no folder x, and it is no",
+        ),
         (["index", "show", "images"], "no index.json"),
         (["retrieve", "images", "--file", "q.csv", "--output", "r.trec"], "no index.json"),
         (["retrieve", "good", "--file", "q.csv", "--output", "r.trec"], "tells no model"),

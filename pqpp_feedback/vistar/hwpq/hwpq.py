@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pqpp_datasets.vistar.vistar import LEVELS, flat_questions
-from pqpp_feedback.assess.assessor import Model, Verdict
+from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.hwpq.answers import SIDES, Answers, request_of
 from pqpp_feedback.vistar.hwpq.questionnaires import Questionnaires, instruction_hash
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_metrics.functional.hwpq import hwpq
 from pqpp_models.chat.chat import Request
+from pqpp_models.pretrained import Model
 
 _LIKELY_FACTS = 12
 _AN_IMAGE = object()  # only whether there is one counts for a guess

@@ -114,9 +114,9 @@ def test_what_is_no_such_model_is_told_in_one_line(tmp_path, eyes):
     assert "\n" not in str(told.value)
     with pytest.raises((AssessError, CheckpointError), match="vit"):
         ClipEye(str(tmp_path / "vit"), "cpu")
-    with pytest.raises(AssessError, match="CLIP: there is no folder nope"):
+    with pytest.raises(CheckpointError, match="CLIP: there is no folder nope"):
         ClipEye("nope")
-    with pytest.raises(AssessError, match="`dtype` is 'int8'"):
+    with pytest.raises(CheckpointError, match="`dtype` is 'int8'"):
         ClipEye(str(eyes / "clip"), "cpu", "int8")
 
 

@@ -22,6 +22,7 @@ from pqpp_feedback.vistar.geometry import Geometry
 from pqpp_feedback.vistar.light import Light
 from pqpp_feedback.vistar.penetration import PenetrationScore
 from pqpp_feedback.vistar.sight import ROLES, Sight, is_distance, smaller
+from pqpp_models.errors import CheckpointError
 
 SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
@@ -77,7 +78,7 @@ def test_scores_share_what_was_seen(names, pictures):
 def test_roles_and_names_are_checked(names, tmp_path):
     with pytest.raises(AssessError, match="'eye' is no role"):
         Sight({"eye": "x"})
-    with pytest.raises(AssessError, match="depth: there is no folder no-such"):
+    with pytest.raises(CheckpointError, match="depth: there is no folder no-such"):
         Sight({"depth": "no-such"}).told("depth")
 
 

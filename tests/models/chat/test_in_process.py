@@ -7,9 +7,9 @@ Image = pytest.importorskip("PIL.Image")
 
 from support.tiny_chat import save_chat  # noqa: E402
 
-from pqpp_feedback.assess.models import load_model  # noqa: E402
 from pqpp_models.chat.chat import Budget, BudgetError, Request  # noqa: E402
 from pqpp_models.chat.in_process import InProcess  # noqa: E402
+from pqpp_models.pretrained import load_model  # noqa: E402
 
 
 @pytest.fixture(scope="module")
