@@ -267,6 +267,7 @@ def _numbered(parts: Any) -> Iterator[dict]:
 def _check(options: argparse.Namespace) -> None:
     """Refuse before anything is loaded what would fail after the work."""
     from pqpp_feedback.assess.errors import AssessError
+    from pqpp_feedback.assess.people import read_people
 
     if options.file and options.dataset:
         raise CommandError("--file and --dataset both name prompts; give one")
@@ -281,6 +282,8 @@ def _check(options: argparse.Namespace) -> None:
         raise CommandError(f"--output {options.output}: name a file in .parquet")
     if options.batch_size < 1:
         raise AssessError(f"`batch_size` is {options.batch_size}; it must be 1 or more")
+    if options.people:
+        read_people(options.people)
 
 
 def _some(names: list[str]) -> str:

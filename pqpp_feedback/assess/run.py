@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ from pqpp_files.write_beside import write_whole
 PART = 32
 """Images in a part: what a killed run loses at most."""
 _POLL_SECONDS = 0.2
+_BEAT_SECONDS = 5.0
+_PATIENCE_SECONDS = 300.0
 
 
 @dataclass
@@ -78,8 +82,9 @@ def assess(
         processes: The number of this process and of all; those of `accelerate launch` if None.
 
     Raises:
-        AssessError: There is no picture or no assessor, an image's id stands twice, or
-            `batch_size` is no number of images.
+        AssessError: There is no picture or no assessor, an image's id stands twice,
+            `batch_size` is no number of images, or another process gave no sign of life for five
+            minutes before its parts were done.
         OSError: The table or its parts cannot be written.
     """
     from tqdm import tqdm
@@ -95,7 +100,8 @@ def assess(
     ran, start = Ran(), time.perf_counter()
     own = [n for n in range(len(parts)) if n % world == rank and not files[n].is_file()]
     total = sum(len(parts[n]) for n in own)
-    with tqdm(total=total, unit=" images", disable=not progress) as bar:
+    bar = tqdm(total=total, unit=" images", disable=not progress)
+    with bar, _beating(folder / f"{rank}.beat", world > 1):
         for number in own:
             rows = list(_rows_of(parts[number], assessors, batch_size, bar.update))
             write_whole(files[number], json.dumps(rows, ensure_ascii=False))
@@ -216,8 +222,38 @@ def _looked(
     return judged
 
 
+@contextmanager
+def _beating(sign: Path, wanted: bool) -> Iterator[None]:
+    """Touch a file every few seconds while there is work: another process may wait for it."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.is_set():
+            try:
+                sign.touch()
+            except OSError:
+                return  # the first process has joined the parts and removed their folder
+            done.wait(_BEAT_SECONDS)
+
+    if wanted:
+        threading.Thread(target=beat, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
 def _wait_for(files: Sequence[Path]) -> None:
-    """Wait until other processes have written their parts; a launcher ends all when one fails."""
-    for file in files:
-        while not file.is_file():
-            time.sleep(_POLL_SECONDS)
+    """Wait until other processes have written their parts, as long as one of them is alive."""
+    folder, seen, since = files[0].parent, None, time.monotonic()
+    while missing := [file for file in files if not file.is_file()]:
+        # Signs are compared with one another, not with the clock, which differs among machines.
+        signs = sorted((one.name, one.stat().st_mtime_ns) for one in folder.glob("*.beat"))
+        if (len(missing), signs) != seen:
+            seen, since = (len(missing), signs), time.monotonic()
+        elif time.monotonic() - since > _PATIENCE_SECONDS:
+            raise AssessError(
+                f"{len(missing)} of {len(files)} parts are missing, and no other process gave a "
+                f"sign of life for {_PATIENCE_SECONDS:g} s; run it again: what is done is kept"
+            )
+        time.sleep(_POLL_SECONDS)

@@ -5,6 +5,8 @@ import random
 import struct
 import subprocess
 import sys
+import threading
+import time
 import zlib
 from pathlib import Path
 
@@ -15,6 +17,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.made_assessor import Redness, write_images  # noqa: E402
 
+from pqpp_feedback.assess import run  # noqa: E402
 from pqpp_feedback.assess.assessor import evidence_text  # noqa: E402
 from pqpp_feedback.assess.errors import AssessError  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
@@ -77,7 +80,8 @@ from pqpp_feedback.assess.run import assess
 folder = Path(sys.argv[2])
 prompts = [{"prompt_id": n, "prompt": f"a red {n}", "task": "colour"} for n in range(50)]
 found, _ = find_pictures(folder, prompts)
-assess(found, [Redness(int(sys.argv[3]))], folder / "k.parquet", 8)
+processes = tuple(map(int, sys.argv[4:])) or None
+assess(found, [Redness(int(sys.argv[3]))], folder / "k.parquet", 8, processes=processes)
 """
 
 
@@ -92,6 +96,41 @@ def test_a_killed_run_goes_on_to_the_same_bytes(pictures, tmp_path):
     assert sum(map(len, last.batches)) == len(pictures) - PART  # one part was whole
     assert (tmp_path / "k.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_dead_process_ends_the_wait_and_its_parts_are_made_by_the_next_run(
+    pictures, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(run, "_PATIENCE_SECONDS", 0.5)
+    words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), "32", "1", "2"]
+    assert subprocess.run(words, check=False).returncode == -9
+    said = "1 of 4 parts are missing, and no other process gave a sign of life for 0.5 s; run it"
+    with pytest.raises(AssessError, match=said):
+        assess(pictures, [Redness()], tmp_path / "k.parquet", processes=(0, 2))
+    assert not (tmp_path / "k.parquet").exists()
+    assess(pictures, [Redness()], tmp_path / "k.parquet")
+    assess(pictures, [Redness()], tmp_path / "v.parquet")
+    assert (tmp_path / "k.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_process_that_is_alive_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "_PATIENCE_SECONDS", 0.6)
+    monkeypatch.setattr(run, "_BEAT_SECONDS", 0.1)
+    parts = [tmp_path / "0.json", tmp_path / "1.json"]
+
+    def slow():
+        with run._beating(tmp_path / "1.beat", True):
+            time.sleep(2)  # longer than the patience
+            for part in parts:
+                part.touch()
+
+    worker = threading.Thread(target=slow)
+    worker.start()
+    run._wait_for(parts)
+    worker.join()
+    with run._beating(tmp_path / "2.beat", False):
+        assert not (tmp_path / "2.beat").exists()
 
 
 def test_other_settings_take_over_no_parts(pictures, tmp_path):

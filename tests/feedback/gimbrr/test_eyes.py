@@ -190,6 +190,8 @@ def test_batches_change_no_byte_of_the_table(study, eyes):
         (["--evidence", "PROMPTS"], "no Parquet"),
         (["--image-dir", "STUDY", "--output", "STUDY/v.csv"], "name a file in .parquet"),
         (["--image-dir", "STUDY", "--batch-size", "0"], "`batch_size` is 0"),
+        (["--image-dir", "STUDY", "--people", "PROMPTS"], "no column 'model'"),
+        (["--evidence", "PROMPTS", "--people", "STUDY/none.csv"], "none.csv"),
         (["--image-dir", "STUDY"], "no image has a usable prompt"),
     ],
 )
