@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pqpp_cli.errors import CommandError
@@ -47,6 +48,12 @@ def work_on_shards(options: argparse.Namespace, job: Callable, settings: Mapping
         raise CommandError("shards are cut from files; name Parquet files or a pattern by --file")
     if options.output is None:
         raise CommandError("shards are written into a folder; name it by --output")
+    source, place = (Path(one).expanduser().resolve() for one in (options.file, options.output))
+    if source.is_dir() and source in place.parents:
+        raise CommandError(
+            f"--output {options.output} lies in the input {options.file}, and would be read as "
+            "a part of it; name another folder"
+        )
     summary = run_shards(
         job,
         find_shards(options.file, options.shard_size),

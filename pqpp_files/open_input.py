@@ -22,7 +22,8 @@ from pqpp_files.errors import FileError
 from pqpp_files.full_disk import naming
 
 _PACKED = b"\x1f\x8b"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How such text begins."""
 _BINARY = (".parquet",)
 _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
@@ -106,7 +107,7 @@ class Input:
         """Take a copy in UTF-8 in place of a file in another encoding."""
         with self._unpacked() as file:
             begins = file.read(2)
-        encoding = "utf-16" if begins in _UTF_16 else self._encoding or "utf-8"
+        encoding = "utf-16" if begins in UTF_16 else self._encoding or "utf-8"
         if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
             with self._unpacked() as file:
                 copy = self._copied(self._as_utf_8(file, encoding))

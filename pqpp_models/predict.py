@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pqpp_files.shards import ERROR, texts_of
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
@@ -138,32 +139,19 @@ class PredictShard:
         """Return the rows with their predictions."""
         import pyarrow as pa
 
-        if self.column not in table.column_names:
-            raise PredictorError(
-                f"no column {self.column!r} among {', '.join(table.column_names)[:200]}; name the "
-                "column of prompts"
-            )
-        cells = table[self.column].to_pylist()
-        texts = [one if isinstance(one, str) else "" for one in cells]
+        texts, errors = texts_of(table, self.column, "prompt", "name the column of prompts")
         found = predicted_columns(self.loaded, texts, self.targets, self.uncertainty)
         added = {
             name: pa.array(values, pa.bool_() if name == "far" else pa.float64())
             for name, values in found.items()
             if name != "prompt"
         }
-        added["error"] = pa.array([_why_not(one) for one in cells], pa.string())
+        added[ERROR] = pa.array(errors, pa.string())
         for name, values in added.items():
             if name in table.column_names:
                 raise PredictorError(f"the input has a column {name!r} already; rename it")
             table = table.append_column(name, values)
         return table
-
-
-def _why_not(prompt: Any) -> str | None:
-    """Say why a prompt gets no prediction, None where it does."""
-    if not isinstance(prompt, str):
-        return f"the prompt is a {type(prompt).__name__}, not a text"
-    return None if prompt.strip() else "the prompt is blank"
 
 
 def _by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:

@@ -1,14 +1,27 @@
 """Long jobs, shard by shard: killed and run again at any time, on any number of machines."""
 
-from pqpp_files.shards.cut import Shard, find_shards, parts_of_share, share_of
+from pqpp_files.shards.cells import texts_of
+from pqpp_files.shards.cut import (
+    HeldShard,
+    Shard,
+    find_shards,
+    hold_shards,
+    launched_share,
+    parts_of_share,
+    share_of,
+)
 from pqpp_files.shards.run import ERROR, ShardsDone, run_shards
 
 __all__ = [
     "ERROR",
+    "HeldShard",
     "Shard",
     "ShardsDone",
     "find_shards",
+    "hold_shards",
+    "launched_share",
     "parts_of_share",
     "run_shards",
     "share_of",
+    "texts_of",
 ]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
-from pqpp_files.errors import FileError, in_a_line
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.errors import FileError
+from pqpp_files.shards.files import FileShape, files_of, rows_of, shape_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SIZE = 100_000
 """Rows of a shard where none is asked for."""
-
-_END = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -26,10 +23,15 @@ class Shard:
 
     Attributes:
         name: Of the output, like `part-00003-of-00012.parquet`.
-        path: The input: Parquet, or Arrow as `datasets` saves it; also with `hf://` before.
+        path: The input: Parquet, CSV, or Arrow as `datasets` saves it; also with `hf://` before.
         start: The first row.
         rows: How many.
-        digest: Of the input's size and end, where Parquet keeps what its columns hold.
+        digest: Of the input's size and end, where Parquet keeps what its columns hold; of all of a
+            CSV.
+        first: The first row's number among those of all files.
+        numbered: A column that gets these numbers, as text; empty for none.
+        span: The bytes of a CSV that the rows are in.
+        types: Columns that other files keep otherwise, and how: the output is of one kind.
     """
 
     name: str
@@ -37,6 +39,10 @@ class Shard:
     start: int
     rows: int
     digest: str = ""
+    first: int = 0
+    numbered: str = ""
+    span: tuple[int, int] | None = None
+    types: tuple[tuple[str, pa.DataType], ...] = ()
 
     def read(self) -> pa.Table:
         """Return the rows.
@@ -46,33 +52,68 @@ class Shard:
         """
         import pyarrow as pa
 
-        try:
-            table = _slice(self.path, self.start, self.rows)
-        except (pa.ArrowException, OSError) as error:
-            raise FileError(
-                f"{self.path}: {in_a_line(error, named=False)}; copy it again"
-            ) from None
+        table = rows_of(self.path, self.start, self.rows, self.span)
         if len(table) != self.rows:
             raise FileError(
                 f"{self.path}: {self.start + len(table)} rows, there were {self.start + self.rows} "
                 "or more when the job began; begin in a new folder"
             )
+        for name, kind in self.types:
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, table[name].cast(kind))
+        if self.numbered:
+            numbers = map(str, range(self.first, self.first + self.rows))
+            table = table.append_column(self.numbered, pa.array(numbers, pa.string()))
         return table
 
+    def told(self) -> dict[str, str | int]:
+        """Return what it is made from, the same on all machines, where paths may differ."""
+        file = self.path.rpartition("/")[2]
+        of = {"name": self.name, "start": self.start, "rows": self.rows, "digest": self.digest}
+        return {**of, "path": file}
 
-def find_shards(source: str, size: int | None = None) -> list[Shard]:
+
+@dataclass(frozen=True)
+class HeldShard:
+    """Rows that are in memory, and the name of the file that is made from them.
+
+    Attributes:
+        name: Of the output.
+        table: The rows.
+    """
+
+    name: str
+    table: pa.Table = field(repr=False)
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.table)
+
+    def read(self) -> pa.Table:
+        """Return the rows."""
+        return self.table
+
+    def told(self) -> dict[str, str | int]:
+        """Return what it is made from."""
+        return {"name": self.name, "rows": self.rows}
+
+
+def find_shards(source: str, size: int | None = None, numbered: str = "") -> list[Shard]:
     """Cut an input into shards; the same input gives the same shards wherever it is asked.
 
     Args:
-        source: A Parquet file, a pattern such as `prompts/*.parquet`, a folder of such files or one
-            that `datasets` has saved; also with `hf://` before.
+        source: A file in Parquet or CSV (`.csv`, `.tsv`, also packed, `.gz`), a pattern such as
+            `prompts/*.parquet`, a folder of such files or one that `datasets` has saved; also with
+            `hf://` before. The cells of CSV are text.
         size: The most rows of a shard, 100,000 if left out; no shard spans two files.
+        numbered: A column that gets the rows' numbers where the input has none of that name.
 
     Returns:
         The shards, in the order of the files' names.
 
     Raises:
-        FileError: There is no such file, one is no Parquet, or their columns differ.
+        FileError: There is no such file, one cannot be read, or their columns differ.
 
     Example:
         >>> import pathlib, pyarrow as pa, pyarrow.parquet, tempfile
@@ -84,25 +125,54 @@ def find_shards(source: str, size: int | None = None) -> list[Shard]:
     size = SIZE if size is None else size
     if size < 1:
         raise FileError(f"shard size {size}: give a number from 1")
-    cuts: list[tuple[str, int, int, str]] = []
-    first: tuple[str, list[str]] | None = None
-    for path in _files(source):
-        rows, names = _shape(path)
-        first = first or (path, names)
-        if names != first[1]:
-            raise FileError(
-                f"{path}: columns {', '.join(names)[:100]}, those of {first[0]} are "
-                f"{', '.join(first[1])[:100]}; give files of one kind"
-            )
-        digest = _digest(path)
-        cuts += [(path, at, min(size, rows - at), digest) for at in range(0, rows, size)]
+    found: dict[str, FileShape] = {}
+    common: dict[str, pa.DataType] = {}
+    for path in files_of(source):
+        found[path] = shape_of(path, size)
+        _agree(path, found, common)
+    cuts, before = [], 0
+    for path, shape in found.items():
+        types = tuple(
+            (one.name, common[one.name]) for one in shape.schema if one.type != common[one.name]
+        )
+        number = "" if numbered in shape.schema.names else numbered
+        for at, rows, span in shape.cuts:
+            cuts.append((path, at, rows, shape.digest, before + at, number, span, types))
+        before += sum(rows for _, rows, _ in shape.cuts)
     if not cuts:
         raise FileError(f"{source}: no rows; give a file that has some")
-    name = f"part-{{:05}}-of-{len(cuts):05}.parquet"
-    return [Shard(name.format(number), *cut) for number, cut in enumerate(cuts)]
+    names = names_of_parts(len(cuts))
+    return [Shard(name, *cut) for name, cut in zip(names, cuts, strict=True)]
 
 
-def share_of(shards: Sequence[Shard], share: str | None) -> list[Shard]:
+def hold_shards(table: pa.Table, size: int) -> list[HeldShard]:
+    """Cut rows that are in memory into shards.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> [shard.rows for shard in hold_shards(pa.table({"n": [1, 2, 3]}), 2)]
+        [2, 1]
+    """
+    starts = range(0, len(table), size)
+    names = names_of_parts(len(starts))
+    return [HeldShard(name, table.slice(at, size)) for name, at in zip(names, starts, strict=True)]
+
+
+def names_of_parts(count: int) -> list[str]:
+    """Return the names of the files of a job, as `datasets` names shards.
+
+    Example:
+        >>> names_of_parts(1)
+        ['part-00000-of-00001.parquet']
+    """
+    width = max(5, len(str(count)))  # so that they are in order by name
+    return [f"part-{n:0{width}}-of-{count:0{width}}.parquet" for n in range(count)]
+
+
+AnyShard = TypeVar("AnyShard", Shard, HeldShard)
+
+
+def share_of(shards: Sequence[AnyShard], share: str | None) -> list[AnyShard]:
     """Return the shards of one worker of several.
 
     Args:
@@ -139,89 +209,46 @@ def parts_of_share(share: str | None) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _files(source: str) -> list[str]:
-    """Return the files that a source names, in the order of their names."""
-    import fsspec
+def launched_share(environment: Mapping[str, str]) -> str | None:
+    """Return the share of this process where `accelerate launch` has started several.
 
-    try:
-        file_system, path = fsspec.core.url_to_fs(source)
-        if any(mark in path for mark in "*?["):
-            found = file_system.glob(path)
-        elif file_system.isdir(path):
-            found = [
-                one
-                for end in ("parquet", "arrow")
-                for one in file_system.glob(f"{path.rstrip('/')}/**/*.{end}")
-            ]
-        else:
-            found = [path] if file_system.exists(path) else []
-    except Exception as error:  # each file system has errors of its own
-        raise FileError(f"{source}: {in_a_line(error)}; check its name") from None
-    if not found:
-        raise FileError(f"{source}: there is no such file; check its name")
-    return [file_system.unstrip_protocol(one) for one in sorted(found)]
+    Example:
+        >>> launched_share({"RANK": "1", "WORLD_SIZE": "4"}), launched_share({})
+        ('1/4', None)
+    """
+    rank, size = environment.get("RANK"), environment.get("WORLD_SIZE")
+    return f"{rank}/{size}" if rank and size else None
 
 
-def _digest(path: str) -> str:
-    """Return a hash of a file's size and its last bytes, the same on every machine."""
-    with _open(path) as opened:
-        size = opened.seek(0, 2)
-        opened.seek(max(0, size - _END))
-        return sha256_of_parts([str(size), opened.read()])[:16]
+def _agree(path: str, found: Mapping[str, FileShape], common: dict[str, pa.DataType]) -> None:
+    """Refuse a file whose columns are not those of the others, and note the type of each column.
 
-
-def _shape(path: str) -> tuple[int, list[str]]:
-    """Return the number of rows of a file and its columns."""
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    try:
-        if path.endswith(".arrow"):
-            table = _arrow(path)
-            return len(table), table.column_names
-        with _open(path) as opened, pa.parquet.ParquetFile(opened) as file:
-            return file.metadata.num_rows, file.schema_arrow.names
-    except (pa.ArrowException, OSError) as error:
-        reason = in_a_line(error, named=False)
-        raise FileError(f"{path}: not Parquet ({reason}); shards are cut from Parquet") from None
-
-
-def _slice(path: str, start: int, rows: int) -> pa.Table:
-    """Return some rows of a file; of Parquet only the groups of rows that they lie in are read."""
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    if path.endswith(".arrow"):
-        return _arrow(path).slice(start, rows)
-    with _open(path) as opened, pa.parquet.ParquetFile(opened) as file:
-        groups, at, skipped = [], 0, 0
-        for number in range(file.num_row_groups):
-            end = at + file.metadata.row_group(number).num_rows
-            if end <= start:
-                skipped = end
-            elif at < start + rows:
-                groups.append(number)
-            at = end
-        parts, seen = [], skipped
-        for batch in file.iter_batches(16_384, row_groups=groups):
-            first, last = max(start - seen, 0), min(start + rows - seen, len(batch))
-            if first < last:
-                parts.append(batch.slice(first, last - first))
-            seen += len(batch)
-            if seen >= start + rows:
-                break
-        return pa.Table.from_batches(parts, file.schema_arrow)
-
-
-def _arrow(path: str) -> pa.Table:
-    """Return a file of `datasets`, which stays on the disk where it is."""
+    A column without any value has no type, and may have that of the other files.
+    """
     import pyarrow as pa
 
-    file = pa.memory_map(path.removeprefix("file://"))
-    return pa.ipc.open_stream(file).read_all()
+    before, first = next(iter(found.items()))
+    one, other = first.schema, found[path].schema
+    if one.names != other.names:
+        raise FileError(
+            f"{path}: columns {', '.join(other.names)[:100]}, those of {before} are "
+            f"{', '.join(one.names)[:100]}; give files of one kind"
+        )
+    for column in other:
+        known = common.get(column.name, pa.null())
+        if pa.types.is_null(known):
+            common[column.name] = column.type
+        elif not pa.types.is_null(column.type) and _kind(column.type) != _kind(known):
+            raise FileError(
+                f"{path}: the column {column.name} holds {column.type}, in files before it "
+                f"{known}; give files of one kind"
+            )
 
 
-def _open(path: str) -> Any:
-    import fsspec
+def _kind(of: pa.DataType) -> str:
+    """Return the name of a type, one for all ways to keep texts."""
+    import pyarrow as pa
 
-    return closing(fsspec.open(path, "rb").open())
+    if pa.types.is_dictionary(of):
+        return _kind(of.value_type)
+    return "string" if pa.types.is_large_string(of) else str(of)

@@ -15,14 +15,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.check_output import check_output_folder
 from pqpp_files.errors import FileError
-from pqpp_files.shards.cut import Shard, share_of
-from pqpp_files.write_beside import write_beside
+from pqpp_files.shards.cells import all_utf_8
+from pqpp_files.shards.cut import AnyShard, Shard, share_of
+from pqpp_files.write_beside import write_beside, write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,24 +56,26 @@ class ShardsDone:
 
 def run_shards(
     job: Job,
-    shards: Sequence[Shard],
+    shards: Sequence[AnyShard],
     output: str | os.PathLike[str],
     settings: Mapping[str, Any],
     share: str | None = None,
     workers: int = 1,
     progress: bool = False,
+    beside: Sequence[str] = (),
 ) -> ShardsDone:
     """Do what is not done of a job.
 
     Args:
         job: From the rows of a shard to those of its output; the same rows give the same output.
             With several workers it must be picklable.
-        shards: All shards of the job, from `find_shards`.
+        shards: All shards of the job, from `find_shards` or `hold_shards`.
         output: The folder of the outputs.
         settings: What the outputs depend on besides the rows; goes into `_shards.json`.
         share: `I/N`: only this share of the shards.
         workers: How many processes; each has one thread for linear algebra.
         progress: Whether a bar is shown.
+        beside: Patterns of what else may lie in the folder.
 
     Raises:
         FileError: The folder holds the outputs of another job or other things, a shard cannot be
@@ -93,33 +96,119 @@ def run_shards(
     chosen = share_of(shards, share)
     if workers < 1:
         raise FileError(f"workers {workers}: give a number from 1")
-    check_output_folder(place, _OUTPUTS)
-    _note(place, shards, settings)
+    inputs = [one.path.removeprefix("file://") for one in shards if isinstance(one, Shard)]
+    check_output_folder(place, (*_OUTPUTS, *beside), set(inputs))
+    # Not the whole path, which may differ between the machines of one job.
+    noted = {"settings": dict(settings), "shards": [one.told() for one in shards]}
+    begun = _Begun(job, place, json.dumps(noted, indent=1, sort_keys=True) + "\n")
+    begun.check()
     todo = [shard for shard in chosen if not (place / shard.name).exists()]
     summary = ShardsDone(skipped=len(chosen) - len(todo))
     with _bar(chosen, todo, progress) as bar:
-        for shard, errors in _done(job, todo, place, workers):
-            summary.shards += 1
-            summary.rows += shard.rows
-            summary.errors += errors
+        for shard, errors in _done(begun, todo, workers):
+            if errors is None:
+                summary.skipped += 1
+            else:
+                summary.shards += 1
+                summary.rows += shard.rows
+                summary.errors += errors
             if bar is not None:
                 bar.update(shard.rows)
     return summary
 
 
+@dataclass
+class _Begun:
+    """A job, and where its outputs go.
+
+    Attributes:
+        job: See `run_shards`.
+        place: The folder.
+        note: What `_shards.json` must say.
+        is_noted: Whether it says so.
+    """
+
+    job: Job
+    place: Path
+    note: str
+    is_noted: bool = False
+
+    def do(self, shard: AnyShard) -> int | None:
+        """Write the output of a shard, and return how many of its rows could not be done.
+
+        Returns:
+            None where another process has meanwhile done it.
+        """
+        import pyarrow.parquet
+
+        if (self.place / shard.name).exists():
+            return None
+        table = all_utf_8(self.job(shard.read()))
+        self._write_note()  # now that the job is known not to be refused
+        with write_beside(self.place / shard.name) as beside:
+            pyarrow.parquet.write_table(table, beside)
+        if ERROR not in table.column_names:
+            return 0
+        return len(table) - table[ERROR].null_count
+
+    def check(self) -> None:
+        """Refuse a folder of another job."""
+        path = self.place / _MANIFEST
+        if not path.exists():
+            if self.place.exists() and any(self.place.glob("part-*.parquet")):
+                raise FileError(f"{self.place} holds shards but no {_MANIFEST}; name a new folder")
+            return
+        wanted = json.loads(self.note)
+        try:
+            found = json.loads(path.read_text("utf-8"))
+            held, made_from = dict(found["settings"]), found["shards"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise FileError(f"{path} is damaged; name a new folder") from None
+        for name in sorted({*held, *wanted["settings"]}):
+            one, other = held.get(name), wanted["settings"].get(name)
+            if one != other:
+                raise FileError(
+                    f"{self.place} was made with {name} {one}, not {other}; name a new folder"
+                )
+        if made_from != wanted["shards"]:
+            raise FileError(f"{self.place} was made from other rows or shards; name a new folder")
+
+    def _write_note(self) -> None:
+        if self.is_noted:
+            return
+        if (self.place / _MANIFEST).exists():
+            self.check()  # another process may have begun another job since
+        else:
+            write_whole(self.place / _MANIFEST, self.note)
+        self.is_noted = True
+
+
+_BEGUN: list[_Begun] = []
+"""In a worker, what it works on."""
+
+
+def _begin(begun: _Begun) -> None:
+    _BEGUN[:] = [begun]
+
+
+def _do(shard: AnyShard) -> int | None:
+    return _BEGUN[0].do(shard)
+
+
 def _done(
-    job: Job, todo: Sequence[Shard], place: Path, workers: int
-) -> Iterator[tuple[Shard, int]]:
+    begun: _Begun, todo: Sequence[AnyShard], workers: int
+) -> Iterator[tuple[AnyShard, int | None]]:
     """Do shards, in this process or in others; gives each with its number of bad rows."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
-            yield shard, _do(job, shard, place)
+            yield shard, begun.do(shard)
         return
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ |= dict.fromkeys(_THREADS, "1")  # new processes take it over before they import
-    pool = ProcessPoolExecutor(min(workers, len(todo)), multiprocessing.get_context("spawn"))
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _begin, (begun,))
     try:
-        running = {pool.submit(_do, job, shard, place): shard for shard in todo}
+        running = {pool.submit(_do, shard): shard for shard in todo}
         for one in as_completed(running):
             yield running[one], one.result()
     except BrokenProcessPool:
@@ -136,43 +225,7 @@ def _done(
                 os.environ[name] = value
 
 
-def _do(job: Job, shard: Shard, place: Path) -> int:
-    """Write the output of a shard, and return how many of its rows could not be done."""
-    import pyarrow.parquet
-
-    table = job(shard.read())
-    with write_beside(place / shard.name) as beside:
-        pyarrow.parquet.write_table(table, beside)
-    if ERROR not in table.column_names:
-        return 0
-    return len(table) - table[ERROR].null_count
-
-
-def _note(place: Path, shards: Sequence[Shard], settings: Mapping[str, Any]) -> None:
-    """Note what a folder's outputs are made from, or refuse a folder of another job."""
-    # Not the whole path, which may differ between the machines of one job.
-    made = [asdict(one) | {"path": one.path.rpartition("/")[2]} for one in shards]
-    wanted = json.loads(json.dumps({"settings": settings, "shards": made}))
-    path = place / _MANIFEST
-    if not path.exists():
-        if place.exists() and any(place.glob("part-*.parquet")):
-            raise FileError(f"{place} holds shards but no {_MANIFEST}; name a new folder")
-        with write_beside(path) as beside:
-            beside.write_text(json.dumps(wanted, indent=1, sort_keys=True) + "\n", "utf-8")
-    try:
-        found = json.loads(path.read_text("utf-8"))
-        held, made_from = dict(found["settings"]), found["shards"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise FileError(f"{path} is damaged; name a new folder") from None
-    for name in sorted({*held, *wanted["settings"]}):
-        one, other = held.get(name), wanted["settings"].get(name)
-        if one != other:
-            raise FileError(f"{place} was made with {name} {one}, not {other}; name a new folder")
-    if made_from != wanted["shards"]:
-        raise FileError(f"{place} was made from other rows or shards; name a new folder")
-
-
-def _bar(chosen: Sequence[Shard], todo: Sequence[Shard], progress: bool) -> Any:
+def _bar(chosen: Sequence[AnyShard], todo: Sequence[AnyShard], progress: bool) -> Any:
     if not progress:
         return nullcontext()
     from tqdm import tqdm

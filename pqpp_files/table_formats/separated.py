@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import hashlib
 import io
 import itertools
 import math
 import sys
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from pqpp_files.errors import FileError, NoHeaderError
 from pqpp_files.table_formats.table_format import ROWS, Block, Format
@@ -31,12 +33,71 @@ class Separated(Format):
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
+        with self._checked():
+            self.separator, header = self._header()
+            with self._text("") as lines:
+                yield from self._blocks(header, self._reader(lines))
+
+    def spans(self, size: int) -> tuple[list[str], list[tuple[int, int, int]], str]:
+        """Return the columns, of every `size` rows number, first and last byte, and a hash of all.
+
+        Args:
+            size: The most rows of a span.
+
+        Raises:
+            FileError: The file is damaged; one line that names the line of the file.
+        """
+        with self._checked():
+            self.separator, header = self._header()
+            self._refuse_numbers(header)
+            self._take(header)
+            digest, position = hashlib.sha256(), 0
+
+            def lines() -> Iterator[str]:
+                nonlocal position
+                with self.source.open() as file:
+                    for line in (part for whole in file for part in whole.splitlines(True)):
+                        digest.update(line)
+                        position += len(line)
+                        is_first = position == len(line)
+                        yield line.decode("utf-8-sig" if is_first else "utf-8", self.errors)
+
+            reader = self._reader(lines())
+            next(reader)
+            spans, rows, begin, ends = [], 0, position, []
+            for record in reader:
+                ends.append(position)
+                if not record:
+                    ends = ends if len(header) == 1 else []
+                    continue  # a row only where another one comes
+                if len(record) != len(header):
+                    raise csv.Error
+                for end in ends:
+                    rows += 1
+                    if rows == size:
+                        spans.append((rows, begin, end))
+                        begin, rows = end, 0
+                ends = []
+                last = position
+            if rows:
+                spans.append((rows, begin, last))
+        return header, spans, digest.hexdigest()
+
+    def rows_in(self, file: BinaryIO) -> tuple[list[str], list[list[str]]]:
+        """Return the columns, and the rows that some bytes of the file hold, as `spans` cuts it."""
+        with self._checked():
+            self.separator, header = self._header()
+            lines = io.TextIOWrapper(file, "utf-8", self.errors, "")
+            rows = [row or [""] for row in self._reader(lines) if row or len(header) == 1]
+        return header, rows
+
+    @contextlib.contextmanager
+    def _checked(self) -> Iterator[None]:
+        """Take cells of any length, and say where a file is damaged."""
         limit = csv.field_size_limit(sys.maxsize)  # a prompt may be long
         try:
             with self._explained():
-                self.separator, header = self._header()
-                with self._text("") as lines:
-                    yield from self._blocks(header, self._reader(lines))
+                yield
         except csv.Error:
             self._raise_for_first_fault()
             raise

@@ -24,9 +24,13 @@ class Format(ABC):
         wanted: The columns to read; all if None.
         plain: The column of a record that is no object, which is refused if None, or of a line of
             text.
+
+    Attributes:
+        errors: What becomes of bytes that are no UTF-8, as `open` has it.
     """
 
     row_is = "row"
+    errors = "strict"
 
     def __init__(self, source: Input, wanted: Sequence[str] | None, plain: str | None) -> None:
         self.source, self.wanted, self.plain = source, wanted, plain
@@ -57,7 +61,7 @@ class Format(ABC):
         return taken
 
     def _text(self, newline: str) -> io.TextIOWrapper:
-        return io.TextIOWrapper(self.source.open(), "utf-8-sig", newline=newline)
+        return io.TextIOWrapper(self.source.open(), "utf-8-sig", self.errors, newline)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:

@@ -1,0 +1,118 @@
+"""Texts in the rows of a shard, and what is wrong with them: a bad row ends no job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pqpp_files.errors import FileError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def texts_of(
+    table: pa.Table, column: str, called: str = "", remedy: str = "name it so"
+) -> tuple[list[str], list[str | None]]:
+    """Return a column of texts, and what is wrong with each cell.
+
+    Args:
+        table: The rows of a shard.
+        column: The column.
+        called: What a cell is called in words; as the column if left out.
+        remedy: What to do about a column that is not there, for the error.
+
+    Returns:
+        The texts, empty where a cell is none, and for each cell why it is no text, None where it
+        is one: it is missing, of another type, not UTF-8 or blank.
+
+    Raises:
+        FileError: There is no such column.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> texts_of(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
+        (['a cat', '', ' '], [None, 'the prompt is a NoneType, not a text', 'the prompt is blank'])
+    """
+    if column not in table.column_names:
+        raise FileError(
+            f"no column {column!r} among {', '.join(table.column_names)[:200]}; {remedy}"
+        )
+    cells = _cells(table[column])
+    texts = [one if isinstance(one, str) else "" for one in cells]
+    return texts, [_fault(one, called or column) for one in cells]
+
+
+def all_utf_8(table: pa.Table) -> pa.Table:
+    """Return a table whose texts are UTF-8: what is none is replaced by the sign for it.
+
+    Readers, pyarrow's own among them, end at the first such cell.
+
+    Raises:
+        FileError: A list or an object holds such a text.
+    """
+    import pyarrow as pa
+
+    try:
+        table.validate(full=True)
+        return table
+    except pa.ArrowInvalid:
+        pass
+    for place, name in enumerate(table.column_names):
+        column = table[name]
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            if not _is_text(column.type):
+                raise FileError(f"the column {name!r}: {error}; write the file again") from None
+            kept = [
+                one.decode("utf-8", "replace") if isinstance(one, bytes) else one
+                for one in _cells(column)
+            ]
+            table = table.set_column(place, name, pa.array(kept, column.type))
+    return table
+
+
+def text_array(cells: Sequence[str]) -> pa.Array:
+    """Return texts as an array; what a file has in place of UTF-8 stays as it is in the file."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells, pa.string())
+    except UnicodeEncodeError:
+        found = pa.array([one.encode("utf-8", "surrogateescape") for one in cells], pa.binary())
+        return pa.Array.from_buffers(pa.string(), len(found), found.buffers())
+
+
+def _cells(column: pa.ChunkedArray) -> list[Any]:
+    """Return cells as Python values, bytes where a text is not UTF-8."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        return column.to_pylist()
+    except UnicodeDecodeError:
+        kind = pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()
+        return [_decoded(one) for one in column.cast(kind).to_pylist()]
+
+
+def _decoded(cell: bytes | None) -> str | bytes | None:
+    try:
+        return None if cell is None else cell.decode("utf-8")
+    except UnicodeDecodeError:
+        return cell
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _fault(cell: Any, called: str) -> str | None:
+    if isinstance(cell, str):
+        return None if cell.strip() else f"the {called} is blank"
+    if isinstance(cell, bytes):
+        return f"the {called} is not UTF-8"
+    return f"the {called} is a {type(cell).__name__}, not a text"

@@ -1,0 +1,179 @@
+"""What shards are cut from: CSV to the cell, faults of a file in a line, faults of a row in it."""
+
+import csv
+import gzip
+import io
+import pathlib
+import re
+import tempfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.shard_jobs import doubled
+
+from pqpp_cli.main import main
+from pqpp_files.errors import FileError
+from pqpp_files.read_table import read_table
+from pqpp_files.shards import find_shards, run_shards, texts_of
+
+cells = st.text(st.sampled_from('ab",;\n\r é|\t'), max_size=6)
+
+
+def joined(source, size=None):
+    return pa.concat_tables(one.read() for one in find_shards(str(source), size)).to_pydict()
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(cells, min_size=n, max_size=n))),
+    st.sampled_from(["\n", "\r\n"]),
+    st.integers(1, 5),
+    st.sampled_from([".csv", ".csv.gz"]),
+)
+def test_a_csv_in_shards_has_the_cells_of_the_whole(rows, end, size, suffix):
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator=end)
+    writer.writerow(["x", "y", "z"][: len(rows[0]) if rows else 1])
+    writer.writerows(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "n" + suffix)
+        content = b"\xef\xbb\xbf" + text.getvalue().encode()
+        path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
+        try:
+            whole = {name: list(column) for name, column in read_table(path).columns.items()}
+        except FileError as error:  # a lone carriage return ends a line
+            with pytest.raises(FileError, match=re.escape(str(error))):
+                find_shards(str(path), size)
+            return
+        if not next(iter(whole.values())):
+            with pytest.raises(FileError, match="no rows"):
+                find_shards(str(path))
+            return
+        assert joined(path, size) == whole
+        assert max(one.rows for one in find_shards(str(path), size)) <= size
+
+
+def test_blank_lines_are_rows_in_a_file_of_one_column_alone(tmp_path):
+    (tmp_path / "one.csv").write_text("n\n\na\n\n\nb\n\n\n")
+    (tmp_path / "two.csv").write_text("n;m\n\n1;2\n\n3;4\n\n")
+    assert joined(tmp_path / "one.csv", 2) == {"n": ["", "a", "", "", "b"]}
+    assert joined(tmp_path / "two.csv", 1) == {"n": ["1", "3"], "m": ["2", "4"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a,b\n1,2\n3\n", "line 3: 1 cells came, the header has 2"),
+        (b'a,b\n1,2\n"3,4\n', "line 3: a quote opens and never closes"),
+        (b"1,2\n3,4\n", "line 1: numbers"),
+        (b"a,a\n3,4\n", "the column a stands twice"),
+        (b"", "the file is empty"),
+        ("a,b\nü,2\n".encode("utf-16"), "UTF-16; convert the file"),
+        (gzip.compress(b"a\n1\n" * 99)[:-9], "a damaged gzip file"),
+    ],
+)
+def test_a_damaged_csv_is_refused_before_work_begins(content, said, tmp_path):
+    path = tmp_path / ("n.csv.gz" if content[:2] == b"\x1f\x8b" else "n.csv")
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=said):
+        find_shards(str(path))
+
+
+def test_files_of_another_kind_among_the_input_are_refused(tmp_path):
+    pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.parquet")
+    nothing = pa.table({"n": pa.array([None], pa.null())})
+    pq.write_table(nothing, tmp_path / "b.parquet")  # no row has a value: of any type
+    pq.write_table(pa.table({"n": pa.array(["c"]).dictionary_encode()}), tmp_path / "c.parquet")
+    assert joined(tmp_path) == {"n": ["a", None, "c"]}
+    assert joined(tmp_path / "[bc].parquet") == {"n": [None, "c"]}
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "d.parquet")
+    with pytest.raises(FileError, match=r"d\.parquet: the column n holds int64, in .* it string"):
+        find_shards(str(tmp_path))
+    twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["n", "n"])
+    pq.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(FileError, match="the column n stands twice"):
+        find_shards(str(tmp_path / "twice.parquet"))
+
+
+def test_half_written_files_are_no_input(tmp_path):
+    pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.parquet")
+    (tmp_path / ".b.parquet").write_text("half")
+    (tmp_path / "_b.parquet").write_text("half")
+    assert joined(tmp_path / "*.parquet") == joined(tmp_path) == {"n": ["a"]}
+
+
+def test_rows_are_numbered_through_all_files(tmp_path):
+    for name, rows in (("a", 3), ("b", 2)):
+        pq.write_table(pa.table({"n": list(range(rows))}), tmp_path / f"{name}.parquet")
+    shards = find_shards(str(tmp_path), 2, numbered="id")
+    assert [one for shard in shards for one in shard.read()["id"].to_pylist()] == list("01234")
+    assert find_shards(str(tmp_path), 2, numbered="n")[0].read().column_names == ["n"]
+
+
+BAD = b"caf\xe9"
+
+
+def bad_text(*texts):
+    found = pa.array(texts, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(found), found.buffers())
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_text_that_is_no_utf_8_is_a_row_with_an_error(kind, tmp_path, capsys):
+    path = tmp_path / f"p.{kind}"
+    if kind == "csv":
+        path.write_bytes(b"prompt,by\na cat," + BAD + b"\n" + BAD + b",me\n")
+    else:
+        table = pa.table({"prompt": bad_text(b"a cat", BAD), "by": bad_text(BAD, b"me")})
+        pq.write_table(table, path)
+    words = ["predict", "--file", str(path), "--predictor", "n_words", "--workers", "1"]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 0
+    assert "2 rows, 1 of them with an error" in capsys.readouterr().err
+    found = pq.read_table(tmp_path / "out").to_pydict()
+    assert found["error"] == [None, "the prompt is not UTF-8"]
+    assert found["prompt"] == ["a cat", "caf\ufffd"] and found["by"] == ["caf\ufffd", "me"]
+
+
+def test_texts_in_lists_that_are_no_utf_8_are_said_in_a_line(tmp_path):
+    lists = pa.ListArray.from_arrays(pa.array([0, 1]), bad_text(BAD))
+    pq.write_table(pa.table({"n": [1], "tags": lists}), tmp_path / "n.parquet")
+    with pytest.raises(FileError, match=r"the column 'tags': .*write the file again"):
+        run_shards(doubled, find_shards(str(tmp_path / "n.parquet")), tmp_path / "out", {})
+    assert not (tmp_path / "out").exists()
+
+
+def test_texts_of_kinds_of_columns():
+    encoded = pa.array(["a", None, "a"]).dictionary_encode()
+    assert texts_of(pa.table({"n": encoded}), "n")[0] == ["a", "", "a"]
+    large = pa.table({"n": pa.array(["a"], pa.large_string())})
+    assert texts_of(large, "n") == (["a"], [None])
+    assert texts_of(pa.table({"n": [1]}), "n")[1] == ["the n is a int, not a text"]
+
+
+def refuses(table):
+    raise FileError("no such column")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_job_that_is_refused_leaves_nothing_behind(workers, tmp_path):
+    pq.write_table(pa.table({"n": [1, 2, 3]}), tmp_path / "n.parquet")
+    shards = find_shards(str(tmp_path / "n.parquet"), 1)
+    with pytest.raises(FileError, match="no such column"):
+        run_shards(refuses, shards, tmp_path / "out", {"a": 1}, workers=workers)
+    assert not (tmp_path / "out").exists()
+    assert run_shards(doubled, shards, tmp_path / "out", {"a": 2}).shards == 3
+
+
+def test_the_output_may_not_lie_among_the_input(tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"prompt": ["a"]}), tmp_path / "in/part-00000-of-00001.parquet")
+    words = ["predict", "--predictor", "n_words", "--workers", "1", "--file"]
+    for file, output in (("in", "in/out"), ("in", "in"), ("in/*.parquet", "in"), ("in", ".")):
+        assert main([*words, str(tmp_path / file), "--output", str(tmp_path / output)]) == 2
+        error = capsys.readouterr().err
+        assert "holds the input" in error or "lies in the input" in error, error
+        assert error.count("\n") == 1
+    assert [one.name for one in tmp_path.rglob("*")] == ["in", "part-00000-of-00001.parquet"]
