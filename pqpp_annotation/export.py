@@ -27,6 +27,7 @@ from pqpp_annotation.store.tables import (
     ItemImage,
     Person,
 )
+from pqpp_files.names import how_many
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -267,7 +268,7 @@ def _said(facts: Mapping[str, Any], output: str | Path) -> list[str]:
     people = facts["people"]
     lines = [
         f"{facts['votes']} votes, {facts['votes_that_count']} of which count; "
-        f"{people['admitted']} annotators admitted"
+        f"{how_many(people['admitted'], 'annotator')} admitted"
     ]
     if people["withdrawn_and_deleted"] or people["withdrawn_and_made_anonymous"]:
         lines.append(

@@ -1,4 +1,4 @@
-"""Names that a user types: lists of them, and what a mistyped one may have meant."""
+"""Names that a user types: lists of them, what a mistyped one may have meant, how many."""
 
 from collections.abc import Iterable
 
@@ -11,6 +11,21 @@ def comma_separated(text: str) -> list[str]:
         ['mean_hbpp', 'mean_p10']
     """
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def how_many(n: int, one: str, more: str = "") -> str:
+    """Return how many of a thing there are, its name in the number that fits.
+
+    Args:
+        n: How many.
+        one: What one is called.
+        more: What several are called; with an s if left out.
+
+    Example:
+        >>> how_many(1, "annotator"), how_many(0, "vote"), how_many(2, "query", "queries")
+        ('1 annotator', '0 votes', '2 queries')
+    """
+    return f"{n} {one if n == 1 else more or one + 's'}"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqpp_files.names import how_many
+
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+PARTS = Path(__file__).with_name("page_parts")
+"""What all reports share: their base, macros and style."""
 
 
 def page_templates(*folders: Path) -> Environment:
     """Return the templates of folders: every value is escaped, a missing one is an error of ours.
 
-    A float is written in a template by the filter `figure`: three digits, or "-" for none.
+    A float is written in a template by the filter `figure`: three digits, or "-" for none; how many
+    there are of a thing by `how_many`. A report extends `report_base.html`.
 
     Args:
-        folders: A template's name is looked up in each in turn.
+        folders: A template's name is looked up in each in turn, last in `PARTS`.
 
     Example:
         >>> import pathlib, tempfile
@@ -27,13 +33,13 @@ def page_templates(*folders: Path) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(folders),
+        loader=FileSystemLoader([*folders, PARTS]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["figure"] = _figure
+    environment.filters |= {"figure": _figure, "how_many": how_many}
     return environment
 
 

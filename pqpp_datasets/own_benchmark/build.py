@@ -22,6 +22,7 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 from pqpp_datasets.own_benchmark.votes.read import read_votes
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets
+from pqpp_files.names import how_many
 
 Files = list[tuple[str | None, Path]]
 
@@ -165,9 +166,9 @@ def _nothing_scored(inputs: Mapping[str, Files], generation, retrieval) -> str:
     if generation:
         admitted = sum(not annotator.reasons for annotator in generation.annotators)
         reasons.append(
-            f"{named['judgments']}: of {len(generation.annotators)} annotators outside the "
-            f"control group {admitted} are admitted, and none of these judged a generated image; "
-            "give further judgments, or lower min_kappa or min_reference_share"
+            f"{named['judgments']}: of {how_many(len(generation.annotators), 'annotator')} "
+            f"outside the control group {admitted} are admitted, and none of these judged a "
+            "generated image; give further judgments, or lower min_kappa or min_reference_share"
         )
     if retrieval:
         reasons.append(

@@ -63,7 +63,7 @@ CASES = {
             "v.csv", "A,i,m,ann,5,no", "A,i,m,c,1,yes", "B,j,m,c,5,yes", header=HEADER + ",control"
         ),
         ["--scale", "likert5"],
-        "of 1 annotators outside the control group 0 are admitted",
+        "of 1 annotator outside the control group 0 are admitted",
     ),
     "all voters on pairs flagged": (
         lambda: file(
@@ -113,7 +113,7 @@ CASES = {
     "no vote at all": (
         lambda: file("v.csv", "A,i,m,ann,-1"),
         ["--scale", "yes-no", "--missing=-1"],
-        "v.csv: no vote is left (1 votes marked as missing (-1) left out)",
+        "v.csv: no vote is left (1 vote marked as missing (-1) left out)",
     ),
 }
 

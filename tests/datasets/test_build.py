@@ -333,12 +333,10 @@ def test_nothing_to_score_is_an_error(tmp_path):
     ):
         build_benchmark(path)
     write(path, [*control_group(), *good("zoe", sdxl=1, reference=0)])
-    with pytest.raises(DataFileError, match=r"of 1 annotators .* 0 are admitted"):
+    with pytest.raises(DataFileError, match=r"of 1 annotator .* 0 are admitted"):
         build_benchmark(path)
     write(path, [("A", "r", "reference", "a", 2)], HEADER[:5])
-    with pytest.raises(
-        DataFileError, match=r"of 1 annotators .* 1 are admitted, and none of these"
-    ):
+    with pytest.raises(DataFileError, match=r"of 1 annotator .* 1 are admitted, and none of these"):
         build_benchmark(path)
     runs = write(tmp_path / "r.csv", [("A", "m", "i", 1)], ["prompt", "model", "image", "score"])
     votes = write(tmp_path / "q.csv", [("B", "i", 1)], ["prompt", "image", "label"])

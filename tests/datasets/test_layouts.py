@@ -19,7 +19,7 @@ def test_a_column_a_model(tmp_path):
     assert scores(built, "sdxl_rating") == {"A": 4.5, "B": 3.0}
     assert scores(built, "flux-2_rating") == {"A": 1.5, "B": None}
     assert [t.model for t in built.targets] == ["sdxl", "Flux 2", None]
-    assert "1 blank votes left out" in built.notes
+    assert "1 blank vote left out" in built.notes
     with pytest.raises(DataFileError, match=r"v\.csv, row 3: Flux 2 is empty; .*--blank drop"):
         build(path, models=["sdxl", "Flux 2"], scale="likert5")
     with pytest.raises(OptionError, match=r"--models names the columns .* leave --column model="):

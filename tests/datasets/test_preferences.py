@@ -114,7 +114,7 @@ def test_what_is_refused_of_preferences(tmp_path):
         (["A,m,m,a,x"], {}, r"row 1: model_b is 'm', as model_a"),
         (["A,m,n,better,x"], {}, r"row 1: choice is 'better', one of a, .* --missing=better"),
         (["A,m,n,,x"], {}, r"row 1: choice is empty; .* --blank drop"),
-        (["A,m,n,,x"], {"blank": "drop"}, "no choice is left .1 blank votes left out"),
+        (["A,m,n,,x"], {"blank": "drop"}, "no choice is left .1 blank vote left out"),
         (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 2: this choice .* row 1; .* --repeats first"),
     ):
         write(path, *rows, header=HEADER)

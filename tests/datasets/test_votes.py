@@ -63,7 +63,7 @@ def test_a_scale_that_the_labels_leave(tmp_path):
     with pytest.raises(DataFileError, match="--missing=6 leaves such votes out"):
         labelled(tmp_path / "v.csv", "5", "6", scale="likert5")
     built, values = labelled(tmp_path / "v.csv", "5", "6", scale="likert5", missing=["6"])
-    assert values == [5.0] and "1 votes marked as missing (6) left out" in built.notes
+    assert values == [5.0] and "1 vote marked as missing (6) left out" in built.notes
     with pytest.raises(OptionError, match=r"--scale 5\.\.1: one of pqpp"):
         labelled(tmp_path / "v.csv", "5", scale="5..1")
 
@@ -168,7 +168,7 @@ def test_a_column_an_annotator(tmp_path):
     built = build(path, **options, blank="drop")
     assert scores(built, "sd-2.1_rate") == {"A": 0.5, "B": 0.0}
     assert built.notes[1:] == (
-        "1 blank votes left out",
+        "1 blank vote left out",
         "4 votes marked as missing (-1) left out",
         "annotators: 3 columns, each taken as one person",
     )

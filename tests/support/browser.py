@@ -26,9 +26,9 @@ def chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
-    """One browser for all tests of the folder."""
+    """One browser for all tests of a file; two at once there cannot be, nor a loop of asyncio."""
     path = chromium()
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`")
     with playwright.sync_playwright() as tools:

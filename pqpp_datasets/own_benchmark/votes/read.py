@@ -36,6 +36,7 @@ from pqpp_datasets.own_benchmark.votes.scales import (
     scale_of_map,
 )
 from pqpp_datasets.own_benchmark.votes.votes import Votes, depths
+from pqpp_files.names import how_many
 from pqpp_files.table_formats.nested import KEY, PLACE
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
@@ -318,8 +319,9 @@ def label_values(
         refuse_empty(columns, role, _NO_VOTE)
     counts = {why: int(np.isin(label.codes, places).sum()) for why, places in left.items()}
     marks = ", ".join(sorted(scale.missing))
-    words = {"blank": "blank votes", "missing": f"votes marked as missing ({marks})"}
-    return values[label.codes], [f"{n} {words[why]} left out" for why, n in counts.items() if n]
+    words = {"blank": ("blank vote", ""), "missing": ("vote", f" marked as missing ({marks})")}
+    told = [how_many(n, words[why][0]) + words[why][1] for why, n in counts.items() if n]
+    return values[label.codes], [f"{one} left out" for one in told]
 
 
 def once(

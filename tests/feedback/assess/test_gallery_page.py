@@ -8,6 +8,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 Draw = pytest.importorskip("PIL.ImageDraw", reason="images need pillow")
 
 from feedback.assess.test_gallery import HOSTILE, png, row  # noqa: E402
+from support.browser import in_every_look, violations  # noqa: E402
 
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
 from pqpp_feedback.assess.people import PeopleSay  # noqa: E402
@@ -101,3 +102,9 @@ def test_a_box_lies_on_what_it_is_about(tmp_path, opened):
     assert box["x"] - image["x"] == pytest.approx(20 * scale, abs=3)
     assert box["y"] - image["y"] == pytest.approx(80 * scale, abs=3)
     assert box["width"] == pytest.approx(55 * scale, abs=5)
+
+
+def test_the_page_in_every_look(tmp_path, opened):
+    page, _ = opened(write_gallery(tmp_path, 12))
+    for look in in_every_look(page):
+        assert not violations(page), look

@@ -1,0 +1,1 @@
+"""What reports share: `report_base.html` to extend, macros in `report_parts.html`, their style."""

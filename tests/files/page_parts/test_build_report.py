@@ -1,0 +1,30 @@
+"""The quality report of a build in a real browser: every look, by axe."""
+
+import numpy as np
+import pytest
+
+from pqpp_datasets.own_benchmark.build import build_benchmark
+from pqpp_datasets.own_benchmark.options import BuildOptions
+from pqpp_datasets.own_benchmark.write import write_benchmark
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_report_of_a_build_in_every_look(tmp_path, shown):
+    generator = np.random.default_rng(0)
+    votes, pairs = ["prompt,image,model,annotator,label"], ["prompt,model_a,model_b,choice,voter"]
+    for n in range(40):
+        for model in ("a-model-with-a-rather-long-name", "sdxl"):
+            votes += [f"P{n},{n}.png,{model},p{k},{generator.integers(1, 6)}" for k in range(4)]
+        pairs += [f"P{n},m,o,{generator.choice(['a', 'b', 'tie'])},p{k}" for k in range(3)]
+    (tmp_path / "votes.csv").write_text("\n".join(votes))
+    (tmp_path / "pairs.csv").write_text("\n".join(pairs).replace("voter", "annotator"))
+    options = BuildOptions(scale="likert5")
+    built = build_benchmark(
+        tmp_path / "votes.csv", preferences=tmp_path / "pairs.csv", options=options
+    )
+    folder = write_benchmark(built, tmp_path / "out", "Mine")
+    page = shown((folder / "report.html").read_text("utf-8"))
+    assert page.locator("nav.contents a").all_inner_texts() == [
+        *("Splits", "Judgments", "Preferences", "Targets")
+    ]
