@@ -68,6 +68,13 @@ def verdict_gallery(
 
     Raises:
         AssessError: There is no row.
+
+    Example:
+        >>> row = dict.fromkeys(("prompt_id", "task", "generator", "reason", "evidence"), "")
+        >>> row |= {"image": "a.png", "prompt": "<cat>", "assessor": "x", "routine": "x"}
+        >>> page = verdict_gallery([{**row, "verdict": True, "score": 0.5}], ".", "page.html")
+        >>> "&lt;cat&gt;" in page, "1 of 1 verdicts are a match" in page
+        (True, True)
     """
     shown = shown or Showing()
     root = Path(image_dir).expanduser().absolute()

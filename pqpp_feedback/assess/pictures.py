@@ -102,6 +102,15 @@ def read_folder(folder: str | Path) -> list[Picture]:
         AssessError: As of `find_pictures`, or an image has no prompt.
         PredictorError: An image cannot be read.
         FileError: The table of prompts cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (9, 9)).save(folder / "a.png")
+        >>> _ = (folder / "a.txt").write_text("a cat")
+        >>> [one.prompt for one in read_folder(folder)]
+        ['a cat']
     """
     found, _ = find_pictures(folder)
     for one in found:
@@ -121,6 +130,14 @@ def open_picture(path: str | Path) -> Any:
 
     Raises:
         ImageError: It cannot be read, or has a side of less than `SHORTEST` pixels.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> path = Path(tempfile.mkdtemp()) / "a.tif"
+        >>> Image.new("CMYK", (9, 8)).save(path)
+        >>> open_picture(path).mode
+        'RGB'
     """
     from PIL import Image
 

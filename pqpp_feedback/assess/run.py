@@ -86,6 +86,15 @@ def assess(
             `batch_size` is no number of images, or another process gave no sign of life for five
             minutes before its parts were done.
         OSError: The table or its parts cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
+        >>> from pqpp_feedback.gimbrr.routines.published import Published
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> pictures = [Picture(folder / "a.png", "", "a.png", problem="has no prompt")]
+        >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
+        1
     """
     from tqdm import tqdm
 
@@ -112,12 +121,19 @@ def assess(
             ran.perceived[role] = ran.perceived.get(role, 0.0) + seconds
     if rank == 0:
         _wait_for(files)
-        joined = (row for file in files for row in json.loads(file.read_text("utf-8")))
-        ran.rows = write_verdicts(place, joined)
-        shutil.rmtree(folder, ignore_errors=True)
-        if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
-            folder.parent.rmdir()
+        ran.rows = _joined(files, place)
     return ran
+
+
+def _joined(files: Sequence[Path], place: Path) -> int:
+    """Write all parts as the table, remove them, and return the number of rows."""
+    rows = (row for file in files for row in json.loads(file.read_text("utf-8")))
+    count = write_verdicts(place, rows)
+    folder = files[0].parent
+    shutil.rmtree(folder, ignore_errors=True)
+    if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
+        folder.parent.rmdir()
+    return count
 
 
 def processes_of(environment: Any) -> tuple[int, int]:
@@ -131,7 +147,13 @@ def processes_of(environment: Any) -> tuple[int, int]:
 
 
 def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
-    """Return a digest of all that the rows depend on, files' sizes and times in place of pixels."""
+    """Return a digest of all that the rows depend on, files' sizes and times in place of pixels.
+
+    Example:
+        >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))
+        >>> fingerprint([one], []) == fingerprint([other], [])
+        False
+    """
 
     def told() -> Iterator[str]:
         for one in assessors:

@@ -34,6 +34,14 @@ def verdict_row(
         assessor: Who assessed it.
         evidence: As JSON; None where there is none.
         verdict: What it says.
+
+    Example:
+        >>> from types import SimpleNamespace as Made
+        >>> picture = Picture(Path("a.png"), "a cat", about={"task": "Counting", "count": 1})
+        >>> who = Made(name="gimbrr", routine="gimbrr-mine", columns=("count",), models={})
+        >>> row = verdict_row(picture, who, "{}", Verdict(True, 1, "one cat"))
+        >>> row["image"], row["task"], row["score"], row["asked"]
+        ('a.png', 'Counting', 1.0, '{"count":1}')
     """
     about = picture.about
     asked = {name: about[name] for name in assessor.columns if about.get(name) is not None}
@@ -56,7 +64,14 @@ def verdict_row(
 
 
 def picture_of(row: Mapping[str, Any]) -> Picture:
-    """Return what a row says of its image; the file need not be there."""
+    """Return what a row says of its image; the file need not be there.
+
+    Example:
+        >>> names = ("image", "prompt", "prompt_id", "generator", "task")
+        >>> row = dict(zip(names, ("a.png", "a cat", "7", "sdxl", "Counting"), strict=True))
+        >>> picture_of({**row, "asked": '{"count": 1}'}).about
+        {'task': 'Counting', 'count': 1}
+    """
     return Picture(
         path=Path(row["image"]),
         prompt=row["prompt"] or "",
@@ -68,7 +83,14 @@ def picture_of(row: Mapping[str, Any]) -> Picture:
 
 
 def write_verdicts(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows as Parquet, beside and renamed, and return how many; their bytes alone tell."""
+    """Write rows as Parquet, beside and renamed, and return how many; their bytes alone tell.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "verdicts.parquet"
+        >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
+        1
+    """
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -97,6 +119,13 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     Raises:
         FileError: There is no such file, or it is no Parquet.
         AssessError: It is no such table.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "verdicts.parquet"
+        >>> _ = write_verdicts(path, [{"image": "a.png", "score": 0.5}])
+        >>> [(row["image"], row["score"], row["verdict"]) for row in read_verdicts(path)]
+        [('a.png', 0.5, None)]
     """
     import pyarrow as pa
     import pyarrow.parquet

@@ -21,6 +21,16 @@ class GimbrrAssessor(Assessor):
         routine: What turns evidence into verdicts.
         clip: A `pqpp_feedback.gimbrr.eyes.ClipEye`; None to score kept evidence.
         detector: A `pqpp_feedback.assess.detector.DetectorEye`; None likewise.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from pqpp_feedback.gimbrr.routines.published import Published
+        >>> cat = {"label": "cat", "score": 0.9}
+        >>> evidence = {"detector": {"labels": {"cat": "cat"}, "boxes": [cat, cat]}}
+        >>> about = {"task": "Counting", "representations": ["cat"], "task_specific_label": "3"}
+        >>> picture = Picture(Path("a.png"), "3 cats", about=about)
+        >>> GimbrrAssessor(Published()).score(evidence, picture).reason
+        '3 cat asked, 2 found above 0.5'
     """
 
     name = "gimbrr"

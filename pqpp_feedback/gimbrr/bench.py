@@ -51,6 +51,11 @@ def agreement_by(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> list[d
     Args:
         rows: The rows.
         by: What groups them, of `task` and `model`; nothing for one row over all.
+
+    Example:
+        >>> rows = [{"task": task, "people": True, "verdict": task == "a"} for task in "aab"]
+        >>> [(one["task"], one["n"], one["accuracy"]) for one in agreement_by(rows, ["task"])]
+        [('a', 2, 1.0), ('b', 1, 0.0)]
     """
     groups: dict[tuple, list[Mapping[str, Any]]] = {}
     for row in rows:

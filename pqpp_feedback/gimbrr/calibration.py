@@ -57,6 +57,20 @@ def calibrate(rows: Sequence[Mapping[str, Any]], people: PeopleSay) -> dict[str,
 
     Raises:
         AssessError: The rows come of several models, or too few of them have an answer.
+
+    Example:
+        >>> about = {"representations": ["cat"], "task_specific_label": "1"}
+        >>> row = {"task": "Counting", "asked": json.dumps(about), "prompt": "a cat"}
+        >>> row |= {"generator": "m", "model": "{}", "revision": "{}"}
+        >>> def judged(n):
+        ...     boxes = [{"label": "cat", "score": 0.9}] * (n % 3)
+        ...     evidence = {"detector": {"labels": {"cat": "cat"}, "boxes": boxes}}
+        ...     own = {"image": f"{n}.png", "prompt_id": str(n), "evidence": json.dumps(evidence)}
+        ...     return {**row, **own}
+        >>> people = PeopleSay({(f"{n}.png",): n % 3 == 1 for n in range(90)})
+        >>> found = calibrate([judged(n) for n in range(90)], people)
+        >>> found["agreement"][0]["task"], found["agreement"][0]["accuracy"]
+        ('Counting', 1.0)
     """
     known, answers = with_people((row for row in rows if row["evidence"]), people)
     models = {(row["model"], row["revision"]) for row in known}
@@ -106,6 +120,13 @@ def read_fitted(path: str | Path) -> dict[str, Any]:
     Raises:
         AssessError: It is no calibration of this format.
         FileError: The file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "fitted.json"
+        >>> _ = path.write_text(write_calibration({"format": FORMAT, "models": {}, "tasks": {}}))
+        >>> read_fitted(path)["tasks"]
+        {}
     """
     found = value_parser(refuse_constants=True)(Input(path).read(), str(path))
     tasks = found.get("tasks") if isinstance(found, dict) else None

@@ -17,6 +17,10 @@ class Condition:
         name: Of the object.
         beside: Other objects of the prompt, which are no rivals of this one.
         count: How many, of `counts`.
+
+    Example:
+        >>> KINDS[Condition("counts", "cat", count=3).kind]
+        'detector'
     """
 
     kind: str

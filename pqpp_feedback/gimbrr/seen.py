@@ -19,6 +19,12 @@ class Seen:
 
     Args:
         evidence: As `pqpp_feedback.gimbrr.assessor` keeps it.
+
+    Example:
+        >>> cat = {"label": "cat", "score": 0.9}
+        >>> seen = Seen({"detector": {"labels": {"cat": "cat", "hat": None}, "boxes": [cat]}})
+        >>> seen.scores_of("cat"), seen.can_emit("hat"), seen.has("clip")
+        ([0.9], False, False)
     """
 
     def __init__(self, evidence: Mapping[str, Any]) -> None:

@@ -21,6 +21,12 @@ class Characters(VistarScore):
 
     Args:
         sight: What finds people; not needed to score kept evidence.
+
+    Example:
+        >>> from pathlib import Path
+        >>> picture = Picture(Path("a.png"), "", about={"count": 2})
+        >>> Characters().score({"people": []}, picture).reason
+        '0 people, 2 wanted; count 0.00'
     """
 
     section, angle = "characters", "CPA"

@@ -21,6 +21,13 @@ class ComposedScene(VistarScore):
 
     Args:
         sight: What compares panels and finds the subject; not needed to score kept evidence.
+
+    Example:
+        >>> from pathlib import Path
+        >>> picture = Picture(Path("a.png"), "", about={"panels": "a; b", "subject": "a cat"})
+        >>> seen = {"panels": [0, 1], "found": [0, 1], "similarity": [[0.4, 0], [0, 0.4]]}
+        >>> ComposedScene().score({**seen, "likeness": [[1, 0.81], [0.81, 1]]}, picture).score
+        0.9
     """
 
     section, angle = "composed_scene", "CSE"
@@ -78,6 +85,11 @@ def panels_of(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]
 
     Gutters are taken where they give as many panels as the layout or, without one, as the prompt
     has texts or at least two.
+
+    Example:
+        >>> from PIL import Image
+        >>> panels_of(Image.new("RGB", (40, 20)), "1x2", 2)
+        ('grid', [[0, 0, 20, 20], [20, 0, 40, 20]])
     """
     grid = grid_of(layout)
     boxes = gutter_panels(np.asarray(image))

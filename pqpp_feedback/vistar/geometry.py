@@ -30,6 +30,13 @@ class Geometry(VistarScore):
         sight: What tells depth and features; not needed to score kept evidence.
         references: Images without flaws that the sixth cue compares with; without them it is left
             out, and the reason says so.
+
+    Example:
+        >>> from pathlib import Path
+        >>> seen = {"normals": 0, "curvature": 0, "highlights": [1, 2], "contours": [0, 0]}
+        >>> seen |= {"texture": 1, "anomaly": None}
+        >>> Geometry().score(seen, Picture(Path("a.png"), "")).score
+        0.5
     """
 
     section, angle = "geometry", "GC"
@@ -81,6 +88,11 @@ def raw_cues(pixels: np.ndarray, depth: np.ndarray) -> dict[str, Any]:
     Args:
         pixels: (height, width, 3), 0 to 1.
         depth: (height, width), distance along the view.
+
+    Example:
+        >>> found = raw_cues(np.zeros((32, 32, 3)), np.ones((32, 32)))  # flat and even
+        >>> found["normals"], found["contours"][0], found["anomaly"]
+        (0.0, 0, None)
     """
     return {
         "normals": cues.normals_dispersion(depth),
@@ -123,6 +135,14 @@ def reference_files(folder: str | Path) -> list[Path]:
 
     Raises:
         AssessError: There is none.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "b.png").touch(), (folder / "a.jpg").touch(), (folder / "notes.txt").touch()
+        (None, None, None)
+        >>> [path.name for path in reference_files(folder)]
+        ['a.jpg', 'b.png']
     """
     root = Path(folder).expanduser()
     found = sorted(path for path in root.rglob("*") if path.suffix.lower() in ENDINGS)

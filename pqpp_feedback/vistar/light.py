@@ -22,6 +22,12 @@ class Light(VistarScore):
 
     Args:
         sight: What finds objects and depth; not needed to score kept evidence.
+
+    Example:
+        >>> from pathlib import Path
+        >>> picture = Picture(Path("a.png"), "A vase, light from upper-left front.")
+        >>> Light().score({"objects": 0, "pairs": []}, picture).reason
+        'no object was found'
     """
 
     section, angle = "light", "LI"

@@ -22,6 +22,10 @@ class Padim:
         mean: (places, features).
         inverse: (places, features, features), of the covariance.
         usual: The distance that few references exceed when each is left out in turn.
+
+    Example:
+        >>> Padim(np.zeros((1, 2)), np.eye(2)[None], 1.0).distance(np.array([[3.0, 4.0]]))
+        5.0
     """
 
     mean: NDArray[np.float64]

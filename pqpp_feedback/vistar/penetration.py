@@ -27,6 +27,12 @@ class PenetrationScore(VistarScore):
         sight: What finds objects and depth; not needed to score kept evidence.
         weighting: `corrected`, where an unsure or short contact weighs little, or `printed`, the
             paper's product. The routine's name says which.
+
+    Example:
+        >>> from pathlib import Path
+        >>> seen = {"objects": 2, "labels": ["a", "b"], "pairs": []}
+        >>> PenetrationScore().score(seen, Picture(Path("a.png"), "")).reason
+        'no two objects meet'
     """
 
     section, angle = "penetration", "PSC"
@@ -114,6 +120,14 @@ def meeting_pairs(
         around the line where the surfaces meet; `outside`, elsewhere; `relief`, the sum of both
         standard deviations of depth; `contact`, the line's length over the root of the smaller
         area; `enclosed`, the share of the smaller box in the larger; `confidences`.
+
+    Example:
+        >>> masks = np.zeros((2, 20, 20), bool)
+        >>> masks[0, 5:15, 2:10] = masks[1, 5:15, 10:18] = True
+        >>> depth = 2 + np.mgrid[:20, :20][1] / 100.0  # one surface runs on into the other
+        >>> (pair,) = meeting_pairs(masks, depth, [0.9, 0.8])
+        >>> pair["objects"], pair["contact"] > 0.5, pair["enclosed"]
+        ([0, 1], True, 0.0)
     """
     found = []
     sizes = masks.sum((1, 2))

@@ -29,6 +29,12 @@ def cast_shadows(
         `pairs`, an object and its shadow each, with `top`, the point that casts the shadow's end,
         and `tip`, that end: x to the right, y up from the floor, z towards the viewer, in the unit
         of the depth; `pixels`, the shadow's size; `left_out`, why others were not used.
+
+    Example:
+        >>> image, depth = np.ones((32, 32, 3)), np.ones((32, 32))  # a wall, and no floor
+        >>> found = cast_shadows(image, np.zeros((1, 32, 32), bool), depth)
+        >>> found["objects"], found["floor"], found["pairs"]
+        (1, False, [])
     """
     chosen = choices("light")
     found: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0, "pairs": []}
@@ -104,7 +110,15 @@ def _in_floor_axes(points: NDArray, up: NDArray, offset: float) -> NDArray:
 
 
 def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
-    """Return regions of the floor that are darker than most of it and have its colour."""
+    """Return regions of the floor that are darker than most of it and have its colour.
+
+    Example:
+        >>> image = np.ones((32, 32, 3))
+        >>> image[8:20, 8:20] = 0.4
+        >>> labels, number = shadow_regions(image, np.ones((32, 32), bool))
+        >>> number, int(labels[14, 14]), int(labels[0, 0])
+        (1, 1, 0)
+    """
     from scipy import ndimage
 
     chosen = choices("light")

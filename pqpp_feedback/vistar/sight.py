@@ -58,6 +58,10 @@ class Sight:
         names: Role to the name of a folder or a repository, where it is not the usual one.
         device: Where they run; a GPU if there is one, if None.
         dtype: Of their numbers.
+
+    Example:
+        >>> Sight({"depth": "my/depth"}).names
+        {'depth': 'my/depth'}
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -337,7 +341,13 @@ def in_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArr
 
 
 def is_distance(config: Any) -> bool:
-    """Return whether a model of depth tells distances; most others tell nearness."""
+    """Return whether a model of depth tells distances; most others tell nearness.
+
+    Example:
+        >>> from types import SimpleNamespace as Made
+        >>> is_distance(Made(depth_estimation_type="metric"))
+        True
+    """
     kind = getattr(config, "depth_estimation_type", None)
     return kind == "metric" or (
         kind is None and config.model_type in ("depth_pro", "glpn", "zoedepth")
@@ -345,7 +355,13 @@ def is_distance(config: Any) -> bool:
 
 
 def smaller(image: Any) -> Any:
-    """Return an image whose longer side has at most 1,024 pixels."""
+    """Return an image whose longer side has at most 1,024 pixels.
+
+    Example:
+        >>> from PIL import Image
+        >>> smaller(Image.new("RGB", (2048, 512))).size
+        (1024, 256)
+    """
     from PIL import Image
 
     longest = max(image.size)

@@ -44,6 +44,11 @@ def pieces_of_text(image: Any) -> list[dict[str, Any]]:
     Returns:
         list: A piece each: `text`, `confidence` in [0, 1], `corners`, four points in pixels from
         the text's own upper left on, and `box` around them in shares; in reading order.
+
+    Example:
+        >>> from PIL import Image
+        >>> pieces_of_text(Image.new("RGB", (64, 64), "white"))
+        []
     """
     found = _reader(choices("text_rendering")["read_upside_down"])(np.asarray(image)[..., ::-1])
     if found.txts is None:
@@ -118,6 +123,13 @@ class TextRenderingScore(VistarScore):
     Args:
         read: What reads an image's pieces of text; the default is RapidOCR, whose models come with
             the package.
+
+    Example:
+        >>> from pathlib import Path
+        >>> piece = {"text": "Open", "confidence": 0.9}
+        >>> score = TextRenderingScore(lambda image: [piece])
+        >>> score.score({"pieces": [piece]}, Picture(Path("a.png"), 'A sign "OPEN!"')).score
+        1.0
     """
 
     section, angle = "text_rendering", "TR"

@@ -17,6 +17,12 @@ class Calibrated:
 
     Args:
         tasks: Task, or kinds of conditions as `shows+lacks`, to what was fitted.
+
+    Example:
+        >>> fitted = {"template": "photo", "box_threshold": 0.5, "bias": 0.0, "threshold": 0.5}
+        >>> routine = Calibrated({"Counting": {**fitted, "weights": {"counts": 1.0}}})
+        >>> routine.judge(Seen({}), [], "a.png", "Negation").reason
+        "the calibration has seen no image of the task 'Negation'"
     """
 
     name = "gimbrr-calibrated"

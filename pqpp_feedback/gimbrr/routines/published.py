@@ -25,6 +25,13 @@ class Published:
 
     Args:
         seed: Of the rivals, beside the image's id.
+
+    Example:
+        >>> cat = {"label": "cat", "score": 0.9}
+        >>> seen = Seen({"detector": {"labels": {"cat": "cat"}, "boxes": [cat]}})
+        >>> wanted = [Condition("counts", "cat", count=2)]
+        >>> Published().judge(seen, wanted, "a.png", "Counting").score
+        0.5
     """
 
     name = "gimbrr-published"

@@ -94,7 +94,17 @@ def _majority(votes: list[bool | None]) -> bool | None:
 
 
 def planned_calls(pictures: list[Picture], questionnaires: Questionnaires, votes: int) -> int:
-    """Return how many calls some pictures take at most, tries that fail not counted."""
+    """Return how many calls some pictures take at most, tries that fail not counted.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from types import SimpleNamespace as Made
+        >>> kept = Questionnaires(tempfile.mkdtemp(), Made(name="writer"))
+        >>> pictures = [Picture(Path(name), "a cat") for name in ("a.png", "b.png")]
+        >>> planned_calls(pictures, kept, votes=3)  # one questionnaire, two sides of two images
+        13
+    """
     asked = [one for one in pictures if not one.problem]
     new = {one.prompt for one in asked if not questionnaires.has(one.prompt)}
     if questionnaires.writer is None:
@@ -104,6 +114,11 @@ def planned_calls(pictures: list[Picture], questionnaires: Questionnaires, votes
 
 
 def likely_request() -> Request:
-    """Return a request as large as most, from which the cost of a run is guessed before it."""
+    """Return a request as large as most, from which the cost of a run is guessed before it.
+
+    Example:
+        >>> likely_request().text.count("?"), likely_request().image is None
+        (12, False)
+    """
     questions = ["Is the thing that the prompt names there, as it says?"] * _LIKELY_FACTS
     return replace(request_of(None, questions, 0), image=_AN_IMAGE)

@@ -22,7 +22,12 @@ SCHEMA = Path(__file__).parents[3] / "pqpp_datasets" / "vistar" / "questionnaire
 
 
 def instruction_hash() -> str:
-    """Return the hash of the instruction that the language model is given."""
+    """Return the hash of the instruction that the language model is given.
+
+    Example:
+        >>> len(instruction_hash())
+        64
+    """
     return sha256_of_parts([INSTRUCTION.read_text("utf-8")])
 
 
@@ -33,6 +38,11 @@ class Questionnaires:
         folder: Where they lie; made where it is not.
         writer: Who writes those that are not there; None: nobody, and a prompt without one cannot
             be assessed.
+
+    Example:
+        >>> import tempfile
+        >>> Questionnaires(tempfile.mkdtemp()).has("a cat")
+        False
     """
 
     def __init__(self, folder: str | Path, writer: Chat | None = None) -> None:
@@ -96,6 +106,16 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
 
     Raises:
         ImageError: No try gave a usable one.
+
+    Example:
+        >>> from types import SimpleNamespace as Made
+        >>> pair = {"node": "cat", "question_weight": 1.0, "P": "A cat?", "N": "No cat?"}
+        >>> level = {"level_weight": 0.25, "questions": [pair]}
+        >>> told = json.dumps({name: level for name in LEVELS})
+        >>> writer = Made(name="writer", ask=lambda request: Made(text=told))
+        >>> questionnaire, tries = write_questionnaire(writer, "a cat")
+        >>> questionnaire["L1"]["questions"][0]["node"], tries
+        ('cat', 1)
     """
     schema = json.loads(SCHEMA.read_text("utf-8"))
     chosen, wrong = choices("hwpq"), ""

@@ -42,7 +42,7 @@ def figures_of_the_paper() -> Mapping[str, Any]:
 
 
 def read_scores(path: str | Path) -> list[dict[str, Any]]:
-    """Read scores of images: a table of `pqpp assess`, or any with `image` and `score`.
+    r"""Read scores of images: a table of `pqpp assess`, or any with `image` and `score`.
 
     Columns that are used where they are there: `routine` or `assessor`, the score's name; `angle`;
     `generator` or `model`; `prompt_id`.
@@ -50,6 +50,13 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
     Raises:
         FileError: The file cannot be read or lacks a column.
         AssessError: No row has a score.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
+        >>> _ = path.write_text("image,score\na.png,0.5\n")
+        >>> [(row["image"], row["score"]) for row in read_scores(path)]
+        [('a.png', 0.5)]
     """
     if str(path).endswith(".parquet"):
         try:
@@ -110,7 +117,7 @@ def _numbers(table: Any, known: Sequence[Any], cells: Sequence[Any]) -> list[flo
 
 
 def read_choices(path: str | Path) -> list[dict[str, Any]]:
-    """Read people's choices: `image_a`, `image_b` and `choice` (a, b or tie), and `angle` if told.
+    r"""Read people's choices: `image_a`, `image_b` and `choice` (a, b or tie), and `angle` if told.
 
     It is the form that `pqpp annotate export` writes for preferences; its control items, whose
     answer was known before, are left out.
@@ -118,6 +125,13 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
     Raises:
         FileError: The file cannot be read or lacks a column.
         AssessError: A choice is none of the three.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "choices.csv"
+        >>> _ = path.write_text("image_a,image_b,choice\na.png,b.png,b\n")
+        >>> read_choices(path)[0]["preferred"]
+        -1
     """
     table = read_table(path, remedy="each row needs `image_a`, `image_b` and `choice`")
     first, second, said = (table.texts(name) for name in ("image_a", "image_b", "choice"))
@@ -204,10 +218,20 @@ def bench_vistar(
     people: str | Path | None = None,
     roles: str | Path | None = None,
 ) -> tuple[list[Figures], list[str]]:
-    """Return tables of agreement with people and of roles, with notes.
+    r"""Return tables of agreement with people and of roles, with notes.
 
     Raises:
         AssessError: A file is not as it must be, or there is nothing to compare.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> scores, choices = folder / "scores.csv", folder / "choices.csv"
+        >>> _ = scores.write_text("image,score\na.png,0.5\nb.png,0.2\n")
+        >>> _ = choices.write_text("image_a,image_b,choice\na.png,b.png,a\n")
+        >>> tables, _ = bench_vistar([scores], choices)
+        >>> tables[0].rows[0]["accuracy"][0]
+        1.0
     """
     rows = [row for path in verdicts for row in read_scores(path)]
     tables, notes = [], []
