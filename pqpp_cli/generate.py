@@ -15,6 +15,10 @@ _EPILOG = """examples:
   pqpp generate --command "python glide.py --prompt {prompt} --seed {seed} --to {output}" \\
       --name glide --file prompts.csv --output study
   accelerate launch -m pqpp generate --model SDXL --file prompts.csv --output study
+  pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
+      --most-money 5 --price-per-image 0.04 --output study
+  pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --name sdxl \
+      --file prompts.csv --output study
 
 Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, steps, guidance, revision,
 sha256), and images/metadata.jsonl lists them: pqpp assess, pqpp annotate and pqpp build read them.
@@ -22,6 +26,10 @@ The seed of an image is a hash of its prompt's id, the model's name and I, so th
 other image. What is there is not made again: run the line again after a kill.
 
 A file without a column prompt_id gets the numbers of its rows as ids.
+
+A key for an endpoint stands in the variable PQPP_IMAGES_KEY. What its rules refuse has no image and
+is asked for again in the next run. Images of --image-dir are copied, as PNG, with their hashes; the
+first file of a prompt, by the numbers in the names, is its image 0.
 """
 
 
@@ -30,7 +38,8 @@ def add_parser(subparsers) -> None:
     parser = subparsers.add_parser(
         "generate",
         help="make images for prompts",
-        description="Make images with a pipeline of diffusers, or with a command of your own.",
+        description="Make images with a pipeline of diffusers, an endpoint or a command of your "
+        "own, or take those that are there already.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -44,6 +53,10 @@ def add_parser(subparsers) -> None:
         metavar="WORDS",
         help="an outside command with {prompt}, {seed} and {output}, run for each image",
     )
+    which.add_argument(
+        "--images-url", metavar="URL", help="of an endpoint that speaks OpenAI's images, up to /v1"
+    )
+    which.add_argument("--image-dir", metavar="DIR", help="a folder of images already made")
     parser.add_argument("--name", help="what the model is called in files (default: from --model)")
     parser.add_argument(
         "--file", metavar="FILE", required=True, help="prompts: a table or a text file"
@@ -57,6 +70,7 @@ def add_parser(subparsers) -> None:
     add_retired(parser, "--out", "--output")
     _add_job(parser)
     _add_pipeline(parser)
+    _add_others(parser)
     parser.set_defaults(run=run)
 
 
@@ -95,33 +109,33 @@ def _add_pipeline(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--vae-tiling", action="store_true", help="less memory for large images")
 
 
+def _add_others(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("with --images-url; it takes --height and --width too")
+    group.add_argument("--images-model", metavar="NAME", help="which of its models")
+    group.add_argument("--most-calls", type=int, metavar="N", help="how many calls are allowed")
+    group.add_argument(
+        "--most-money", type=float, metavar="SUM", help="how much money, with --price-per-image"
+    )
+    group.add_argument("--price-per-image", type=float, metavar="SUM", help="what an image costs")
+    group = parser.add_argument_group("with --image-dir")
+    group.add_argument(
+        "--pattern",
+        metavar="PATTERN",
+        help="of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_* "
+        "or {prompt_id}.*)",
+    )
+    group.add_argument("--link", action="store_true", help="hard links in place of copies, for PNG")
+
+
 def run(options: argparse.Namespace) -> None:
     """Make the images that are not there."""
-    from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, generate
+    from pqpp_engines.generate import generate
     from pqpp_files.shards import parts_of_share
 
+    _check_options(options)
     prompts = _prompts(options)
     share = parts_of_share(options.shard or _of_launcher())
-    if options.outside:
-        if not options.name:
-            raise CommandError("--command: say by --name what the model is called")
-        generator = CommandGenerator(options.outside, options.name)
-    else:
-        generator = DiffusersGenerator(
-            options.model,
-            options.name or "",
-            options.steps,
-            options.guidance,
-            options.height,
-            options.width,
-            options.revision,
-            options.variant,
-            options.dtype,
-            options.device or _device_of_launcher(),
-            options.offload,
-            options.attention_slicing,
-            options.vae_tiling,
-        )
+    generator = _generator(options, prompts)
     summary = generate(
         generator,
         prompts,
@@ -134,7 +148,75 @@ def run(options: argparse.Namespace) -> None:
     said = f"{summary.made} images made in {options.output}/images, {summary.skipped} were there"
     said += f"; {summary.blank} blank prompts have none" if summary.blank else ""
     said += f"; {summary.flagged} were flagged by the safety checker" if summary.flagged else ""
+    if summary.refused:
+        said += f"; {summary.refused} could not be had, as {summary.last_refusal}"
     print(f"pqpp: {said}", file=sys.stderr)
+    if budget := getattr(generator, "budget", None):
+        print(f"pqpp: {budget.line()}", file=sys.stderr)
+
+
+_OF = {
+    "images_url": ("images_model", "most_calls", "most_money", "price_per_image"),
+    "image_dir": ("pattern", "link"),
+}
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Refuse what belongs to another way, and numbers that cannot be."""
+    for way, names in _OF.items():
+        for name in names:
+            if getattr(options, name) and not getattr(options, way):
+                belongs = way.replace("_", "-")
+                raise CommandError(f"--{name.replace('_', '-')}: it is about --{belongs}")
+    for way, name in (("outside", "name"), ("image_dir", "name"), ("images_url", "images_model")):
+        if getattr(options, way) and not getattr(options, name):
+            option = "command" if way == "outside" else way.replace("_", "-")
+            raise CommandError(
+                f"--{option}: say by --{name.replace('_', '-')} what the model is called"
+            )
+    for name in ("most_calls", "most_money", "price_per_image"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < float("inf"):
+            raise CommandError(f"--{name.replace('_', '-')} {value}: a number above 0 is needed")
+    if options.most_money is not None and options.price_per_image is None:
+        raise CommandError("--most-money: say by --price-per-image what an image costs")
+
+
+def _generator(options: argparse.Namespace, prompts: list[dict[str, str]]):
+    """Open what makes the images, or where they are taken from."""
+    from pqpp_engines import generate
+
+    if options.outside:
+        return generate.CommandGenerator(options.outside, options.name)
+    if options.image_dir:
+        ids = {one["prompt_id"] for one in prompts}
+        return generate.FolderGenerator(
+            options.image_dir, options.name, ids, options.pattern, options.link
+        )
+    if options.images_url:
+        from pqpp_models.chat.chat import Budget
+
+        price = options.price_per_image or 0.0
+        budget = Budget(options.most_calls, options.most_money, price_call=price)
+        size = (options.height, options.width)
+        return generate.EndpointGenerator(
+            options.images_url, options.images_model, options.name or "", *size, budget
+        )
+    return generate.DiffusersGenerator(
+        options.model,
+        options.name or "",
+        options.steps,
+        options.guidance,
+        options.height,
+        options.width,
+        options.revision,
+        options.variant,
+        options.dtype,
+        options.device or _device_of_launcher(),
+        options.offload,
+        options.attention_slicing,
+        options.vae_tiling,
+    )
 
 
 def _prompts(options: argparse.Namespace) -> list[dict[str, str]]:

@@ -31,16 +31,37 @@ OFFLOADS = ("model", "sequential")
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """An image that shall be made.
+
+    Attributes:
+        prompt_id: Of its prompt.
+        prompt: The text.
+        index: Which of the prompt's images it is, from 0.
+        seed: Of its random numbers.
+    """
+
+    prompt_id: str
+    prompt: str
+    index: int
+    seed: int
+
+
+@dataclass(frozen=True)
 class Made:
     """An image, and what is told of it.
 
     Attributes:
-        image: A PIL image.
+        image: A PIL image, or a PNG file that is taken as it is; None where there is none.
         flagged: What a safety checker said; None where there is none.
+        told: What else stands in its JSON file; a `seed` replaces the one that was asked for.
+        linked: Whether a file that is taken as it is gets a second name in place of a copy.
     """
 
-    image: Image
+    image: Image | Path | None
     flagged: bool | None = None
+    told: Mapping[str, Any] = field(default_factory=dict)
+    linked: bool = False
 
 
 class Generator(ABC):
@@ -55,8 +76,8 @@ class Generator(ABC):
     settings: Mapping[str, Any]
 
     @abstractmethod
-    def make(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[Made]:
-        """Return an image for each prompt; that of one seed is the same whatever else is made."""
+    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+        """Return the images; that of one seed is the same whatever else is made."""
 
 
 @dataclass
@@ -130,7 +151,7 @@ class DiffusersGenerator(Generator):
             "scheduler": type(self.pipeline.scheduler).__name__,
         }
 
-    def make(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[Made]:
+    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """See `Generator.make`."""
         import torch
 
@@ -141,8 +162,8 @@ class DiffusersGenerator(Generator):
             "width": self.width,
         }
         made = self.pipeline(
-            list(prompts),
-            generator=[torch.Generator("cpu").manual_seed(seed) for seed in seeds],
+            [one.prompt for one in wanted],
+            generator=[torch.Generator("cpu").manual_seed(one.seed) for one in wanted],
             **{name: value for name, value in options.items() if value is not None},
         )
         flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(made.images)
@@ -217,9 +238,9 @@ class CommandGenerator(Generator):
             raise GenerateError(f"--command: {missing[0]} is not in it; write it where it belongs")
         self.settings = {"command": self.command}
 
-    def make(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[Made]:
+    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """See `Generator.make`."""
-        return [self._one(*each) for each in zip(prompts, seeds, strict=True)]
+        return [self._one(each.prompt, each.seed) for each in wanted]
 
     def _one(self, prompt: str, seed: int) -> Made:
         from PIL import Image, UnidentifiedImageError

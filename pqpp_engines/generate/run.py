@@ -15,23 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_engines.errors import GenerateError
-from pqpp_engines.generate.generators import Generator, Made
+from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.check_output import check_output_folder
-from pqpp_files.write_beside import write_whole
+from pqpp_files.write_beside import write_beside, write_whole
 
 METADATA = "metadata.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # Any script and most signs may be in an id; what leads out of a folder may not.
 _ID = re.compile(r"(?!\.)[^/\\\x00-\x1f:]{1,200}")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """An image that shall be made."""
-
-    prompt_id: str
-    prompt: str
-    index: int
 
 
 @dataclass
@@ -43,12 +34,16 @@ class Generated:
         skipped: How many were there already.
         blank: Prompts without text, which get no image.
         flagged: Images made that a safety checker flagged; they are kept, and say so.
+        refused: Images that were refused and are not there; the next run asks for them again.
+        last_refusal: What was said of the last of them.
     """
 
     made: int = 0
     skipped: int = 0
     blank: int = 0
     flagged: int = 0
+    refused: int = 0
+    last_refusal: str = ""
 
 
 def seed_of(prompt_id: str, model: str, index: int) -> int:
@@ -95,10 +90,11 @@ def generate(
     root = Path(output).expanduser()
     check_output_folder(root)
     _check(generator, prompts, images_per_prompt, batch_size)
+    name = generator.name
     chosen = list(prompts)[share[0] :: share[1]]
     full = [one for one in chosen if one["prompt"].strip()]
     wanted = [
-        Wanted(one["prompt_id"], one["prompt"], index)
+        Wanted(one["prompt_id"], one["prompt"], index, seed_of(one["prompt_id"], name, index))
         for one in full
         for index in range(images_per_prompt)
     ]
@@ -108,14 +104,16 @@ def generate(
     todo = iter(left)
     with _bar(len(wanted), summary.skipped, progress) as bar:
         while batch := list(islice(todo, batch_size)):
-            seeds = [seed_of(one.prompt_id, generator.name, one.index) for one in batch]
-            made = generator.make([one.prompt for one in batch], seeds)
-            for one, seed, image in zip(batch, seeds, made, strict=True):
-                _write(root, generator, one, seed, image)
-                summary.made += 1
-                summary.flagged += bool(image.flagged)
+            for one, image in zip(batch, generator.make(batch), strict=True):
                 if bar is not None:
                     bar.update()
+                if image.image is None:
+                    summary.refused += 1
+                    summary.last_refusal = str(image.told.get("refused", ""))
+                    continue
+                _write(root, generator, one, image)
+                summary.made += 1
+                summary.flagged += bool(image.flagged)
     _list_images(root)
     return summary
 
@@ -163,24 +161,42 @@ def _check_settings(root: Path, generator: Generator, wanted: Sequence[Wanted]) 
                 )
 
 
-def _write(root: Path, generator: Generator, one: Wanted, seed: int, made: Made) -> None:
+def _write(root: Path, generator: Generator, one: Wanted, made: Made) -> None:
     """Write an image and before it what is told of it."""
-    buffer = io.BytesIO()
-    made.image.save(buffer, "PNG")
-    content = buffer.getvalue()
+    if isinstance(made.image, Path):
+        content = made.image.read_bytes()
+    else:
+        buffer = io.BytesIO()
+        made.image.save(buffer, "PNG")
+        content = buffer.getvalue()
     told = {
         "prompt_id": one.prompt_id,
         "prompt": one.prompt,
         "model": generator.name,
         "index": one.index,
-        "seed": seed,
+        "seed": one.seed,
         **generator.settings,
         "flagged": made.flagged,
+        **made.told,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     path = _path(root, generator, one)
     write_whole(path.with_suffix(".json"), json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-    write_whole(path, content)
+    if isinstance(made.image, Path) and made.linked:
+        _link(made.image, path)
+    else:
+        write_whole(path, content)
+
+
+def _link(source: Path, path: Path) -> None:
+    try:
+        with write_beside(path) as beside:
+            beside.unlink()
+            os.link(source, beside)
+    except OSError as error:
+        raise GenerateError(
+            f"{path} cannot be a link to {source} ({error.strerror}); copy by leaving out the link"
+        ) from None
 
 
 def _list_images(root: Path) -> None:

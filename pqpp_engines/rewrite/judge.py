@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqpp_engines.errors import RewriteError
+from pqpp_engines.rewrite.likeness import shared_error
 from pqpp_engines.rewrite.meaning import meaning_lost
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
@@ -44,8 +45,9 @@ class RewriteVerdict(NamedTuple):
 class Judge:
     """Accepts rewrites that are surely better and say the same.
 
-    The lower bound of the gain takes the errors of the two predictions for independent, which makes
-    it wider than it need be: what is accepted is rather too little than too much.
+    The lower bound is that of a difference of two normal predictions whose errors are correlated as
+    `shared_error` tells of prompts so much alike. It bounds what people would say of new images of
+    both prompts, chance included, which is most of it.
 
     Args:
         target: What shall become better, such as `mean_hbpp`, `alignment` or `mean_p10`.
@@ -90,10 +92,11 @@ class Judge:
         texts = [original, *candidates]
         found = self.predictor.predict_with_uncertainty(texts, [self.target])
         values, deviations = found.values[:, 0], found.deviations[:, 0]
-        spread = np.hypot(deviations, deviations[0])
+        cosines = self._cosines(texts)
+        shared = 2 * self._shared_error(cosines) * deviations * deviations[0]
+        spread = np.sqrt(np.maximum(deviations**2 + deviations[0] ** 2 - shared, 0.0))
         gains = values - values[0]
         bounds = gains - float(ndtri(self.confidence)) * spread
-        cosines = self._cosines(texts)
         verdicts = []
         for at, text in enumerate(candidates, 1):
             reason = self._why_not(original, text, bool(found.far[at]), cosines[at], bounds[at])
@@ -125,6 +128,12 @@ class Judge:
         if not bound > self.margin:
             return f"not surely better: the lower bound of the gain is {bound:+.2f}"
         return ""
+
+    def _shared_error(self, cosines: np.ndarray) -> np.ndarray:
+        """Return the correlation of each text's error with that of the first."""
+        if not self.predictor.has_space:
+            return np.zeros(len(cosines))
+        return shared_error(self.predictor.name, self.target, cosines)
 
     def _cosines(self, texts: list[str]) -> np.ndarray:
         """Return each text's cosine with the first; 1 where the predictor has no space."""

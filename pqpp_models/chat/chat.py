@@ -86,6 +86,7 @@ class Budget:
         most_money: How much money; None for any sum.
         price_in: Money a million tokens of questions.
         price_out: Money a million tokens of replies.
+        price_call: Money a call, whatever is said; that of an image where calls make images.
 
     Example:
         >>> budget = Budget(most_calls=2)
@@ -98,6 +99,7 @@ class Budget:
     most_money: float | None = None
     price_in: float = 0.0
     price_out: float = 0.0
+    price_call: float = 0.0
     calls: int = 0
     money: float = 0.0
     started: float = field(default_factory=time.perf_counter, repr=False)
@@ -116,7 +118,7 @@ class Budget:
         left = math.inf if self.most_calls is None else self.most_calls - self.calls
         if calls > left:
             raise BudgetError(f"{calls} calls are needed, {left} are allowed; {remedy}")
-        if self.most_money is None or request is None:
+        if self.most_money is None:
             return
         needed, left = calls * self._guess(request), self.most_money - self.money
         if needed > left:
@@ -124,13 +126,16 @@ class Budget:
                 f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}"
             )
 
-    def admit(self, request: Request) -> None:
+    def admit(self, request: Request | None = None) -> None:
         """Count one call, or raise if it may cost more than is left."""
         self.plan(1, request)
         self.calls += 1
 
-    def spend(self, request: Request, reply: Reply) -> None:
-        """Add what a reply cost, by its own count of tokens or a guess."""
+    def spend(self, request: Request | None = None, reply: Reply | None = None) -> None:
+        """Add what a call cost: its price, and tokens by the reply's own count or a guess."""
+        self.money += self.price_call
+        if request is None or reply is None:
+            return
         tokens_in = _tokens(request) if reply.tokens_in is None else reply.tokens_in
         guess = len(reply.text) / CHARACTERS_A_TOKEN
         tokens_out = guess if reply.tokens_out is None else reply.tokens_out
@@ -140,11 +145,17 @@ class Budget:
         """Return in words what was spent, and how fast."""
         seconds = max(time.perf_counter() - self.started, 1e-9)
         rate = f"{self.calls} calls, {self.calls / seconds:.2f} a second"
-        return f"{rate}, {self.money:.4f} spent" if self.price_in or self.price_out else rate
+        return f"{rate}, {self.money:.4f} spent" if self._has_prices else rate
 
-    def _guess(self, request: Request) -> float:
+    @property
+    def _has_prices(self) -> bool:
+        return any((self.price_in, self.price_out, self.price_call))
+
+    def _guess(self, request: Request | None) -> float:
+        if request is None:
+            return self.price_call
         cost = _tokens(request) * self.price_in + request.most_tokens * self.price_out
-        return cost / 1e6
+        return self.price_call + cost / 1e6
 
 
 def _tokens(request: Request) -> float:

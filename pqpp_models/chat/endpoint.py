@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from pqpp_files.extras import needing
-from pqpp_files.visible import visible
 from pqpp_models.chat.chat import Budget, Chat, ChatError, Reply, Request, json_of
+from pqpp_models.chat.service import NoAnswer, Service, ServiceError
 
 KEY = "PQPP_CHAT_KEY"
 """The environment's variable that holds the key; it is in no log, error or file."""
-_AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
-_LONGEST_WAIT = 60.0
-_LARGEST_REPLY = 4_000_000  # bytes; an endpoint that does not stop is cut off
 
 
 class Endpoint(Chat):
@@ -52,94 +47,42 @@ class Endpoint(Chat):
         wait: float = 1.0,
         sleep: Callable[[float], Any] = time.sleep,
     ) -> None:
-        if not url.startswith(("http://", "https://")) or "@" in url:
-            raise ChatError(
-                f"{_without_login(url)!r} is no address of an endpoint; write "
-                "http://localhost:8000/v1, and a key into the variable " + KEY
-            )
-        self.url, self.name = url.rstrip("/"), model
+        try:
+            self._service = Service(url, KEY, timeout, tries, wait, sleep)
+        except ServiceError as error:
+            raise ChatError(str(error)) from None
+        self.url, self.name = self._service.url, model
         self.budget = budget or Budget()
-        self.timeout, self.tries, self.wait, self.sleep = timeout, tries, wait, sleep
-        self._key = os.environ.get(KEY, "").strip()
-        if not self._key.isascii() or any(letter <= " " for letter in self._key):
-            raise ChatError(f"the variable {KEY} holds blanks or other characters that no key has")
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r}, {self.name!r})"
 
     def ask(self, request: Request) -> Reply:
         """Return the reply to one question, asked again where the endpoint is busy or cut off."""
-        why = ""
-        for attempt in range(self.tries):
-            self.budget.admit(request)
-            answer = self._post(_body(self.name, request))
-            if isinstance(answer, Reply):
-                self.budget.spend(request, answer)
-                return answer
-            why, pause = answer
-            if attempt + 1 < self.tries:
-                self.sleep(min(pause or self.wait * 2**attempt, _LONGEST_WAIT))
-        raise ChatError(f"{self.url}: no reply after {self.tries} tries ({why}); try again later")
-
-    def _post(self, body: Mapping[str, Any]) -> Reply | tuple[str, float | None]:
-        """Return the reply, or why it is worth another try and how long to wait."""
-        with needing("a chat endpoint", "assess"):
-            import httpx
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        until = time.monotonic() + self.timeout
+        body = _body(self.name, request)
         try:
-            with httpx.stream(
-                "POST",
-                f"{self.url}/chat/completions",
-                json=body,
-                headers=headers,
-                timeout=self.timeout,
-                follow_redirects=False,  # the key is for this address alone
-            ) as response:
-                raw = bytearray()
-                for chunk in response.iter_bytes():
-                    raw += chunk
-                    if len(raw) > _LARGEST_REPLY:
-                        return "its reply does not end", None
-                    if time.monotonic() > until:
-                        return f"no whole reply within {self.timeout:g} s", None
-        except httpx.TimeoutException:
-            return f"no reply within {self.timeout:g} s", None
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            return f"the connection failed, {type(error).__name__}", None
-        except httpx.InvalidURL:
-            raise ChatError(f"{self.url}: no address of an endpoint; correct it") from None
-        if response.status_code in _AGAIN:
-            return f"status {response.status_code}", _seconds(response.headers.get("Retry-After"))
-        text = raw.decode("utf-8", "replace")
-        if response.status_code != 200:
-            raise ChatError(
-                f"{self.url}: status {response.status_code}, {self._said(text)}; check the "
-                f"address, the model {self.name!r} and the variable {KEY}"
+            reply = self._service.ask(
+                "/chat/completions", body, _reply, lambda: self.budget.admit(request)
             )
-        return _reply(text)
-
-    def _said(self, text: str) -> str:
-        """Return what an endpoint says of a refusal, short, in one line and without the key."""
-        try:
-            found = json_of(text)
-            error = found.get("error", found)
-            text = error.get("message", error) if isinstance(error, dict) else error
-        except (ValueError, AttributeError):
-            pass
-        line = visible(" ".join(str(text).split()))
-        line = line.replace(self._key, "***") if self._key else line
-        return line[:200] or "nothing said"
+        except ServiceError as error:
+            if not error.status:
+                raise ChatError(str(error)) from None
+            raise ChatError(
+                f"{self.url}: status {error.status}, {error}; check the address, the model "
+                f"{self.name!r} and the variable {KEY}"
+            ) from None
+        self.budget.spend(request, reply)
+        return reply
 
 
-def _reply(text: str) -> Reply | tuple[str, None]:
+def _reply(text: str) -> Reply | NoAnswer:
     try:
         found = json_of(text)
         said = found["choices"][0]["message"]["content"]
     except (ValueError, TypeError, KeyError, IndexError):
-        return "what came is no chat completion", None
+        return NoAnswer("what came is no chat completion")
     if not isinstance(said, str):
-        return "the reply has no text", None
+        return NoAnswer("the reply has no text")
     usage = found.get("usage")
     told = usage if isinstance(usage, dict) else {}
     counts = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
@@ -172,16 +115,3 @@ def data_url(image: Any) -> str:
     buffer = io.BytesIO()
     image.convert("RGB").save(buffer, "PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
-def _seconds(text: str | None) -> float | None:
-    try:
-        found = float(text)
-    except (TypeError, ValueError):
-        return None
-    return found if 0 <= found < 1e9 else None
-
-
-def _without_login(url: str) -> str:
-    """Return an address without what stands before an @, which may be a password."""
-    return url.rpartition("@")[2]

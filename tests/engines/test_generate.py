@@ -28,10 +28,10 @@ class Drawn(Generator):
 
     name, settings = "drawn", {"steps": 1}
 
-    def make(self, prompts, seeds):
+    def make(self, wanted):
         from PIL import Image
 
-        colours = [(seed % 251, len(prompt), 0) for prompt, seed in zip(prompts, seeds)]  # noqa: B905
+        colours = [(one.seed % 251, len(one.prompt), 0) for one in wanted]
         return [Made(Image.new("RGB", (8, 8), one), one[0] % 2 == 0) for one in colours]
 
 

@@ -1,43 +1,18 @@
 """Rewrites: the meaning by hand, attacks that are refused, paraphrases that pass."""
 
 import json
-import re
 
 import numpy as np
 import pytest
+from support.paraphrases import PARAPHRASES
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import RewriteError
 from pqpp_engines.rewrite import Judge, meaning_lost
-from pqpp_models import Predictor
+from pqpp_engines.rewrite.likeness import shared_error
+from pqpp_models import TARGETS, Predictor
 
 pytestmark = pytest.mark.realdata  # WordNet is part of it
-
-SYNONYMS = {
-    "couch": "sofa", "sofa": "couch", "bike": "bicycle", "bicycle": "bike", "photo": "photograph",
-    "picture": "image", "sitting": "seated", "street": "road", "road": "street", "woman": "lady",
-    "kid": "child", "child": "kid", "plane": "airplane", "airplane": "plane", "bathroom": "bath",
-    "cellphone": "mobile", "tv": "television", "television": "tv", "refrigerator": "fridge",
-    "fridge": "refrigerator", "motorcycle": "motorbike", "boat": "ship", "automobile": "car",
-    "car": "automobile", "big": "large", "large": "big", "small": "little", "little": "small",
-    "holding": "gripping", "eating": "consuming", "rides": "rides", "puppy": "puppy",
-}  # fmt: skip
-PHRASE = re.compile(r"^(.+?) ((?:on|in|at|near|with|under|behind|by) .+)$")
-
-
-def in_another_order(caption):
-    found = PHRASE.match(caption.rstrip(" ."))
-    return f"{found[2]}, {found[1]}".casefold() if found else None
-
-
-def in_other_words(caption):
-    words = caption.casefold().rstrip(" .").split()
-    changed = [SYNONYMS.get(word, word) for word in words]
-    return " ".join(changed) if changed != words else None
-
-
-def in_more_detail(caption):
-    return f"a detailed photo of {caption.casefold().rstrip(' .')}, soft light, sharp focus"
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +51,14 @@ def test_what_a_rewrite_has_lost(original, rewrite, lost):
 
 def test_paraphrases_keep_the_meaning(captions):
     judge = Judge("mean_hbpp", "static-train")
-    for made in (in_another_order, in_other_words, in_more_detail):
+    for name, made in PARAPHRASES.items():
         pairs = [(one, made(one)) for one in captions[:600] if made(one)][:150]
         assert len(pairs) > 60
         passed = 0
         for original, rewrite in pairs:
             [verdict] = judge(original, [rewrite])
             passed += verdict.accepted or verdict.reason.startswith("not surely better")
-        assert passed / len(pairs) > 0.5, made.__name__
+        assert passed / len(pairs) > 0.5, name
 
 
 def test_leaving_out_words_is_not_accepted_though_the_predictor_likes_it(captions):
@@ -126,13 +101,34 @@ def test_what_is_surely_better_and_says_the_same_is_accepted():
     assert judge.best(original, [better]) == (better if verdicts[0].accepted else original)
 
 
-def test_the_bound_is_that_of_independent_normal_errors():
-    judge = Judge("mean_hbpp", "static-train", confidence=0.9)
-    found = judge.predictor.predict_with_uncertainty(["a dog", "one dog"], ["mean_hbpp"])
-    [verdict] = judge("a dog", ["one dog"])
-    spread = np.sqrt((found.deviations**2).sum())
+@pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10", "alignment"])
+def test_the_bound_is_that_of_normal_errors_correlated_as_measured(target):
+    judge = Judge(target, "static-train", confidence=0.9)
+    texts = ["a dog on a couch", "on a couch a dog"]
+    found = judge.predictor.predict_with_uncertainty(texts, [target])
+    one, other = judge.predictor.embed(texts).astype(float)
+    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    rho = float(shared_error("static", target, cosine))
+    assert (rho > 0) == (target != "alignment")
+    [verdict] = judge(texts[0], texts[1:])
+    covariance = np.diag(found.deviations[:, 0] ** 2)
+    covariance[0, 1] = covariance[1, 0] = rho * found.deviations[:, 0].prod()
+    spread = np.sqrt(np.array([-1, 1]) @ covariance @ np.array([-1, 1]))
     assert verdict.gain == pytest.approx(float(found.values[1, 0] - found.values[0, 0]), abs=1e-6)
     assert verdict.lower_bound == pytest.approx(verdict.gain - 1.2815516 * spread, abs=1e-5)
+
+
+def test_like_prompts_share_more_of_their_errors_and_unlike_or_unmeasured_ones_none():
+    cosines = np.linspace(-1, 1, 201)
+    for space in ("static", "text_ensemble"):
+        for target in TARGETS:
+            found = shared_error(space, target, cosines)
+            assert (np.diff(found) >= 0).all() and (found[cosines < 0.8] == 0).all()
+            assert 0 <= found.max() < 0.9
+    assert not shared_error("bert", "mean_hbpp", cosines).any()
+    assert not shared_error("static", "flux_hbpp", cosines).any()
+    # Ranks of a deterministic search are shared more than the votes on a few images.
+    assert shared_error("static", "mean_p10", 1.0) > 2 * shared_error("static", "mean_hbpp", 1.0)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ class ChatServer:
     """What is said, what goes wrong, and what was asked.
 
     Attributes:
-        answer: Called with the body of a request; returns the text of the reply.
-        faults: One a request, used up in order: None, a status, `slow`, `cut`, `nonsense`, `empty`,
-            `endless`, or `wait N`: status 429 that asks for N seconds.
+        answer: Called with the body of a request; returns the text of the reply, or all of it as a
+            dict where the endpoint is of another kind.
+        faults: One a request, used up in order: None, a status, a status with what is said, `slow`,
+            `cut`, `nonsense`, `empty`, `endless`, or `wait N`: status 429 that asks for N seconds.
         asked: The bodies that came.
         keys: The Authorization headers that came.
     """
@@ -39,6 +40,8 @@ def serve_chat():
             state.keys.append(self.headers.get("Authorization"))
             fault = state.faults.pop(0) if state.faults else None
             usage = {"prompt_tokens": 100, "completion_tokens": 10}
+            if isinstance(fault, tuple):
+                return self._send(fault[0], {"error": {"message": fault[1]}})
             if isinstance(fault, int):
                 key = self.headers.get("Authorization", "")
                 return self._send(fault, {"error": {"message": f"refused\n{key}"}})
@@ -62,6 +65,8 @@ def serve_chat():
                         self.wfile.write(b" " * 65536)
                 return None
             text = None if fault == "empty" else state.answer(body)
+            if isinstance(text, dict):
+                return self._send(200, text)
             return self._send(200, {"choices": [{"message": {"content": text}}], "usage": usage})
 
         def _send(self, status, found, headers=()):

@@ -1,0 +1,141 @@
+"""Images from any endpoint that speaks OpenAI's images: LocalAI, vLLM, hosted ones."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pqpp_engines.errors import GenerateError
+from pqpp_engines.generate.generators import Generator, Made, Wanted
+from pqpp_files.visible import visible
+from pqpp_models.chat.chat import Budget, json_of
+from pqpp_models.chat.service import NoAnswer, Service, ServiceError
+
+KEY = "PQPP_IMAGES_KEY"
+"""The environment's variable that holds the key; it is in no log, error or file."""
+
+_LARGEST = 60_000_000  # bytes of an answer; an image of 4096 x 4096 as base64 is smaller
+_MOST_PIXELS = 8192 * 8192
+# What servers leave out of OpenAI's words, or the hosted ones refuse: sent until it is refused.
+_OPTIONAL = ("seed", "response_format")
+_POLICY = ("content_policy", "content policy", "moderation", "safety")
+
+
+class EndpointGenerator(Generator):
+    """A model behind an endpoint; each image is one call.
+
+    The seed is sent. An endpoint that refuses it by name is asked without, and the image's JSON
+    says so: such an image cannot be made again. A prompt that its rules refuse has no image.
+
+    Args:
+        url: Up to `/v1`, as `http://localhost:8000/v1`.
+        model: The model's name there.
+        name: What the model is called in files; its name there if left out.
+        height: Of the images, in pixels, with `width`; the endpoint's own if left out.
+        width: See `height`.
+        budget: What may be spent; without a limit by default.
+        timeout: Seconds that an image may take.
+        tries: How often an image is asked for.
+        wait: Seconds before the second try; doubled for each further one.
+        sleep: How to wait.
+
+    Raises:
+        GenerateError: The address or the key cannot be one, or one of height and width is missing.
+
+    Example:
+        >>> EndpointGenerator("localhost:8000", "flux")
+        Traceback (most recent call last):
+        pqpp_engines.errors.GenerateError: 'localhost:8000' is no address of an endpoint; ...
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        name: str = "",
+        height: int | None = None,
+        width: int | None = None,
+        budget: Budget | None = None,
+        timeout: float = 300.0,
+        tries: int = 4,
+        wait: float = 1.0,
+        sleep: Callable[[float], Any] = time.sleep,
+    ) -> None:
+        if (height is None) != (width is None):
+            raise GenerateError("an endpoint needs both height and width, or neither; give both")
+        try:
+            self._service = Service(url, KEY, timeout, tries, wait, sleep, _LARGEST)
+        except ServiceError as error:
+            raise GenerateError(str(error)) from None
+        self.model, self.name = model, name or model.rpartition("/")[2].casefold()
+        self.budget = budget or Budget()
+        self.settings = {"model_id": model, "endpoint": self._service.url}
+        self.settings |= {"height": height, "width": width}
+        self._body = {"model": model, "n": 1, "response_format": "b64_json"}
+        self._body |= {"size": f"{width}x{height}"} if width else {}
+        self._unknown: set[str] = set()
+
+    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+        """See `Generator.make`; one call an image."""
+        return [self._one(each.prompt, each.seed) for each in wanted]
+
+    def _one(self, prompt: str, seed: int) -> Made:
+        asked = {**self._body, "prompt": prompt, "seed": seed % 2**31}
+        while True:
+            body = {name: value for name, value in asked.items() if name not in self._unknown}
+            try:
+                image, told = self._service.ask(
+                    "/images/generations", body, self._paid, self.budget.admit
+                )
+            except ServiceError as error:
+                if self._drop_refused(error):
+                    continue
+                if error.status == 400 and any(one in str(error).casefold() for one in _POLICY):
+                    return Made(None, True, {"refused": str(error)})
+                raise self._explained(error) from None
+            told["seed"] = body.get("seed")
+            return Made(image, None, told)
+
+    def _paid(self, text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
+        """Read an answer, which costs money whatever is in it."""
+        self.budget.spend()
+        return _read(text)
+
+    def _drop_refused(self, error: ServiceError) -> bool:
+        """Leave out from now on what the endpoint says that it does not know."""
+        if error.status not in (400, 422):
+            return False
+        named = {one for one in _OPTIONAL if one in str(error) and one not in self._unknown}
+        self._unknown |= named
+        return bool(named)
+
+    def _explained(self, error: ServiceError) -> GenerateError:
+        if not error.status:
+            return GenerateError(str(error))
+        return GenerateError(
+            f"{self._service.url}: status {error.status}, {error}; check the address, the model "
+            f"{self.model!r} and the variable {KEY}"
+        )
+
+
+def _read(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
+    """Return the image of an answer, and the prompt where the endpoint has changed it."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        found = json_of(text)["data"][0]
+        raw = base64.b64decode(found["b64_json"], validate=True)
+        with Image.open(io.BytesIO(raw)) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                return NoAnswer(f"the image has {image.width} x {image.height} pixels")
+            opened = image.convert("RGB")
+    except (ValueError, TypeError, KeyError, IndexError, binascii.Error):
+        return NoAnswer("what came is no image as b64_json")
+    except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
+        return NoAnswer("what came is no whole image")
+    revised = found.get("revised_prompt")
+    return opened, {"revised_prompt": visible(revised)} if isinstance(revised, str) else {}

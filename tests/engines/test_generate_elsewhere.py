@@ -1,0 +1,240 @@
+"""Images from an endpoint that misbehaves, and from a folder that somebody else has filled."""
+
+import base64
+import hashlib
+import io
+import json
+import logging
+
+import pytest
+
+pytest.importorskip("httpx", reason="an endpoint needs pqpp[assess]")
+
+from PIL import Image
+from support.chat_server import serve_chat
+
+from pqpp_cli.main import main
+from pqpp_engines.errors import GenerateError
+from pqpp_engines.generate import EndpointGenerator, FolderGenerator, generate, seed_of
+from pqpp_engines.generate.endpoint import KEY
+from pqpp_engines.generate.folder import _prompt_of
+from pqpp_models.chat.chat import Budget, BudgetError
+
+SECRET = "sk-very-secret"
+PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
+    ("a red cat on a mat", "a blue dog", "two green birds"))]  # fmt: skip
+
+
+def drawn(seed, style="PNG"):
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8), (seed % 251, seed // 251 % 251, 0)).save(buffer, style)
+    return buffer.getvalue()
+
+
+def answer(body):
+    image = base64.b64encode(drawn(body.get("seed", 5))).decode()
+    return {"data": [{"b64_json": image, "revised_prompt": f"nice {body['prompt']}"}]}
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv(KEY, SECRET)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serve_chat() as state:
+        state.answer = answer
+        yield state
+
+
+def endpoint(server, waits=None, **options):
+    waits = [] if waits is None else waits
+    return EndpointGenerator(server.url, "some/Flux", sleep=waits.append, **options)
+
+
+def told_of(folder, name):
+    return json.loads((folder / "images" / name).with_suffix(".json").read_text())
+
+
+def test_what_is_sent_and_what_is_kept(server, tmp_path):
+    made = generate(endpoint(server, height=64, width=32), PROMPTS, tmp_path, 2)
+    assert made.made == 6 and len(server.asked) == 6
+    body, seed = server.asked[1], seed_of("p-0", "flux", 1) % 2**31
+    assert body == {"model": "some/Flux", "n": 1, "response_format": "b64_json", "size": "32x64",
+                    "prompt": PROMPTS[0]["prompt"], "seed": seed}  # fmt: skip
+    assert server.keys == [f"Bearer {SECRET}"] * 6
+    told = told_of(tmp_path, "p-0/flux_1.png")
+    image = (tmp_path / "images/p-0/flux_1.png").read_bytes()
+    assert (
+        Image.open(io.BytesIO(image)).tobytes()
+        == Image.open(io.BytesIO(drawn(body["seed"]))).tobytes()
+    )
+    assert told["seed"] == body["seed"] and told["revised_prompt"] == "nice a red cat on a mat"
+    assert told["model_id"] == "some/Flux" and told["endpoint"] == server.url
+    assert told["sha256"] == hashlib.sha256(image).hexdigest() and SECRET not in json.dumps(told)
+    assert generate(endpoint(server, height=64, width=32), PROMPTS, tmp_path, 2).skipped == 6
+    assert len(server.asked) == 6
+
+
+@pytest.mark.parametrize("fault", [429, 503, "cut", "nonsense", "endless", "broken"])
+def test_asks_again(server, tmp_path, fault, monkeypatch):
+    monkeypatch.setattr("pqpp_engines.generate.endpoint._LARGEST", 300_000)
+    if fault == "broken":
+        half = base64.b64encode(drawn(1)[:50]).decode()
+        replies = iter([{"data": [{"b64_json": half}]}, {"data": [{"b64_json": "%%"}]}])
+        server.answer = lambda body: next(replies, answer(body))
+    else:
+        server.faults = [fault, fault]
+    waits = []
+    assert generate(endpoint(server, waits), PROMPTS[:1], tmp_path, 1).made == 1
+    assert waits == [1, 2] and len(server.asked) == 3
+
+
+def test_a_slow_one_is_given_up_and_what_was_made_stays(server, tmp_path):
+    server.faults = [None, "slow", "slow"]
+    with pytest.raises(GenerateError, match=r"no reply after 2 tries \(no reply within 0.2 s\)"):
+        generate(endpoint(server, timeout=0.2, tries=2), PROMPTS, tmp_path, 1)
+    assert len(list(tmp_path.rglob("*.png"))) == 1
+    again = generate(endpoint(server), PROMPTS, tmp_path, 1)
+    assert (again.made, again.skipped) == (2, 1)
+
+
+@pytest.mark.parametrize("status", [401, 404, 302])
+def test_a_refusal_is_one_line_without_the_key(server, tmp_path, status, caplog):
+    server.faults = [status]
+    with caplog.at_level(logging.DEBUG), pytest.raises(GenerateError) as caught:
+        generate(endpoint(server), PROMPTS, tmp_path, 1)
+    said = str(caught.value)
+    assert f"status {status}, refused Bearer ***" in said and "\n" not in said
+    assert SECRET not in said + caplog.text + repr(vars(endpoint(server)))
+    assert len(server.asked) == 1 and not list(tmp_path.rglob("*.png"))
+
+
+def test_what_an_endpoint_does_not_know_is_left_out_and_told(server, tmp_path):
+    server.faults = [(400, "Unknown parameter: 'response_format'."), (422, "extra field: seed")]
+    generate(endpoint(server), PROMPTS[:2], tmp_path, 1)
+    assert [("seed" in one, "response_format" in one) for one in server.asked] == [
+        (True, True), (True, False), (False, False), (False, False)]  # fmt: skip
+    assert told_of(tmp_path, "p-1/flux_0.png")["seed"] is None
+
+
+def test_a_prompt_against_its_rules_has_no_image_and_the_others_do(server, tmp_path, capsys):
+    server.faults = [None, (400, "Your request was rejected by the safety system.")]
+    made = generate(endpoint(server), PROMPTS, tmp_path, 1)
+    assert (made.made, made.refused) == (2, 1) and "safety system" in made.last_refusal
+    assert not (tmp_path / "images/p-1").exists()
+    assert generate(endpoint(server), PROMPTS, tmp_path, 1).made == 1
+
+
+def test_calls_and_money_are_limited(server, tmp_path):
+    server.faults = [429, None, 429]
+    budget = Budget(most_calls=4, price_call=0.04)
+    with pytest.raises(BudgetError, match="1 calls are needed, 0 are allowed"):
+        generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1)
+    assert len(server.asked) == 4 and budget.money == pytest.approx(0.08)
+    budget = Budget(most_money=0.1, price_call=0.04)
+    with pytest.raises(BudgetError, match=r"1 calls may cost 0.04, 0.02 is allowed"):
+        generate(endpoint(server, budget=budget), PROMPTS, tmp_path / "two", 1)
+    assert len(list((tmp_path / "two").rglob("*.png"))) == 2
+
+
+def test_the_command_asks_an_endpoint_within_limits(server, tmp_path, capsys):
+    (tmp_path / "p.txt").write_text("a red cat\na blue dog\n")
+    words = ["generate", "--images-url", server.url, "--images-model", "flux", "--file",
+             str(tmp_path / "p.txt"), "--output", str(tmp_path / "out"), "--images-per-prompt", "1",
+             "--price-per-image", "0.04", "--most-money"]  # fmt: skip
+    server.faults = [(400, "content policy")]
+    assert main([*words, "1"]) == 0
+    said = capsys.readouterr().err
+    assert "1 images made" in said and "1 could not be had, as content policy" in said
+    assert "2 calls" in said and "0.0400 spent" in said and SECRET not in said
+    assert main([*words, "0.01"]) == 2
+    assert "1 calls may cost 0.04, 0.01 is allowed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--images-url", "http://x/v1"], "say by --images-model"),
+        (["--images-url", "here", "--images-model", "m"], "is no address of an endpoint"),
+        (["--images-url", "http://a:b@x/v1", "--images-model", "m"], "'x/v1' is no address"),
+        (["--images-url", "http://x/v1", "--images-model", "m", "--width", "9"], "both height"),
+        (["--images-url", "http://x/v1", "--images-model", "m", "--most-money", "1"], "by --price"),
+        (["--images-url", "http://x/v1", "--images-model", "m", "--most-calls", "-1"], "above 0"),
+        (["--model", "x", "--most-calls", "3"], "it is about --images-url"),
+        (["--model", "x", "--link"], "it is about --image-dir"),
+        (["--image-dir", "none"], "say by --name"),
+        (["--image-dir", "none", "--name", "m"], "there is no such folder"),
+        (["--image-dir", ".", "--name", "m", "--pattern", "*.png"], "{prompt_id} is not in it"),
+        (["--image-dir", ".", "--name", "m"], "holds no image named"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.txt").write_text("a cat\n")
+    assert main(["generate", "--file", "p.txt", "--output", "out", *more]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Images of PQPP's kind of names: 4 and 5 of one model, 10 of another."""
+    folder = tmp_path / "made"
+    for one in PROMPTS[:2]:
+        (folder / one["prompt_id"]).mkdir(parents=True)
+        for n, style in ((10, "PNG"), (4, "PNG"), (5, "JPEG")):
+            name = f"image_{n}.{style.casefold()}"
+            (folder / one["prompt_id"] / name).write_bytes(drawn(n, style))
+    (folder / "p-0" / "notes.txt").write_text("no image")
+    return folder
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_images_that_are_there_are_taken_with_their_hashes(made, tmp_path, link):
+    ids = {one["prompt_id"] for one in PROMPTS}
+    taken = FolderGenerator(made, "sdxl", ids, "{prompt_id}/image_[45].*", link)
+    summary = generate(taken, PROMPTS, tmp_path / "out", 2)
+    assert (summary.made, summary.refused) == (4, 2)
+    assert summary.last_refusal == "no image 1 of p-2"
+    first, second = (tmp_path / f"out/images/p-1/sdxl_{n}.png" for n in (0, 1))
+    assert first.read_bytes() == drawn(4)
+    assert first.samefile(made / "p-1/image_4.png") == link
+    assert Image.open(second).format == "PNG"
+    assert Image.open(second).tobytes() == Image.open(made / "p-1/image_5.jpeg").tobytes()
+    told = told_of(tmp_path / "out", "p-1/sdxl_1.png")
+    assert told["source"] == "p-1/image_5.jpeg" and told["seed"] is None
+    assert told["source_sha256"] == hashlib.sha256(drawn(5, "JPEG")).hexdigest()
+    assert told["sha256"] == hashlib.sha256(second.read_bytes()).hexdigest()
+    assert (tmp_path / "out/images/metadata.jsonl").read_text().count("\n") == 4
+
+
+def test_the_first_of_the_usual_names_that_fits_and_numbers_as_numbers(made, tmp_path):
+    summary = generate(FolderGenerator(made, "any", {"p-0"}), PROMPTS[:1], tmp_path / "out", 3)
+    assert summary.made == 3
+    sources = [told_of(tmp_path / "out", f"p-0/any_{n}.png")["source"] for n in range(3)]
+    assert sources == ["p-0/image_4.png", "p-0/image_5.jpeg", "p-0/image_10.png"]
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "ids", "found"),
+    [
+        ("p_1_0.png", "{prompt_id}_*", {"p", "p_1"}, "p_1"),  # the longest that fits
+        ("p_10.png", "{prompt_id}_*", {"p", "p_1"}, "p"),
+        ("glide/a[1]_0.png", "glide/{prompt_id}_*", {"a[1]"}, "a[1]"),
+        ("run7/a_0.png", "*/{prompt_id}_0.png", {"a"}, "a"),
+        ("b/x_0.png", "{prompt_id}_*", {"x"}, None),
+    ],
+)
+def test_whose_image_a_file_is(name, pattern, ids, found):
+    assert _prompt_of(name, pattern, ids) == found
+
+
+def test_a_broken_file_is_named_and_a_folder_is_taken_by_the_command(made, tmp_path, capsys):
+    (tmp_path / "p.csv").write_text("prompt_id,prompt\np-0,a red cat\np-1,a blue dog\n")
+    words = ["generate", "--image-dir", str(made), "--name", "sdxl", "--file",
+             str(tmp_path / "p.csv"), "--output", str(tmp_path / "out"), "--pattern",
+             "{prompt_id}/image_4.png", "--images-per-prompt", "1"]  # fmt: skip
+    assert main(words) == 0
+    assert "2 images made" in capsys.readouterr().err
+    (made / "p-0/image_4.png").write_bytes(drawn(4)[:40])
+    assert main([*words[:7], "--output", str(tmp_path / "two"), *words[9:]]) == 2
+    assert "image_4.png is no whole image" in capsys.readouterr().err
