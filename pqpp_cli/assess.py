@@ -3,13 +3,14 @@
 import argparse
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputFile, OutputPage
 from pqpp_cli.prompt_datasets import add_dataset, refuse_parts
+from pqpp_cli.shards import add_shards, refuse_with_shards, wants_shards, work_on_shards
 
 # Each is a module of `pqpp_cli.assessors` with HELP, EPILOG, AGREEMENT (how well it agrees with
 # people, in a sentence), `add_options(parser)` and `open_assessors(options)`, which loads no model
@@ -28,6 +29,9 @@ assessor, routine, verdict, score, reason, evidence (JSON), asked (JSON), model,
 
 A run that was killed goes on where it was when it is started again. Several GPUs:
   accelerate launch -m pqpp_cli.main assess ...
+
+Shard by shard, --file names the prompts (Parquet or CSV), their images lie in --image-dir as above,
+and --output is a folder of tables, which pqpp assess gallery shows.
 """
 
 
@@ -141,6 +145,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         default="float32",
         help="of the models' numbers (default: %(default)s)",
     )
+    add_shards(parser, 100)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -150,6 +155,9 @@ def run(options: argparse.Namespace) -> None:
     module = importlib.import_module(f"pqpp_cli.assessors.{options.assessor}")
     _check(options)
     getattr(module, "check", lambda _: None)(options)
+    if wants_shards(options):
+        _assess_shards(options, module.open_assessors)
+        return
     if options.evidence:
         by_name = {one.name: one for one in module.open_assessors(options)}
         kept = (row for row in read_verdicts(options.evidence) if row["assessor"] in by_name)
@@ -161,6 +169,22 @@ def run(options: argparse.Namespace) -> None:
     getattr(module, "finish", lambda _: None)(options)
     if options.gallery:
         write_page(options, [options.output], options.gallery)
+
+
+def _assess_shards(options: argparse.Namespace, open_assessors: Callable) -> None:
+    """Assess the images of prompts from shard to shard."""
+    from functools import partial
+
+    from pqpp_feedback.assess.shards import AssessShard
+
+    refuse_with_shards(options, "dataset", "evidence", "people", "gallery")
+    job = AssessShard(
+        partial(open_assessors, options), options.image_dir, options.column, options.batch_size
+    )
+    settings = job.settings
+    if (options.workers or 1) > 1:
+        del job.assessors  # each worker has its own
+    work_on_shards(options, job, settings, numbered="prompt_id")
 
 
 def _gallery(options: argparse.Namespace) -> None:
@@ -278,7 +302,9 @@ def _check(options: argparse.Namespace) -> None:
         raise CommandError("--gallery: it shows the images; add --image-dir DIR")
     if options.evidence and (options.file or options.dataset):
         raise CommandError("--evidence: it holds the prompts; leave --file and --dataset out")
-    if Path(options.output).suffix.lower() != ".parquet":
+    if wants_shards(options) == (Path(options.output).suffix.lower() == ".parquet"):
+        if wants_shards(options):
+            raise CommandError(f"--output {options.output}: shards are written into a folder")
         raise CommandError(f"--output {options.output}: name a file in .parquet")
     if options.batch_size < 1:
         raise AssessError(f"`batch_size` is {options.batch_size}; it must be 1 or more")

@@ -125,13 +125,11 @@ def _predict_shards(options: argparse.Namespace) -> None:
 
     from pqpp_cli.errors import CommandError
     from pqpp_cli.options import names_of
-    from pqpp_cli.shards import work_on_shards
+    from pqpp_cli.shards import refuse_with_shards, work_on_shards
     from pqpp_models import DEFAULT_PREDICTOR
     from pqpp_models.predict import PredictShard
 
-    for option in ("prompts", "dataset", "explain", "format"):
-        if getattr(options, option):
-            raise CommandError(f"{option}: shards are Parquet and come by --file; leave it out")
+    refuse_with_shards(options, "prompts", "dataset", "explain", "format")
     names = names_of(options.predictors) or [DEFAULT_PREDICTOR]
     if len(names) != 1:
         raise CommandError(f"{len(names)} predictors came, one is used")

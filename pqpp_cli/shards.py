@@ -1,6 +1,7 @@
 """Options of commands that work from shard to shard, and what they print at the end."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,11 +12,16 @@ from pqpp_cli.errors import CommandError
 OPTIONS = ("shard_size", "shard", "workers")
 
 
-def add_shards(parser: argparse.ArgumentParser) -> None:
-    """Add `--shard-size`, `--shard` and `--workers`; each makes `--output` a folder of shards."""
+def add_shards(parser: argparse.ArgumentParser, size: int = 100_000) -> None:
+    """Add `--shard-size`, `--shard` and `--workers`; each makes `--output` a folder of shards.
+
+    Args:
+        parser: Of the command.
+        size: Rows of a shard where none is asked for.
+    """
     group = parser.add_argument_group("shard by shard: a job that can be killed and goes on")
     group.add_argument(
-        "--shard-size", type=int, metavar="N", help="rows of a shard (default: 100000)"
+        "--shard-size", type=int, metavar="N", help=f"rows of a shard (default: {size})"
     )
     group.add_argument(
         "--shard",
@@ -23,7 +29,7 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
         help="do only this share of the shards, I from 0 to N - 1: one of N machines or tasks",
     )
     group.add_argument("--workers", type=int, metavar="W", help="processes at a time (default: 1)")
-    parser.set_defaults(folder_with=OPTIONS)
+    parser.set_defaults(folder_with=OPTIONS, usual_shard_size=size)
 
 
 def wants_shards(options: argparse.Namespace) -> bool:
@@ -31,39 +37,58 @@ def wants_shards(options: argparse.Namespace) -> bool:
     return any(getattr(options, one) is not None for one in OPTIONS)
 
 
-def work_on_shards(options: argparse.Namespace, job: Callable, settings: Mapping[str, Any]) -> None:
+def refuse_with_shards(options: argparse.Namespace, *names: str) -> None:
+    """Refuse options that have no meaning from shard to shard."""
+    for name in names:
+        if getattr(options, name):
+            option = f"--{name.replace('_', '-')}" if name != "prompts" else name
+            raise CommandError(f"{option}: shards come by --file, Parquet or CSV; leave it out")
+
+
+def work_on_shards(
+    options: argparse.Namespace,
+    job: Callable,
+    settings: Mapping[str, Any],
+    place: str | Path = "",
+    numbered: str = "",
+) -> None:
     """Do a job on the input that `--file` names, into the folder `--output`.
 
     Args:
         options: Those of `add_shards`, `file` and `output`.
         job: See `pqpp_files.shards.run_shards`.
         settings: What the outputs depend on besides the rows.
+        place: The folder in `--output` for the shards.
+        numbered: See `pqpp_files.shards.find_shards`.
 
     Raises:
         CommandError: No file or no folder is named.
     """
-    from pqpp_files.shards import find_shards, run_shards
+    from pqpp_files.shards import find_shards, launched_share, run_shards
 
     if options.file in (None, "-"):
         raise CommandError("shards are cut from files; name Parquet files or a pattern by --file")
     if options.output is None:
         raise CommandError("shards are written into a folder; name it by --output")
-    source, place = (Path(one).expanduser().resolve() for one in (options.file, options.output))
-    if source.is_dir() and source in place.parents:
+    source, target = (Path(one).expanduser().resolve() for one in (options.file, options.output))
+    if source.is_dir() and source in target.parents:
         raise CommandError(
             f"--output {options.output} lies in the input {options.file}, and would be read as "
             "a part of it; name another folder"
         )
+    size = options.usual_shard_size if options.shard_size is None else options.shard_size
+    shards = find_shards(options.file, size, numbered)
     summary = run_shards(
         job,
-        find_shards(options.file, options.shard_size),
-        options.output,
+        shards,
+        Path(options.output, place),
         settings,
-        options.shard,
+        options.shard or launched_share(os.environ),
         1 if options.workers is None else options.workers,
         progress=sys.stderr.isatty(),
     )
-    said = f"{summary.shards} shards written to {options.output}, {summary.rows} rows"
-    said += f", {summary.errors} of them with an error (column error)" if summary.errors else ""
-    said += f"; {summary.skipped} were there" if summary.skipped else ""
+    said = f"{summary.shards} of {len(shards)} shards written to {options.output}"
+    said += f" from {summary.rows} rows"
+    said += f", {summary.skipped} were there" if summary.skipped else ""
+    said += f"; {summary.errors} rows have an error (column error)" if summary.errors else ""
     print(f"pqpp: {said}", file=sys.stderr)

@@ -1,6 +1,20 @@
 """Names that a user types: lists of them, what a mistyped one may have meant, how many."""
 
+import re
 from collections.abc import Iterable
+
+# Any script and most signs may be in it; what leads out of a folder may not.
+_FOLDER = re.compile(r"(?!\.)[^/\\\x00-\x1f:]{1,200}")
+
+
+def is_folder_name(text: str) -> bool:
+    """Tell whether a text, the id of a prompt say, can be the name of a folder in any place.
+
+    Example:
+        >>> is_folder_name("mscoco-1"), is_folder_name("../mine"), is_folder_name("")
+        (True, False, False)
+    """
+    return _FOLDER.fullmatch(text) is not None
 
 
 def comma_separated(text: str) -> list[str]:

@@ -80,7 +80,8 @@ def verdict_gallery(
     root = Path(image_dir).expanduser().absolute()
     images: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        images.setdefault(row["image"], []).append(row)
+        if row["image"]:  # a prompt without an image has a row without one
+            images.setdefault(row["image"], []).append(row)
     if not images:
         raise AssessError("there is no verdict to show; assess some images")
     root = root / "images" if not (root / next(iter(images))).is_file() else root

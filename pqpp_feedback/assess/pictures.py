@@ -83,9 +83,7 @@ def find_pictures(
         root = root / "images"
         listed = _listed(root)
     paths = sorted(
-        (path.relative_to(root).as_posix(), path)
-        for path in root.rglob("*")
-        if path.suffix.lower() in ENDINGS and not path.name.startswith(".") and path.is_file()
+        (path.relative_to(root).as_posix(), path) for path in root.rglob("*") if _is_image(path)
     )
     if not paths:
         raise AssessError(f"{root} holds no image ({', '.join(ENDINGS)})")
@@ -93,6 +91,41 @@ def find_pictures(
     found = [_picture(path, image_id, listed.get(image_id), known) for image_id, path in paths]
     seen = {one.prompt_id for one in found}
     return found, [prompt_id for prompt_id in known if prompt_id not in seen]
+
+
+def pictures_of(image_dir: str | Path, prompt: Mapping[str, Any]) -> list[Picture]:
+    """Find the images of one prompt alone, so that a folder may hold any number of others.
+
+    Args:
+        image_dir: Where they lie as `{prompt_id}/{model}_{i}.png`, also below `images/`; what a
+            table in the folder lists is not read.
+        prompt: A row with `prompt`, `prompt_id`, which can be a folder's name, and further columns.
+
+    Returns:
+        The pictures, in the order of their names; none where there is no image.
+
+    Raises:
+        AssessError: There is no such folder of images.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "7"
+        >>> folder.mkdir()
+        >>> (folder / "sdxl_0.png").touch()
+        >>> [one.image_id for one in pictures_of(folder.parent, {"prompt_id": "7", "prompt": "a"})]
+        ['7/sdxl_0.png']
+    """
+    root = Path(image_dir).expanduser()
+    if not root.is_dir():
+        raise AssessError(f"there is no folder {root}; check the path")
+    prompt_id = str(prompt["prompt_id"])
+    root = root if (root / prompt_id).is_dir() else root / "images"
+    try:
+        found = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
+    except FileNotFoundError:
+        return []
+    known = {prompt_id: prompt}
+    return [_picture(path, f"{prompt_id}/{path.name}", None, known) for path in found]
 
 
 def read_folder(folder: str | Path) -> list[Picture]:
@@ -166,6 +199,10 @@ def open_picture(path: str | Path) -> Any:
         size = tuple(max(SHORTEST, round(side * scale)) for side in image.size)
         image = image.resize(size, Image.Resampling.BOX)
     return image
+
+
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in ENDINGS and not path.name.startswith(".") and path.is_file()
 
 
 def _by_id(prompts: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -1,9 +1,8 @@
-"""One run: pictures through assessors to a table, in parts that a killed run leaves behind.
+"""One run: pictures through assessors to a table, in shards that a killed run leaves behind.
 
-Parts lie beside the table, in `.NAME.parts/`, in a folder called by what the result depends on.
-The next run of the same kind takes them over; each is written beside and renamed. Several
-processes, as `accelerate launch` starts them, take turns at the parts, and the first one joins
-them.
+The shards lie beside the table, in `.NAME.parts/`, in a folder called by what the result depends
+on, and the next run of the same kind takes them over. Several processes, as `accelerate launch`
+starts them, take turns at them, and the first one joins them.
 """
 
 from __future__ import annotations
@@ -17,14 +16,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
 from pqpp_feedback.assess.errors import AssessError, ImageError
 from pqpp_feedback.assess.pictures import Picture, open_picture
-from pqpp_feedback.assess.verdicts import verdict_row, write_verdicts
+from pqpp_feedback.assess.verdicts import verdict_row, verdict_table, write_verdicts
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.write_beside import write_whole
+from pqpp_files.shards import hold_shards, launched_share, parts_of_share, run_shards, share_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PART = 32
 """Images in a part: what a killed run loses at most."""
@@ -96,25 +98,27 @@ def assess(
         >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
         1
     """
+    import pyarrow as pa
     from tqdm import tqdm
 
     _check(pictures, assessors, batch_size)
-    rank, world = processes or processes_of(os.environ)
+    rank, world = processes or parts_of_share(launched_share(os.environ))
     ordered = sorted(pictures, key=lambda one: one.image_id)
     place = Path(output).expanduser().absolute()
     folder = place.with_name(f".{place.name}.parts") / fingerprint(ordered, assessors)[:24]
     folder.mkdir(parents=True, exist_ok=True)
-    parts = [ordered[start : start + PART] for start in range(0, len(ordered), PART)]
-    files = [folder / f"{number:08d}.json" for number in range(len(parts))]
+    parts = hold_shards(pa.table({"picture": range(len(ordered))}), PART)
+    share, files = f"{rank}/{world}", [folder / one.name for one in parts]
     ran, start = Ran(), time.perf_counter()
-    own = [n for n in range(len(parts)) if n % world == rank and not files[n].is_file()]
-    total = sum(len(parts[n]) for n in own)
-    bar = tqdm(total=total, unit=" images", disable=not progress)
+    own = sum(one.rows for one in share_of(parts, share) if not (folder / one.name).is_file())
+    bar = tqdm(total=own, unit=" images", disable=not progress)
+
+    def job(rows: pa.Table) -> pa.Table:
+        some = [ordered[number] for number in rows["picture"].to_pylist()]
+        return verdict_table(list(assessed_rows(some, assessors, batch_size, bar.update)))
+
     with bar, _beating(folder / f"{rank}.beat", world > 1):
-        for number in own:
-            rows = list(_rows_of(parts[number], assessors, batch_size, bar.update))
-            write_whole(files[number], json.dumps(rows, ensure_ascii=False))
-            ran.images += len(parts[number])
+        ran.images = run_shards(job, parts, folder, {}, share, beside=("*.beat",)).rows
     ran.seconds = time.perf_counter() - start
     for one in assessors:
         for role, seconds in one.seconds.items():
@@ -127,23 +131,15 @@ def assess(
 
 def _joined(files: Sequence[Path], place: Path) -> int:
     """Write all parts as the table, remove them, and return the number of rows."""
-    rows = (row for file in files for row in json.loads(file.read_text("utf-8")))
+    import pyarrow.parquet
+
+    rows = (row for file in files for row in pyarrow.parquet.read_table(file).to_pylist())
     count = write_verdicts(place, rows)
     folder = files[0].parent
     shutil.rmtree(folder, ignore_errors=True)
     if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
         folder.parent.rmdir()
     return count
-
-
-def processes_of(environment: Any) -> tuple[int, int]:
-    """Return the number of this process and of all, as `accelerate launch` tells them.
-
-    Example:
-        >>> processes_of({"RANK": "1", "WORLD_SIZE": "4"}), processes_of({})
-        ((1, 4), (0, 1))
-    """
-    return int(environment.get("RANK", 0)), int(environment.get("WORLD_SIZE", 1))
 
 
 def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
@@ -182,12 +178,13 @@ def _check(pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_siz
         seen.add(one.image_id)
 
 
-def _rows_of(
+def assessed_rows(
     pictures: Sequence[Picture],
     assessors: Sequence[Assessor],
     batch_size: int,
-    tell: Callable[[int], Any],
+    tell: Callable[[int], Any] = lambda images: None,
 ) -> Iterator[dict[str, Any]]:
+    """Give the rows of images in their order, an assessor after the other; `tell` counts images."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
         images, problems = _opened(some)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
 from pqpp_feedback.assess.errors import AssessError
@@ -13,6 +13,9 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.open_input import Input
 from pqpp_files.write_beside import write_beside
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = (
     *("image", "prompt_id", "prompt", "task", "generator"),
@@ -82,6 +85,20 @@ def picture_of(row: Mapping[str, Any]) -> Picture:
     )
 
 
+def verdict_table(rows: list[Mapping[str, Any]]) -> pa.Table:
+    """Return rows as a table with the types that files of verdicts have.
+
+    Example:
+        >>> verdict_table([]).column_names == list(COLUMNS)
+        True
+    """
+    import pyarrow as pa
+
+    kinds = {"verdict": pa.bool_(), "score": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
 def write_verdicts(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write rows as Parquet, beside and renamed, and return how many; their bytes alone tell.
 
@@ -91,16 +108,14 @@ def write_verdicts(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
-    import pyarrow as pa
     import pyarrow.parquet
 
-    kinds = {"verdict": pa.bool_(), "score": pa.float64()}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
     count, some = 0, []
-    with write_beside(path) as beside, pa.parquet.ParquetWriter(beside, schema) as writer:
+    schema = verdict_table([]).schema
+    with write_beside(path) as beside, pyarrow.parquet.ParquetWriter(beside, schema) as writer:
 
         def flush() -> None:
-            writer.write_table(pa.Table.from_pylist(some, schema=schema))
+            writer.write_table(verdict_table(some))
             some.clear()
 
         for row in rows:

@@ -1,6 +1,6 @@
 """Long jobs, shard by shard: killed and run again at any time, on any number of machines."""
 
-from pqpp_files.shards.cells import texts_of
+from pqpp_files.shards.cells import all_utf_8, ids_of, texts_of
 from pqpp_files.shards.cut import (
     HeldShard,
     Shard,
@@ -17,8 +17,10 @@ __all__ = [
     "HeldShard",
     "Shard",
     "ShardsDone",
+    "all_utf_8",
     "find_shards",
     "hold_shards",
+    "ids_of",
     "launched_share",
     "parts_of_share",
     "run_shards",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError
+from pqpp_files.names import is_folder_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,39 @@ def texts_of(
     cells = _cells(table[column])
     texts = [one if isinstance(one, str) else "" for one in cells]
     return texts, [_fault(one, called or column) for one in cells]
+
+
+def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
+    """Return a column of ids that can name folders, and what is wrong with each cell.
+
+    Args:
+        table: The rows of a shard.
+        column: The column; whole numbers become texts.
+
+    Raises:
+        FileError: There is no such column.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> ids_of(pa.table({"id": [7, 8, 7]}), "id")
+        (['7', '8', '7'], [None, None, 'the id 7 stands twice'])
+        >>> ids_of(pa.table({"id": ["a/b"]}), "id")[1]
+        ["the id 'a/b' cannot be a folder's name"]
+    """
+    import pyarrow as pa
+
+    if column in table.column_names and pa.types.is_integer(table[column].type):
+        place = table.column_names.index(column)
+        table = table.set_column(place, column, table[column].cast(pa.string()))
+    ids, errors = texts_of(table, column)
+    seen: set[str] = set()
+    for number, one in enumerate(ids):
+        if errors[number] is None and not is_folder_name(one):
+            errors[number] = f"the {column} {one!r:.80} cannot be a folder's name"
+        elif errors[number] is None and one in seen:
+            errors[number] = f"the {column} {one} stands twice"
+        seen.add(one)
+    return ids, errors
 
 
 def all_utf_8(table: pa.Table) -> pa.Table:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.check_output import check_output_folder
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.shards.cells import all_utf_8
 from pqpp_files.shards.cut import AnyShard, Shard, share_of
 from pqpp_files.write_beside import write_beside, write_whole
@@ -45,7 +46,8 @@ class ShardsDone:
         shards: How many outputs it wrote.
         skipped: How many were there already.
         rows: Rows of those written.
-        errors: Rows of those written whose column `error` says why they could not be done.
+        errors: Rows, of those written and those that were there, whose column `error` says why
+            they could not be done.
     """
 
     shards: int = 0
@@ -104,6 +106,9 @@ def run_shards(
     begun.check()
     todo = [shard for shard in chosen if not (place / shard.name).exists()]
     summary = ShardsDone(skipped=len(chosen) - len(todo))
+    left = {shard.name for shard in todo}
+    there = (place / shard.name for shard in chosen if shard.name not in left)
+    summary.errors = sum(map(_errors_in, there))
     with _bar(chosen, todo, progress) as bar:
         for shard, errors in _done(begun, todo, workers):
             if errors is None:
@@ -147,9 +152,7 @@ class _Begun:
         self._write_note()  # now that the job is known not to be refused
         with write_beside(self.place / shard.name) as beside:
             pyarrow.parquet.write_table(table, beside)
-        if ERROR not in table.column_names:
-            return 0
-        return len(table) - table[ERROR].null_count
+        return _errors(table)
 
     def check(self) -> None:
         """Refuse a folder of another job."""
@@ -183,12 +186,38 @@ class _Begun:
         self.is_noted = True
 
 
+def _errors(table: pa.Table) -> int:
+    return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
+
+
+def _errors_in(path: Path) -> int:
+    """Return how many rows of an output that is there have an error."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            return _errors(file.read(columns=[ERROR]))  # none is no error here
+    except (pa.ArrowException, OSError) as error:
+        reason = in_a_line(error, named=False)
+        raise FileError(f"{path} is damaged ({reason}); remove it and run again") from None
+
+
 _BEGUN: list[_Begun] = []
 """In a worker, what it works on."""
 
 
 def _begin(begun: _Begun) -> None:
     _BEGUN[:] = [begun]
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this worker when the process that started it has been killed; it would wait for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _do(shard: AnyShard) -> int | None:

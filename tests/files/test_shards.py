@@ -1,6 +1,10 @@
 """Shards: cut alike everywhere, done once, whole or absent, and never mixed with another job's."""
 
 import json
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import datasets
 import pyarrow as pa
@@ -93,7 +97,7 @@ def test_a_folder_holds_one_job(tmp_path):
         run_shards(doubled, find_shards(path, 3), tmp_path / "out", {"model": "a"})
     for held in ("3", '"x"', "null", "[1]", "[" * 100_000):
         (tmp_path / "out/_shards.json").write_text(f'{{"shards": [], "settings": {held}}}')
-        with pytest.raises(FileError, match="is damaged; name a new folder"):
+        with pytest.raises(FileError, match=r"is damaged; name a new folder"):
             run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     (tmp_path / "out/_shards.json").unlink()
     with pytest.raises(FileError, match="holds shards but no"):
@@ -152,3 +156,52 @@ def test_an_input_with_other_values_is_another_job(tmp_path):
     write(tmp_path / "n.parquet", [7, 8, 9])
     with pytest.raises(FileError, match="made from other rows"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {})
+
+
+def test_errors_of_what_was_there_are_counted_and_a_damaged_output_is_told(tmp_path):
+    def job(table):
+        return table.append_column("error", pa.array([None, "bad"]))
+
+    shards = find_shards(write(tmp_path / "n.parquet", range(6)), 2)
+    assert run_shards(job, shards, tmp_path / "out", {}).errors == 3
+    (tmp_path / "out" / shards[0].name).unlink()
+    assert run_shards(job, shards, tmp_path / "out", {}) == ShardsDone(1, 2, 2, 3)
+    (tmp_path / "out" / shards[0].name).write_text("no")
+    with pytest.raises(FileError, match=r"is damaged .*; remove it and run again"):
+        run_shards(job, shards, tmp_path / "out", {})
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from support.shard_jobs import SaysWhoAndSleeps
+from pqpp_files.shards import find_shards, run_shards
+if __name__ == "__main__":
+    shards = find_shards(sys.argv[3], 1)
+    run_shards(SaysWhoAndSleeps(sys.argv[2]), shards, sys.argv[4], {}, workers=2)
+"""
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    path = write(tmp_path / "n.parquet", range(2))
+    (tmp_path / "script.py").write_text(KILLED)
+    (tmp_path / "who").mkdir()
+    tests = str(Path(__file__).parents[1])
+    words = [str(tmp_path / "script.py"), tests, str(tmp_path / "who"), path, str(tmp_path / "out")]
+    process = subprocess.Popen([sys.executable, *words])
+    while len(workers := list((tmp_path / "who").iterdir())) < 2:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    until = time.monotonic() + 30
+    while any(is_running(one.name) for one in workers):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def is_running(number):
+    try:  # one that has ended, but whose end nobody has asked for, is a Z
+        return Path("/proc", number, "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

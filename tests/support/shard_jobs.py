@@ -1,6 +1,8 @@
 """Jobs on shards that other processes can import."""
 
 import os
+import time
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -13,3 +15,15 @@ def ends_hard(table):
     if table["n"][0].as_py() == 4:
         os._exit(9)
     return table
+
+
+class SaysWhoAndSleeps:
+    """Writes the number of its process into a folder, and is then busy for long."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, table):
+        (Path(self.folder) / str(os.getpid())).touch()
+        time.sleep(60)
+        return table

@@ -1,0 +1,88 @@
+"""`pqpp assess` from shard to shard."""
+
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from support.made_assessor import Redness, write_images
+
+from pqpp_cli.assessors import rahf
+from pqpp_cli.main import main
+
+
+@pytest.fixture
+def study(tmp_path):
+    prompts = write_images(tmp_path / "images", 9, ("sdxl",))
+    table = pa.Table.from_pylist(prompts).append_column("note", pa.array(["é"] * 9))
+    pq.write_table(table.slice(0, 5), tmp_path / "a.parquet")
+    pq.write_table(table.slice(5), tmp_path / "b.parquet")
+    return tmp_path
+
+
+def words(study, *more):
+    return ["assess", "rahf", "--image-dir", str(study), "--model", "a-model",
+            "--file", str(study / "[ab].parquet"), *more]  # fmt: skip
+
+
+def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys):
+    monkeypatch.setattr(rahf, "open_assessors", lambda options: [Redness()])
+    monkeypatch.setattr(rahf, "check", lambda options: None)
+    asked = words(study, "--shard-size", "4", "--output", str(study / "verdicts"))
+    assert main([*asked, "--shard", "0/2"]) == 0
+    assert "2 of 3 shards" in capsys.readouterr().err
+    assert main(asked) == 0
+    assert "1 of 3 shards" in (said := capsys.readouterr().err) and "2 were there" in said
+    tables = sorted(map(str, (study / "verdicts").glob("part-*")))
+    rows = [row for one in tables for row in pq.read_table(one).to_pylist()]
+    assert [row["image"] for row in rows] == [f"{n}/sdxl_0.png" for n in range(9)]
+    page = ["--image-dir", str(study), "--output", str(study / "g.html")]
+    assert main(["assess", "gallery", *tables, *page]) == 0
+    assert (study / "g.html").read_text().count("8/sdxl_0.png")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--output", "out", "--gallery", "g.html"], "--gallery: shards come by --file"),
+        (["--output", "out.parquet"], "--output out.parquet: shards are written into a folder"),
+        ([], "--output verdicts.parquet: shards are written into a folder"),
+        (["--output", "out", "--column", "caption"], "no column 'caption'"),
+        (["--output", "out", "--image-dir", "none"], "there is no folder none"),
+        (["--output", "out", "--file", "none.csv"], "none.csv: there is no such file"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(study, more, said, monkeypatch, capsys):
+    monkeypatch.chdir(study)
+    monkeypatch.setattr(rahf, "open_assessors", lambda options: [Redness()])
+    monkeypatch.setattr(rahf, "check", lambda options: None)
+    assert main(words(study, "--shard", "0/2", *more)) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert not (study / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_real_model_killed_with_two_workers_ends_alike(study):
+    pytest.importorskip("torch")
+    import signal
+    import time
+
+    from support.tiny_rahf import tiny_feedback
+
+    saved = tiny_feedback().save_pretrained(study / "rahf")
+    asked = words(study, "--model", str(saved), "--device", "cpu", "--shard-size", "2", "--output")
+    assert main([*asked, str(study / "whole")]) == 0
+    command = [sys.executable, "-m", "pqpp_cli.main", *asked, str(study / "cut"), "--workers", "2"]
+    process = subprocess.Popen(command, start_new_session=True)
+    while process.poll() is None and not list((study / "cut").glob("part-*")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert main([*asked, str(study / "cut"), "--workers", "2"]) == 0
+    for file in (study / "whole").iterdir():
+        assert (study / "cut" / file.name).read_bytes() == file.read_bytes()

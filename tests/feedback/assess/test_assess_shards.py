@@ -1,0 +1,103 @@
+"""Images assessed from shard to shard: the rows of one run, and faults of prompts as rows."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+Image = pytest.importorskip("PIL.Image", reason="images need pillow")
+
+from support.made_assessor import Redness, write_images  # noqa: E402
+
+from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
+from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
+from pqpp_feedback.assess.run import assess  # noqa: E402
+from pqpp_feedback.assess.shards import AssessShard  # noqa: E402
+from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts  # noqa: E402
+from pqpp_files.shards import find_shards, run_shards  # noqa: E402
+
+TESTS = Path(__file__).resolve().parents[2]
+
+
+def rednesses():
+    return [Redness()]
+
+
+@pytest.fixture
+def prompts(tmp_path):
+    found = write_images(tmp_path / "images", 30)
+    pq.write_table(pa.Table.from_pylist(found), tmp_path / "prompts.parquet")
+    return tmp_path / "prompts.parquet"
+
+
+def test_shards_hold_the_rows_of_one_run(prompts, tmp_path):
+    pictures, _ = find_pictures(tmp_path, pq.read_table(prompts).to_pylist())
+    assess(pictures, rednesses(), tmp_path / "v.parquet")
+    job = AssessShard(rednesses, str(tmp_path))
+    run_shards(job, find_shards(str(prompts), 7), tmp_path / "one", job.settings)
+    run_shards(job, find_shards(str(prompts), 7), tmp_path / "two", job.settings, workers=2)
+    found = [
+        row for file in sorted((tmp_path / "one").glob("part*")) for row in read_verdicts(file)
+    ]
+    whole = list(read_verdicts(tmp_path / "v.parquet"))
+    assert sorted(found, key=lambda row: row["image"]) == whole
+    for file in (tmp_path / "one").iterdir():
+        assert (tmp_path / "two" / file.name).read_bytes() == file.read_bytes()
+    assert pq.read_table(tmp_path / "one").column_names == [*COLUMNS, "error"]
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from support.made_assessor import Redness
+from pqpp_feedback.assess.shards import AssessShard
+from pqpp_files.shards import find_shards, run_shards
+folder, after = sys.argv[2], int(sys.argv[3])
+job = AssessShard(lambda: [Redness(after)], folder, batch_size=2)
+run_shards(job, find_shards(folder + "/prompts.parquet", 7), folder + "/cut", job.settings)
+"""
+
+
+def test_a_killed_job_goes_on_to_the_same_bytes(prompts, tmp_path):
+    for after in (3, 20, 33):
+        words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), str(after)]
+        assert subprocess.run(words, check=False).returncode == -9
+    job = AssessShard(rednesses, str(tmp_path))
+    done = run_shards(job, find_shards(str(prompts), 7), tmp_path / "cut", job.settings)
+    assert (done.shards, done.skipped) == (2, 3)  # 14 images a shard
+    run_shards(job, find_shards(str(prompts), 7), tmp_path / "whole", job.settings)
+    for file in (tmp_path / "whole").iterdir():
+        assert (tmp_path / "cut" / file.name).read_bytes() == file.read_bytes()
+    assert not list((tmp_path / "cut").glob(".*"))
+
+
+def test_faults_of_prompts_and_images_are_rows(prompts, tmp_path):
+    ids = ["3", "no-image", "../images", "5", "5", None, "6", "4"]
+    texts = ["a red 3", "a", "b", "a red 5", "again", "c", " ", "a red 4"]
+    table = pa.table({"prompt_id": ids, "caption": texts, "task": ["-"] * 8})
+    (tmp_path / "images/4/glide_0.png").write_text("no image")
+    found = AssessShard(rednesses, str(tmp_path / "images"), "caption")(table).to_pylist()
+    images = [row["image"] for row in found]
+    assert images == ["3/glide_0.png", "3/sdxl_0.png", "", "", "5/glide_0.png", "5/sdxl_0.png",
+                      "", "", "", "4/glide_0.png", "4/sdxl_0.png"]  # fmt: skip
+    assert [row["error"] for row in found if row["error"]] == [
+        "the image is not there: the prompt has none",
+        "the image is not looked for: the prompt_id '../images' cannot be a folder's name",
+        "the image is not looked for: the prompt_id 5 stands twice",
+        "the image is not looked for: the prompt_id is a NoneType, not a text",
+        "the image is not looked for: the prompt is blank",
+        "the image cannot be assessed: it could not be read (UnidentifiedImageError)",
+    ]
+    page = verdict_gallery(found, tmp_path, tmp_path / "page.html")
+    assert page.count("4/sdxl_0.png") and "no-image" not in page
+
+
+def test_a_folder_of_other_models_is_refused(prompts, tmp_path):
+    job = AssessShard(rednesses, str(tmp_path))
+    run_shards(job, find_shards(str(prompts)), tmp_path / "out", job.settings)
+    other = AssessShard(lambda: [Redness(at_least=0.9)], str(tmp_path))
+    with pytest.raises(ValueError, match="was made with assessors"):
+        run_shards(other, find_shards(str(prompts)), tmp_path / "out", other.settings)
