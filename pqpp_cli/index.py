@@ -1,6 +1,7 @@
 """`pqpp index`: a collection of images that can be searched by text."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -26,14 +27,17 @@ def add_parser(subparsers) -> None:
     parser = subparsers.add_parser(
         "index",
         help="index a collection of images or embeddings",
-        description="Embed images by CLIP, SigLIP or the like, and build an index of faiss.",
+        description="Embed images by CLIP, BLIP-2 or the like, and build an index of faiss.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     build = actions.add_parser("build", help="build an index")
     _add_source(build)
-    build.add_argument("--model", metavar="NAME_OR_PATH", help="CLIP, SigLIP, OWNER/NAME, a folder")
+    model = build.add_argument(
+        "--model", metavar="NAME_OR_PATH", help="BLIP-2, CLIP, SigLIP, OWNER/NAME or a folder"
+    )
+    model.completer = _models
     build.add_argument("--revision", help="branch, tag or commit of the model")
     build.add_argument("--factory", help="of faiss, like IVF1024,SQ8 (default: by the size)")
     build.add_argument(
@@ -63,6 +67,12 @@ def add_parser(subparsers) -> None:
     show.set_defaults(run=run_show)
 
 
+def _models(prefix: str, **_) -> list[str]:
+    from pqpp_engines.index.encoders import MODELS
+
+    return list(MODELS)
+
+
 def _add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IMAGES_OR_NPY", help="a folder of images, or embeddings")
     parser.add_argument(
@@ -90,7 +100,7 @@ def run_index_build(options: argparse.Namespace) -> None:
         embeddings, ids = _embedded(options, encoder)
     else:
         embeddings, ids = _loaded(options)
-    plan = plan_for(*embeddings.shape, options.factory)
+    plan = plan_for(math.prod(embeddings.shape[:-1]), embeddings.shape[-1], options.factory)
     print(f"pqpp: {plan.told()}", file=sys.stderr)
     index = build_index(
         embeddings, ids, options.output, options.factory, options.model or "", revision
@@ -156,8 +166,11 @@ def _loaded(options: argparse.Namespace):
         raise CommandError(
             f"{options.source}: neither a folder of images nor embeddings in .npy ({error})"
         ) from None
-    if embeddings.ndim != 2 or embeddings.dtype.kind != "f":
-        raise CommandError(f"{options.source}: give floats of shape (vectors, size)")
+    if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
+        raise CommandError(
+            f"{options.source}: give floats of shape (items, size), or (items, vectors of each, "
+            "size)"
+        )
     if options.ids is None:
         return embeddings, [str(number) for number in range(len(embeddings))]
     from pqpp_files.read_table import read_table

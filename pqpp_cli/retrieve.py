@@ -9,12 +9,15 @@ from pqpp_cli.output import OutputFile
 _EPILOG = """examples:
   pqpp retrieve my_index --file queries.csv --k 100 --output run.trec
   pqpp retrieve my_index --file queries.csv --queries queries.npy --output run.parquet
+  pqpp retrieve blip2_index --file queries.csv --image-dir images --output run.trec
   pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
 
 The queries are embedded by the model of the index, or come as embeddings by --queries, one a row of
-the file. A column query_id or prompt_id names them; their rows' numbers do if there is none. A
-name in .trec writes the format of TREC; .csv, .jsonl and .parquet have the columns query_id,
-prompt, image, rank, score and model, as pqpp build --runs reads them.
+the file. BLIP-2 ranks its first candidates anew by looking at query and image together; the score
+is then the log-odds of a match, else the cosine. A column query_id or prompt_id names the queries;
+their rows' numbers do if there is none. A name in .trec writes the format of TREC; .csv, .jsonl and
+.parquet have the columns query_id, prompt, image, rank, score and model, as pqpp build --runs reads
+them.
 """
 _TABLES = {".csv": "csv", ".jsonl": "jsonl", ".json": "json", ".parquet": "parquet"}
 
@@ -38,6 +41,16 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--k", type=int, default=100, metavar="K", help="results of each query (default: 100)"
     )
+    parser.add_argument(
+        "--rerank",
+        type=int,
+        metavar="N",
+        help="candidates that BLIP-2 ranks anew by its matching head, 0 for none (default: 128, or "
+        "K if more; with --queries 0)",
+    )
+    parser.add_argument(
+        "--image-dir", metavar="DIR", help="the folder of the images, which --rerank looks at"
+    )
     parser.add_argument("--exact", action="store_true", help="compare all vectors, without index")
     parser.add_argument("--name", help="of the run (default: the model's)")
     parser.add_argument(
@@ -56,18 +69,64 @@ def run(options: argparse.Namespace) -> None:
     texts = table.texts(options.column)
     named = next((n for n in ("query_id", "prompt_id") if n in table), None)
     ids = [str(one) for one in (table[named] if named else range(len(texts)))]
-    if options.queries:
-        vectors = _embeddings(options, len(texts))
-    else:
-        vectors = ImageTextEncoder.of(index, options.model).texts(texts)
-    places, cosines = index.search(vectors, options.k, options.exact)
+    encoder = None
+    if not options.queries or options.rerank:
+        encoder = ImageTextEncoder.of(index, options.model)
+    wanted = _candidates(options, encoder)
+    vectors = _embeddings(options, len(texts)) if options.queries else encoder.texts(texts)
+    places, scores = index.search(vectors, wanted or options.k, options.exact)
+    if wanted:
+        places, scores = _reranked(options, encoder, index, texts, places)
+    _write_run(options, index, ids, texts, places, scores)
+
+
+def _candidates(options: argparse.Namespace, encoder) -> int:
+    """Return how many candidates are ranked anew, 0 for none."""
+    from pqpp_engines.index.rerank import CANDIDATES
+
+    wanted = options.rerank
+    if wanted is None:
+        is_usual = encoder is not None and encoder.can_match
+        wanted = max(CANDIDATES, options.k) if is_usual else 0
+    if wanted == 0:
+        return 0
+    if wanted < options.k:
+        raise CommandError(f"--rerank {wanted}: --k {options.k} results need as many candidates")
+    if not encoder.can_match:
+        raise CommandError(f"--rerank: {encoder.model} has no matching head, as BLIP-2 has one")
+    if options.image_dir is None:
+        raise CommandError(
+            f"--image-dir: {encoder.model} looks at the images again to rank them; name their "
+            "folder, or write --rerank 0"
+        )
+    return wanted
+
+
+def _reranked(options: argparse.Namespace, encoder, index, texts: list[str], places):
+    """Rank anew, and keep the best."""
+    from pathlib import Path
+
+    from tqdm import tqdm
+
+    from pqpp_engines.index.rerank import rerank
+
+    def shown(images):
+        return tqdm(images, unit="image", disable=not sys.stderr.isatty())
+
+    root = Path(options.image_dir).expanduser()
+    found = rerank(encoder, texts, places, lambda one: root / index.ids[one], shown=shown)
+    return tuple(one[:, : options.k] for one in found)
+
+
+def _write_run(options: argparse.Namespace, index, ids: list, texts: list, places, scores) -> None:
+    """Write the run."""
     name = options.name or (index.config["model"] or "index").rsplit("/", 1)[-1]
     columns = {
         "query_id": [one for one in ids for _ in range(places.shape[1])],
         "prompt": [one for one in texts for _ in range(places.shape[1])],
         "image": [index.ids[one] for one in places.ravel()],
         "rank": [rank + 1 for _ in ids for rank in range(places.shape[1])],
-        "score": [float(one) for one in cosines.ravel()],
+        "score": [float(one) for one in scores.ravel()],
         "model": [name] * places.size,
     }
     _write(options.output, columns)

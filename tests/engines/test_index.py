@@ -106,7 +106,7 @@ def test_plans_by_hand():
         (np.eye(3), ["a", "", "d"], None, "ids of one line"),
         (np.diag([1.0, 0, 1]), ["a", "b", "c"], None, "row 2 is zero or not finite"),
         (np.diag([1.0, np.nan, 1]), ["a", "b", "c"], None, "row 2 is zero or not finite"),
-        (np.ones(3), ["a"], None, "give .vectors, size."),
+        (np.ones(3), ["a"], None, "give .items, size."),
         (np.zeros((0, 3)), [], None, "nothing to index"),
         (np.eye(3), ["a", "b", "c"], "NOSUCH", "faiss knows no such index"),
         (np.eye(3), ["a", "b", "c"], "IVF64,SQ8", "too few for it"),

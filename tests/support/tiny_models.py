@@ -135,3 +135,37 @@ def save_encoder(folder: Path, kind: str) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def save_blip2(folder: Path) -> Path:
+    """Save a random BLIP-2 for retrieval, with 3 vectors an image of 16 x 16."""
+    import torch
+    import transformers as hf
+
+    torch.manual_seed(0)
+    tokenizer = _character_tokenizer()
+    tokenizer.add_tokens(["<image>"], special_tokens=True)
+    layers = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+    config = hf.Blip2Config(
+        vision_config={"image_size": 16, "patch_size": 8, "hidden_size": 12, **layers},
+        qformer_config={
+            "vocab_size": len(tokenizer),
+            "hidden_size": 16,
+            "encoder_hidden_size": 12,
+            "max_position_embeddings": 64,
+            "use_qformer_text_input": True,
+            **layers,
+        },
+        num_query_tokens=3,
+        image_text_hidden_size=8,
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+    )
+    model = hf.Blip2ForImageTextRetrieval(config)
+    with torch.no_grad():  # else the queries are zeros, and all vectors of an image one
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0, 0.6)
+    model.save_pretrained(folder)
+    images = hf.BlipImageProcessor(size={"height": 16, "width": 16})
+    hf.Blip2Processor(images, tokenizer, num_query_tokens=3).save_pretrained(folder)
+    return folder

@@ -1,0 +1,133 @@
+"""The folder of an index: what stands in it, checked when it is read, whole when it is written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pqpp_engines.errors import IndexingError
+from pqpp_files.errors import in_a_line
+from pqpp_files.extras import needing
+from pqpp_hub.card import render_card
+from pqpp_models.foreign import read_foreign_json
+
+CONFIG, INDEX, IDS, EMBEDDINGS, CARD = (
+    "index.json",
+    "index.faiss",
+    "ids.txt",
+    "embeddings.npy",
+    "README.md",
+)
+FILES = (CONFIG, INDEX, IDS, EMBEDDINGS, CARD)
+_WHOLE = {
+    "size": (1, 1_000_000),
+    "vectors": (1, 10**12),
+    "vectors_per_id": (1, 10_000),
+    "probes": (1, 2**31 - 1),
+    "added": (0, 10**12),
+}
+_SHARES = {"recall_at_10": 1.0, "bytes_a_vector": 1e9}
+_CANDIDATES = 256  # that a graph keeps in mind
+# What `open_parts` may meet in a folder that others made or that is damaged.
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError, EOFError, OverflowError)
+
+
+def open_parts(folder: Path) -> tuple[dict[str, Any], list[str], Any, Any]:
+    """Return configuration, ids, embeddings and index of a folder, both memory-mapped.
+
+    Raises:
+        IndexingError: Something is not there, damaged, or does not belong together; one line.
+    """
+    if not (folder / CONFIG).is_file():
+        raise IndexingError(f"{folder}: no {CONFIG}; name a folder that pqpp index has built")
+    with needing("pqpp index", "engines"):
+        import faiss
+    try:
+        config = checked_config(read_foreign_json(folder / CONFIG))
+        ids = (folder / IDS).read_text("utf-8").split("\n")[:-1]
+        embeddings = np.load(folder / EMBEDDINGS, mmap_mode="r", allow_pickle=False)
+        # Older versions of faiss map inverted lists alone.
+        mapped = getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
+        index = faiss.read_index(str(folder / INDEX), mapped)
+        set_probes(index, config["probes"])
+        if not isinstance(embeddings, np.ndarray) or embeddings.dtype.kind != "f":
+            raise ValueError(f"{EMBEDDINGS} holds no floats")
+    except _DAMAGE as error:
+        reason = in_a_line(error, named=False)[:200]
+        raise IndexingError(f"{folder}: a damaged index ({reason}); build it again") from None
+    per, size = config["vectors_per_id"], config["size"]
+    shape = (len(ids), size) if per == 1 else (len(ids), per, size)
+    vectors = (config["vectors"], index.ntotal)
+    if shape != embeddings.shape or vectors != (len(ids) * per,) * 2 or index.d != size:
+        raise IndexingError(
+            f"{folder}: {len(ids)} ids, embeddings of shape {embeddings.shape} and {index.ntotal} "
+            f"vectors of {index.d} numbers do not belong together; build it again"
+        )
+    return config, ids, embeddings, index
+
+
+def checked_config(config: Any) -> dict[str, Any]:
+    """Return what index.json says, if it is what an index may have.
+
+    Raises:
+        ValueError: Something is missing, of another kind or out of range.
+
+    Example:
+        >>> checked_config({"size": float("nan")})
+        Traceback (most recent call last):
+        ...
+        ValueError: index.json: size is nan; a whole number from 1 to 1000000 is allowed
+    """
+    if not isinstance(config, dict):
+        raise ValueError(f"{CONFIG} is no object")
+    for name, (least, most) in _WHOLE.items():
+        value = config.get(name)
+        if type(value) is not int or not least <= value <= most:
+            raise ValueError(
+                f"{CONFIG}: {name} is {value!r:.40}; a whole number from {least} to {most} is "
+                "allowed"
+            )
+    for name, most in _SHARES.items():
+        value = config.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or not 0 <= value <= most:
+            raise ValueError(
+                f"{CONFIG}: {name} is {value!r:.40}; a number from 0 to {most:g} is allowed"
+            )
+    if config.get("normalised") is not True:
+        raise ValueError(f"{CONFIG}: normalised is not true")
+    for name, kinds in (("factory", str), ("model", str | None), ("revision", str | None)):
+        if name not in config or not isinstance(config[name], kinds):
+            raise ValueError(f"{CONFIG}: {name} is {config.get(name)!r:.40}, no text")
+    return config
+
+
+def write_rest(folder: Path, index: Any, ids: Sequence[str], config: Mapping[str, Any]) -> None:
+    """Write all but the embeddings of an index to a folder."""
+    import faiss
+
+    with (folder / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed
+        faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
+    (folder / IDS).write_text("".join(f"{one}\n" for one in ids), "utf-8")
+    (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
+    (folder / CARD).write_text(render_card("engines/index", **config), "utf-8")
+
+
+def set_probes(index: Any, probes: int) -> int:
+    """Set how many cells are looked at, and return how many there are, 1 where there are none."""
+    import faiss
+
+    index = faiss.downcast_index(index)
+    if hasattr(index, "hnsw"):
+        index.hnsw.efSearch = _CANDIDATES
+    try:
+        inverted = faiss.extract_index_ivf(index)
+    except RuntimeError:
+        return 1
+    inverted.nprobe = probes
+    return int(inverted.nlist)

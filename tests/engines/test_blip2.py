@@ -1,0 +1,207 @@
+"""BLIP-2: contrasted vectors, matches and the order of a run beside the model called plainly."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("faiss")
+torch = pytest.importorskip("torch")
+Image = pytest.importorskip("PIL.Image")
+
+from support.tiny_models import save_blip2, save_clip  # noqa: E402
+
+from pqpp_cli.main import main  # noqa: E402
+from pqpp_engines.errors import IndexingError  # noqa: E402
+from pqpp_engines.index import ImageTextEncoder, Index  # noqa: E402
+from pqpp_engines.index.encoders import MODELS  # noqa: E402
+from pqpp_engines.index.rerank import rerank  # noqa: E402
+
+TEXTS = ["a red cat on a mat", "a dog", "two men ride a wave"]
+
+
+@pytest.fixture(scope="module")
+def blip2(tmp_path_factory):
+    return save_blip2(tmp_path_factory.mktemp("models") / "blip2")
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    rng = np.random.default_rng(0)
+    for n in range(9):
+        pixels = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
+        Image.fromarray(pixels).resize((20, 20)).save(folder / f"{n}.png")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(blip2, images):
+    """Cosines and logits of each text with each image, by the model called as transformers says."""
+    from transformers import AutoProcessor, Blip2ForImageTextRetrieval
+
+    model = Blip2ForImageTextRetrieval.from_pretrained(
+        blip2, use_safetensors=True, trust_remote_code=False
+    ).eval()
+    processor = AutoProcessor.from_pretrained(blip2, trust_remote_code=False)
+    cosines, logits = np.empty((3, 9)), np.empty((3, 9, 2))
+    for row, text in enumerate(TEXTS):
+        for column in range(9):
+            image = Image.open(images / f"{column}.png")
+            inputs = processor(images=image, text=text, return_tensors="pt")
+            with torch.inference_mode():
+                itc = model(**inputs)
+                itm = model(**inputs, use_image_text_matching_head=True)
+            cosines[row, column] = itc.logits_per_image.item()
+            logits[row, column] = itm.logits_per_image[0].numpy()
+    return cosines, logits
+
+
+def test_contrasted_vectors_and_matches_are_those_of_the_model_called_plainly(blip2, images, plain):
+    cosines, logits = plain
+    encoder = ImageTextEncoder(str(blip2), device="cpu")
+    paths = [images / f"{n}.png" for n in range(9)]
+    seen, said = encoder.images(paths), encoder.texts(TEXTS)
+    assert seen.shape == (9, 3, 8) and said.shape == (3, 8)
+    seen /= np.linalg.norm(seen, axis=-1, keepdims=True)
+    said /= np.linalg.norm(said, axis=-1, keepdims=True)
+    np.testing.assert_allclose(np.einsum("nvd,td->tnv", seen, said).max(2), cosines, atol=1e-5)
+    matched = np.stack([encoder.matches(path, TEXTS) for path in paths], axis=1)
+    np.testing.assert_allclose(matched, logits[..., 1] - logits[..., 0], atol=1e-4)
+    probabilities = torch.softmax(torch.tensor(logits), -1)[..., 1].numpy()
+    np.testing.assert_allclose(1 / (1 + np.exp(-matched)), probabilities, atol=1e-5)
+
+
+def test_embeddings_are_equal_for_any_batch_size(blip2, images, tmp_path):
+    """Also where several go through together, as on a GPU: long and short texts pad each other."""
+    paths = [images / f"{n}.png" for n in range(9)]
+    for folder in (blip2, save_clip(tmp_path / "clip")):
+        encoder = ImageTextEncoder(str(folder), device="cpu")
+        ways = (lambda n: encoder.texts(TEXTS, n), lambda n: encoder.images(paths, n))  # noqa: B023
+        alone = [way(1) for way in ways]
+        matched = encoder.matches(paths[0], TEXTS) if encoder.can_match else None
+        encoder.at_once = None
+        for size in (2, 3, 64):
+            for one, way in zip(alone, ways, strict=True):
+                found = way(size)
+                scale = np.linalg.norm(one, axis=-1, keepdims=True)
+                np.testing.assert_allclose(found / scale, one / scale, atol=1e-4)
+            if matched is not None:
+                again = encoder.matches(paths[0], TEXTS, size)
+                np.testing.assert_allclose(again, matched, atol=1e-4)
+
+
+def test_a_run_holds_the_contrasted_candidates_in_the_order_of_the_matches(
+    blip2, images, plain, tmp_path, monkeypatch
+):
+    cosines, logits = plain
+    monkeypatch.chdir(tmp_path)
+    words = ["index", "build", str(images), "--model", str(blip2), "--output", "index"]
+    assert main(words) == 0
+    index = Index("index")
+    assert index.config["vectors_per_id"] == 3 and index.config["vectors"] == 27
+    assert index.embeddings.shape == (9, 3, 8) and len(index) == 9
+    (tmp_path / "q.csv").write_text("query_id,prompt\n" + "".join(f"{t},{t}\n" for t in TEXTS))
+    words = ["retrieve", "index", "--file", "q.csv", "--model", str(blip2), "--k", "3"]
+    words += ["--image-dir", str(images), "--rerank", "5", "--output"]
+    assert main([*words, "run.parquet"]) == 0
+    rows = pq.read_table("run.parquet").to_pylist()
+    odds = logits[..., 1] - logits[..., 0]
+    assert np.diff(np.sort(cosines, axis=1)).min() > 5e-4  # which 16 bits tell apart
+    for number in range(3):
+        by_cosine = np.argsort(-cosines[number], kind="stable")[:5]
+        expected = sorted(by_cosine, key=lambda one: -odds[number, one])[:3]
+        own = rows[3 * number : 3 * number + 3]
+        assert [row["image"] for row in own] == [f"{one}.png" for one in expected]
+        found = [row["score"] for row in own]
+        np.testing.assert_allclose(found, odds[number, expected], atol=1e-4)
+        assert [row["image"] for row in own] != [f"{one}.png" for one in by_cosine[:3]]
+    # Without the second look the cosines rank, and count as scores.
+    assert main([*words[:-3], "--rerank", "0", "--output", "itc.parquet"]) == 0
+    rows = pq.read_table("itc.parquet").to_pylist()
+    best = np.argsort(-cosines, axis=1, kind="stable")[:, :3]
+    assert [row["image"] for row in rows] == [f"{one}.png" for one in best.ravel()]
+    expected = np.take_along_axis(cosines, best, 1).ravel()
+    np.testing.assert_allclose([row["score"] for row in rows], expected, atol=2e-3)  # 16 bits
+
+
+def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
+    from pqpp_engines.index import build_index
+
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(2000, 4, 16)).astype("f4")
+    queries = rng.normal(size=(40, 16)).astype("f4")
+    unit = vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
+    true = np.argsort(-np.einsum("nvd,qd->qnv", unit, queries).max(2), axis=1)[:, :10]
+    for factory, least in ((None, 0.999), ("IVF64,SQ8", 0.97)):
+        folder = tmp_path / (factory or "flat")
+        index = build_index(vectors, [str(n) for n in range(2000)], folder, factory)
+        found, _ = index.search(queries, 10)
+        assert all(len(set(row)) == 10 for row in found)
+        shares = [np.isin(t, f).mean() for t, f in zip(true, found, strict=True)]
+        assert np.mean(shares) >= least
+    grown = index.add(vectors[:100] + 1, [f"b{n}" for n in range(100)])
+    assert grown.embeddings.shape == (2100, 4, 16) and grown.config["vectors"] == 8400
+    with pytest.raises(IndexingError, match="the index has items of 4 x 16 numbers"):
+        grown.add(vectors[:5, :3], list("vwxyz"))
+
+
+def test_names_lead_to_the_hub(monkeypatch, capsys):
+    from types import SimpleNamespace
+
+    from pqpp_cli.index import _models
+
+    asked = []
+
+    def fetched(name, what, revision):
+        asked.append((name, revision))
+        raise IndexingError("no network here")
+
+    monkeypatch.setattr("pqpp_models.pretrained.fetch", fetched)
+    for name in ("BLIP-2", "clip", "SigLIP", "me/mine"):
+        with pytest.raises(IndexingError, match="no network"):
+            ImageTextEncoder(name, "v1")
+    assert [name for name, _ in asked] == [*MODELS.values(), "me/mine"]
+    assert {revision for _, revision in asked} == {"v1"}
+    assert set(_models("", parsed_args=SimpleNamespace())) == {"BLIP-2", "CLIP", "SigLIP"}
+
+
+def test_what_cannot_be_ranked_anew_is_said_in_a_line(blip2, images, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clip = save_clip(tmp_path / "clip")
+    (tmp_path / "q.csv").write_text("prompt\na dog\n")
+    np.save("q.npy", np.ones((1, 16)))
+    for model in (blip2, clip):
+        assert main(["index", "build", str(images), "--model", str(model), "--output", "i"]) == 0
+        words = ["retrieve", "i", "--file", "q.csv", "--output", "r.trec", "--model", str(model)]
+        cases = [(["--rerank", "9"], "--rerank: clip has no matching head")]
+        if model == blip2:
+            cases = [
+                ([], "--image-dir: blip2 looks at the images again"),
+                (["--rerank", "9", "--image-dir", "."], "--k 100 results need as many"),
+                (["--k", "2", "--image-dir", "."], "0.png could not be read"),
+            ]
+        for more, said in cases:
+            capsys.readouterr()
+            assert main([*words, "--k", "5", *more] if model == clip else [*words, *more]) == 2
+            error = capsys.readouterr().err
+            assert said in error and error.count("\n") == 1, error
+    with pytest.raises(IndexingError, match="clip cannot look at a text and an image together"):
+        rerank(
+            ImageTextEncoder(str(clip)), ["a"], np.zeros((1, 1), int), lambda _: images / "0.png"
+        )
+
+
+def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
+    from pqpp_engines.index import build_index
+
+    clip = save_clip(tmp_path / "clip")
+    encoder = ImageTextEncoder(str(clip), device="cpu")
+    index = build_index(
+        np.eye(16), list("abcdefghijklmnop"), tmp_path / "i", None, encoder.model, encoder.revision
+    )
+    ImageTextEncoder.of(index, str(clip))
+    save_clip(tmp_path / "other", size=8).rename(tmp_path / "else")
+    (tmp_path / "clip").rename(tmp_path / "away")
+    (tmp_path / "else").rename(tmp_path / "clip")
+    with pytest.raises(IndexingError, match="its files are not those that the index was made by"):
+        ImageTextEncoder.of(index, str(clip))
