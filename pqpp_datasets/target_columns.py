@@ -28,6 +28,8 @@ PQPP_TARGETS = (
     *("clip_rr", "blip2_rr", "mean_rr"),
 )
 """The targets of PQPP, in the order of its columns."""
+_WRITTEN = {"glide": "GLIDE", "sdxl": "SDXL", "clip": "CLIP", "blip2": "BLIP-2"}
+# How its models are written.
 ALIGNMENT = "alignment"
 MEAN = "mean"
 _KEY = "target"
@@ -245,6 +247,42 @@ def _limits(told: Any) -> tuple[float, float] | None:
     except (TypeError, ValueError):
         return None
     return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
+
+
+def readable_model(name: str, told: Target | None = None) -> str:
+    """Return the model that a target is about as people write it; `mean` for that over the models.
+
+    Args:
+        name: Of the target.
+        told: What the dataset tells of it; what the name says if left out.
+
+    Example:
+        >>> [readable_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
+        ['BLIP-2', 'flux', 'mean', 'price']
+    """
+    if is_mean(name):
+        return MEAN
+    model = (told or target_called(name)).model
+    return _WRITTEN.get(model, model) if model else name.replace("_", " ")
+
+
+def readable_name(name: str, told: Target | None = None) -> str:
+    """Return what a target is called in a text.
+
+    Args:
+        name: Of the target.
+        told: What the dataset tells of it; what the name says if left out.
+
+    Example:
+        >>> [readable_name(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
+        ['HBPP of GLIDE', 'mean P@5', 'rating of sd-1.5', 'price']
+    """
+    measure, model = measure_of(name), readable_model(name, told)
+    if measure is None or not is_target(name) or name == ALIGNMENT:
+        return model
+    short, bracket, _ = measure.title.partition(" (")
+    what = short if bracket else measure.name
+    return f"{MEAN} {what}" if is_mean(name) else f"{what} of {model}"
 
 
 def targets_for(

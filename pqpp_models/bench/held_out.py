@@ -7,7 +7,7 @@ taken where it has learned fewer of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -138,8 +138,18 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
     unknown = dict.fromkeys(one.predictor for one in results if one.fitted_rows is None)
     if unknown:
         lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")
-    wider: dict[str, list[str]] = {}
-    for name, split in dict.fromkeys((r.predictor, r.fitted_on) for r in results):
-        if split and split != "train":
-            wider.setdefault(split, []).append(name)
-    return [*lines, *(f"fitted on {split}: {', '.join(names)}" for split, names in wider.items())]
+    return [*lines, *_split_notes(results)]
+
+
+def _split_notes(results: Iterable[Any]) -> Iterator[str]:
+    """Yield a line on each split that predictors of a table were fitted on, where that is told."""
+    fitted: dict[tuple[str, str | None, bool], dict[str, None]] = {}
+    out = unranked(results)
+    for one in results:
+        if one.fitted_on:
+            apart = one.fitted_rows is not None and one.predictor not in out
+            key = (one.fitted_on, getattr(one, "trained_on", None), apart)
+            fitted.setdefault(key, {})[one.predictor] = None
+    for (split, data, apart), names in fitted.items():
+        of = f" of {data}" if data else ""
+        yield f"{', '.join(names)}: fitted on {split}{of}{', on none of these rows' * apart}"

@@ -11,11 +11,12 @@ import numpy as np
 from pqpp_files.render_page import render_page
 from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.held_out import marked, unranked
+from pqpp_models.bench.notes import notes
 from pqpp_models.bench.projection import Projection, space_figure
 from pqpp_models.bench.protocol import Predictions, Result, cell_values, mark
 from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.rows import halves, headings, labels_of, table_rows
 from pqpp_models.bench.run import Run
-from pqpp_models.bench.tables import headings, labels_of, notes, table_rows
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.explain.page import STYLE, coloured_words, scale_of
 from pqpp_models.predictor import Predictor
@@ -206,8 +207,12 @@ def _measures(results, published) -> list[dict]:
     for measure, title in headings(results).items():
         labels = labels_of(results, measure)
         rows = [
-            {"name": name, "key": key, "cells": [h.strip() for c in cells for h in c or "––"]}
-            for name, key, cells in table_rows(labels, results, published)
+            {
+                "name": row.name,
+                "key": row.key,
+                "cells": [h.strip() for n in range(len(labels)) for h in halves(row, n) or "––"],
+            }
+            for row in table_rows(labels, results, published)
         ]
         tables.append({"title": title, "labels": labels, "rows": rows})
     return tables

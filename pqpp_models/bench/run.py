@@ -56,8 +56,11 @@ class Run:
         return replace(self, results=found)
 
     def published(self) -> list[PublishedResult]:
-        """Return the published figures of the targets in the results; of PQPP alone there are."""
-        if not self.split.is_pqpp:
+        """Return the published figures of the targets in the results; of PQPP alone there are.
+
+        Beside generated data there are none: what a formula made compares with nothing.
+        """
+        if not self.split.is_pqpp or self.split.generated:
             return []
         targets = {result.target for result in self.results}
         return [result for result in published_results() if result.target in targets]

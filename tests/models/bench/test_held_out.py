@@ -74,7 +74,8 @@ def test_where_the_release_learned_nothing_it_stands_for_itself(sample, shipped)
     found = run(sample, "static", "n_words", split="validation")
     assert list(found.predictors) == ["static", "n_words"]
     assert all(r.ranked and r.fitted_rows == 0 for r in found.results)
-    assert "fitted on train + test: static" in format_results("table", found.results)
+    told = "static: fitted on train + test, on none of these rows"
+    assert told in format_results("table", found.results)
 
 
 def test_one_that_is_named_beside_its_build_is_marked(sample, shipped):

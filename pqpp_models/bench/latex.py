@@ -1,0 +1,131 @@
+"""Tables of results for papers: one a task, by booktabs, the published rows below a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pqpp_datasets.target_columns import measure_of
+from pqpp_models.bench.notes import GENERATED_NOTE, notes
+from pqpp_models.bench.protocol import Result
+from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.rows import (
+    COEFFICIENTS,
+    Row,
+    halves,
+    heading,
+    headings,
+    labels_of,
+    published_groups,
+    table_rows,
+)
+
+_SIGNS = {"‡": "ddagger", "†": "dagger", "↑": "uparrow", "↓": "downarrow"}
+_ESCAPES = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"→": r"$\to$", "τ": r"$\tau$", "–": "--", "…": r"\ldots{}"},
+    **{sign: rf"$^\{name}$" for sign, name in _SIGNS.items()},
+}
+# Never wider than the text, and never made wider.
+_FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+
+
+def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
+    """Return a table for each task, in LaTeX; a measure of the task has a block of it.
+
+    The best figures of ours are bold, and so are those of each published source. What the figures
+    are stands above as comments, and in short in the captions.
+
+    Args:
+        results: Ours, from one split.
+        published: The published figures of the same targets.
+    """
+    tasks: dict[str, list[str]] = {}
+    for name in headings(results):
+        measure = measure_of(name) if name not in ("automatic", "other") else None
+        tasks.setdefault(measure.task if measure else name, []).append(name)
+    comments = [f"% {' '.join(line.split())}" for line in notes(results, published)]
+    needs = r"% \usepackage{booktabs,graphicx}"
+    tables = (_table(task, names, results, published) for task, names in tasks.items())
+    return "\n".join([*comments, needs, *tables])
+
+
+def _table(task: str, measures: Sequence[str], results, published) -> str:
+    blocks: list[str] = []
+    for measure in measures:
+        blocks += [r"\par\medskip", *_block(measure, results, published)]
+    first = results[0]
+    lines = [
+        r"\begin{table}[tp]",
+        r"\centering\footnotesize",
+        r"\setlength{\tabcolsep}{3pt}",
+        rf"\caption{{{_caption(task, measures, results, published)}}}",
+        rf"\label{{tab:{_slug(first.config)}-{_slug(first.split)}-{task}}}",
+        *blocks,
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _block(measure: str, results, published) -> Iterator[str]:
+    labels = labels_of(results, measure)
+    title = headings(results)[measure].partition(" (")[0]
+    first = {result.label: result for result in reversed(results)}
+    names = [_escaped(heading(first[label], short=True)) for label in labels]
+    yield _FIT
+    yield rf"\begin{{tabular}}{{l{'rr' * len(labels)}}}"
+    yield r"\toprule"
+    above = "".join(rf" & \multicolumn{{2}}{{c}}{{{name}}}" for name in names)
+    yield rf"{_escaped(title)}{above} \\"
+    yield "".join(rf"\cmidrule(lr){{{at}-{at + 1}}}" for at in range(2, 2 + 2 * len(labels), 2))
+    yield "predictor" + r" & $r$ & $\tau$" * len(labels) + r" \\"
+    kind = None
+    for row in table_rows(labels, results, published):
+        if row.kind != kind:
+            yield r"\midrule"
+        kind = row.kind
+        yield rf"{_escaped(row.name)} & {' & '.join(_cells(row))} \\"
+    yield r"\bottomrule"
+    yield r"\end{tabular}}"
+
+
+def _cells(row: Row) -> Iterator[str]:
+    for column in range(len(row.cells)):
+        found = halves(row, column) or ("–", "–")
+        for text, coefficient in zip(found, COEFFICIENTS, strict=True):
+            text = text.strip().replace("0.", ".", 1)
+            digits = text.rstrip("‡†↑↓")
+            signs = _escaped(text[len(digits) :])
+            minus = digits.startswith("-")
+            shown = f"$-${digits[1:]}" if minus else _escaped(digits)
+            if row.best(column, coefficient):
+                shown = rf"\textbf{{{shown}}}"
+            yield f"{shown}{signs}"
+
+
+def _caption(task: str, measures: Sequence[str], results, published) -> str:
+    first, sizes = results[0], sorted({r.n for r in results if r.n})
+    n = "--".join(dict.fromkeys(str(one) for one in (sizes[:1] + sizes[-1:])))
+    about = "" if task in ("automatic", "other") else f"{task} "
+    parts = [
+        f"Pearson's $r$ and Kendall's $\\tau$ of predicted and true {about}performance: "
+        f"{_escaped(first.config)}, {_escaped(first.split)} ($n = {n or 0}$).",
+        r"Best in bold; $^\dagger$\,$p < .01$, $^\ddagger$\,$p < .001$.",
+    ]
+    labels = {label for measure in measures for label in labels_of(results, measure)}
+    for key, group in published_groups(published).items():
+        if labels & {one.label for one in group}:
+            at = group[0]
+            parts.append(f"{key} published, on {_escaped(at.config)}, {at.split} ($n = {at.n}$).")
+    if first.generated:
+        parts.insert(0, f"{_escaped(GENERATED_NOTE)}.")
+    return " ".join(parts)
+
+
+def _slug(text: str) -> str:
+    return "".join(one if one.isascii() and one.isalnum() else "-" for one in text).strip("-")
+
+
+def _escaped(text: str) -> str:
+    return "".join(_ESCAPES.get(one, one) for one in " ".join(text.split()))

@@ -1,0 +1,106 @@
+"""The lines that say what the figures of a table are, and why some are missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from pqpp_models.bench.comparison import COMPARISON_NOTE
+from pqpp_models.bench.held_out import fitted_notes
+from pqpp_models.bench.protocol import MARKS_NOTE, Result, mean_over_targets
+from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.rows import COEFFICIENTS, labels_of, number, published_groups
+from pqpp_models.bench.split import ALL_ROWS, other_releases
+
+GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
+
+
+def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[str]:
+    """Return the lines that say what a table's figures are."""
+    lines = []
+    if any(result.generated for result in results):
+        lines.append(GENERATED_NOTE)
+    for data in dict.fromkeys((r.config, r.release, r.split) for r in results):
+        sizes = {r.label: r.n for r in results if (r.config, r.release, r.split) == data}
+        config, release, split = data
+        told = f"release {release}, " if release else ""
+        part = split if split == ALL_ROWS else f"{split} split"
+        lines.append(f"this project's rows: {config}, {told}{part}, {_sizes(sizes)}")
+    for config in dict.fromkeys(result.config for result in results):
+        lines += other_releases({r.predictor: r.trained_on for r in results}, config)
+    lines += fitted_notes(results)
+    lines += _means([result for result in results if result.ranked])
+    lines += without_figure(results)
+    lines.append(MARKS_NOTE)
+    for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
+        lines.append(COMPARISON_NOTE.format(baseline=baseline))
+    for key, group in published_groups(published).items():
+        first = group[0]
+        lines.append(
+            f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
+        )
+    return lines
+
+
+def _means(results: Sequence[Result]) -> list[str]:
+    """Return a line of means for each set of columns that a predictor has.
+
+    A line has all predictors that have its columns, so that every mean in it is over the same ones.
+    """
+    columns: dict[str, set[str]] = {}
+    for result in results:
+        columns.setdefault(result.predictor, set()).add(result.label)
+    lines, every = [], labels_of(results)
+    for some in dict.fromkeys(map(frozenset, columns.values())):
+        if len(some) < 2:
+            continue
+        having = [r for r in results if r.label in some and some <= columns[r.predictor]]
+        means = [
+            f"{name} {number(r).strip()} / {number(tau).strip()}"
+            for name, r, tau in mean_over_targets(having)
+            if not math.isnan(r)
+        ]
+        if not means:
+            continue
+        which = f"all {len(every)} columns"
+        if len(some) < len(every):
+            which = f"{len(some)} of {len(every)} columns ({', '.join(labels_of(having))})"
+        lines.append(f"mean over {which}, Pearson / Kendall: {'; '.join(means)}")
+    return lines
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    if len(set(sizes.values())) == 1:
+        return f"n = {next(iter(sizes.values()))}"
+    by_size: dict[int, list[str]] = {}
+    for label, n in sizes.items():
+        by_size.setdefault(n, []).append(label)
+    return "; ".join(f"n = {n} ({', '.join(labels)})" for n, labels in by_size.items())
+
+
+def without_figure(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a line on each reason why a cell has no figure.
+
+    Example:
+        >>> list(without_figure([]))
+        []
+    """
+    missing = [r for r in results if any(math.isnan(getattr(r, one)) for one in COEFFICIENTS)]
+    few = {r.label: r.n for r in missing if r.n < 2}
+    for label, n in few.items():
+        yield f"– no figure on {label}: n = {n}, and a correlation needs two prompts"
+    equal: dict[str, list[str]] = {}
+    for result in missing:
+        if result.label not in few:
+            equal.setdefault(result.label, []).append(result.predictor)
+    same: dict[str, list[str]] = {}
+    for label, names in equal.items():
+        if {r.predictor for r in results if r.label == label} == set(names):
+            yield (
+                f"– no figure on {label}: its true values, or what a predictor says of all of "
+                "these prompts, are equal"
+            )
+        else:
+            same.setdefault(", ".join(names), []).append(label)
+    for names, labels in same.items():
+        yield f"– no figure of {names} on {', '.join(labels)}: the same is said of all prompts"

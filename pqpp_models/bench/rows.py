@@ -1,0 +1,175 @@
+"""The rows and columns of a table of results, whatever it is written as."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from pqpp_datasets.target_columns import (
+    Target,
+    measure_of,
+    readable_model,
+    readable_name,
+    sort_targets,
+)
+from pqpp_models.bench.comparison import arrow
+from pqpp_models.bench.held_out import marked, unranked
+from pqpp_models.bench.protocol import Result, mark
+from pqpp_models.bench.published import PublishedResult
+
+FITTED = "fitted"
+"""The key of rows of predictors that were fitted to rows of the table."""
+COEFFICIENTS = ("pearson", "kendall")
+Figure = Result | PublishedResult
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        predictor: The predictor.
+        name: What the table shows: with the key of a published source, and with what was fitted.
+        key: Empty for ours, that of its source for a published one, `FITTED` for what was fitted
+            to rows of the table.
+        cells: One a column, None where there is no figure.
+        group: The results of all rows of this key.
+    """
+
+    predictor: str
+    name: str
+    key: str
+    cells: tuple[Figure | None, ...]
+    group: Sequence[Figure]
+
+    @property
+    def kind(self) -> str:
+        """Which part of a table it stands in: rows of one kind stand between two rules."""
+        return "published" if self.key.startswith("[") else self.key
+
+    def best(self, column: int, coefficient: str) -> bool:
+        """Tell whether no other row of its key has a higher figure in a column, and one a lower."""
+        if self.key == FITTED or self.cells[column] is None:
+            return False
+        own, label = getattr(self.cells[column], coefficient), self.cells[column].label
+        found = [getattr(one, coefficient) for one in self.group if one.label == label]
+        known = [value for value in found if not math.isnan(value)]
+        return bool(known) and own == max(known) > min(known)
+
+
+def table_rows(
+    labels: Sequence[str], results: Sequence[Result], published: Sequence[PublishedResult]
+) -> Iterator[Row]:
+    """Yield the rows of a table: ours, the published ones, then those that are not ranked.
+
+    Args:
+        labels: The columns; a predictor without any of them has no row.
+        results: Ours.
+        published: The published figures.
+    """
+    ranked = [result for result in results if result.ranked]
+    rest = [result for result in results if not result.ranked]
+    groups = {"": ranked, **published_groups(published), FITTED: rest}
+    for key, group in groups.items():
+        for name in dict.fromkeys(result.predictor for result in group):
+            mine = {result.label: result for result in group if result.predictor == name}
+            if any(label in mine for label in labels):
+                own = {getattr(mine[label], "stands_in", None) for label in labels if label in mine}
+                told = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
+                shown = marked(told, unranked(group)[name]) if key == FITTED else f"{told} {key}"
+                yield Row(name, shown.rstrip(), key, tuple(map(mine.get, labels)), group)
+
+
+def halves(row: Row, column: int) -> tuple[str, str] | None:
+    """Return Pearson and Kendall of a cell as texts with their marks, None for an empty cell."""
+    result = row.cells[column]
+    if result is None:
+        return None
+    name = getattr(result, "baseline", None)
+    same = (r for r in row.group if name and r.predictor == name and r.label == result.label)
+    baseline = next(same, None)
+    first, second = (_half(result, baseline, one) for one in COEFFICIENTS)
+    return first, second
+
+
+def _half(result: Figure, baseline: Figure | None, name: str) -> str:
+    value, p = getattr(result, name), getattr(result, f"{name}_p", math.nan)
+    sign = ""
+    if baseline is not None:
+        other = getattr(result, f"{name}_baseline_p")
+        sign = f"{arrow(value, getattr(baseline, name), other):1}"
+    return f"{number(value)}{mark(p):1}{sign}"
+
+
+def number(value: float) -> str:
+    """Return a coefficient with three digits, a dash in the same width for none.
+
+    Example:
+        >>> number(0.5), number(float("nan"))
+        (' 0.500', '   –  ')
+    """
+    return "   –  " if math.isnan(value) else f"{value:6.3f}"
+
+
+def heading(result: Figure, told: Target | None = None, short: bool = False) -> str:
+    """Return what a column is about, in words.
+
+    Args:
+        result: One of the column.
+        told: What the dataset tells of its target.
+        short: Where the measure stands above: the model alone.
+
+    Example:
+        >>> from pqpp_models.bench.published import published_results
+        >>> heading(published_results()[0]), heading(published_results()[0], short=True)
+        ('HBPP of GLIDE', 'GLIDE')
+    """
+    name = (readable_model if short else readable_name)(result.target, told)
+    if result.label == result.target:
+        return name
+    if result.label == f"{result.target} ({result.source})":
+        return f"{name} on {result.source}"
+    return result.label
+
+
+def headings(results: Sequence[Result]) -> dict[str, str]:
+    """Return the heading of each measure that is in the results, in the order of measures."""
+    measures = (measure_of(one) for one in sort_targets({r.target: None for r in results}))
+    titles = {one.name: one.title for one in measures if one}
+    titles |= {"automatic": "Automatic metrics", "other": "Other targets"}
+    there = {_measure_of(result) for result in results}
+    return {name: title for name, title in titles.items() if name in there}
+
+
+def labels_of(results: Sequence[Figure], measure: str | None = None) -> list[str]:
+    """Return the columns of the results in their order, which the row with most columns says.
+
+    Args:
+        results: Ours, or published ones.
+        measure: Only those whose true values are of this measure, a key of `headings`.
+    """
+    rows: dict[str, list[str]] = {}
+    for result in results:
+        if measure is None or _measure_of(result) == measure:
+            rows.setdefault(result.predictor, []).append(result.label)
+    return list(dict.fromkeys(chain(*sorted(rows.values(), key=len, reverse=True))))
+
+
+def _measure_of(result: Figure) -> str:
+    if result.target != getattr(result, "predicted", result.target) and result.label.endswith("]"):
+        return "automatic"
+    measure = measure_of(result.target)
+    return measure.name if measure else "other"
+
+
+def published_groups(
+    published: Sequence[PublishedResult],
+) -> dict[str, list[PublishedResult]]:
+    """Group published figures by where they stand, under the keys [a], [b] and so on."""
+    sources = list(dict.fromkeys(result.source for result in published))
+    return {
+        f"[{chr(ord('a') + number)}]": [r for r in published if r.source == source]
+        for number, source in enumerate(sources)
+    }

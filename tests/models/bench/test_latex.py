@@ -1,0 +1,98 @@
+"""LaTeX tables: escaped, bold where best, each on a page by pdflatex, nothing sticking out."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from pqpp_models.bench.latex import latex_tables
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions
+from pqpp_models.bench.published import published_results
+from pqpp_models.bench.split import Split
+from pqpp_models.targets import TARGETS
+
+PAGE = r"""\documentclass{article}
+\usepackage{booktabs,graphicx}
+\begin{document}
+\input{table.tex}
+\end{document}
+"""
+
+
+def made(names, targets, n=60, fitted=(), split=None):
+    """Results of predictors that know more of the truth the earlier they come."""
+    generator = np.random.default_rng(0)
+    true = {target: list(generator.normal(size=n)) for target in targets}
+    said = [
+        Predictions(
+            name,
+            tuple(targets),
+            np.column_stack([true[t] + (k + 1) * generator.normal(size=n) for t in targets]),
+            fitted=np.arange(n) < 5 if name in fitted else None,
+        )
+        for k, name in enumerate(names)
+    ]
+    return evaluate_predictions(said, true, split or Split(None, "pqpp-v1.0", "validation"))
+
+
+def typeset(text, folder):
+    """The pages that pdflatex makes of tables, and its log; skips or fails without pdflatex."""
+    if not shutil.which("pdflatex"):
+        reason = "needs pdflatex: apt-get install texlive-latex-base texlive-latex-recommended"
+        (pytest.fail if os.environ.get("PQPP_LATEX") else pytest.skip)(reason)
+    (folder / "table.tex").write_text(text, "utf-8")
+    (folder / "page.tex").write_text(PAGE)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-2000:]
+    log = (folder / "page.log").read_text("latin-1")
+    return int(re.search(r"\((\d+) pages?", log)[1]), log
+
+
+LONG = "a/folder_of/my_own-predictor%v2"
+HOSTILE = r"50%_off & #1 {x} ~^ \input{secret} $y$"
+
+
+@pytest.mark.parametrize(
+    ("names", "targets", "published", "tables"),
+    [
+        (["static-train", *(f"p_{n}" for n in range(8))], TARGETS, True, 2),
+        ([LONG, HOSTILE, "n_words"], [f"a-model-of-{n}_rating" for n in range(9)], False, 1),
+        (["mine", "n_words"], ["price", "alignment", "flux_p5"], False, 3),
+    ],
+)
+def test_a_table_a_task_fits_a_page(names, targets, published, tables, tmp_path):
+    beside = published_results() if published else ()
+    text = latex_tables(made(names, targets, fitted=names[:1]), beside)
+    pages, log = typeset(text, tmp_path)
+    assert pages <= text.count(r"\begin{table}") == tables  # small ones share a page
+    assert "Overfull" not in log and "Float too large" not in log
+
+
+def test_the_best_of_ours_and_of_each_source_is_bold():
+    results = made(["better", "worse"], ["glide_hbpp", "mean_hbpp"])
+    lines = latex_tables(results, published_results()).splitlines()
+
+    def row(name):
+        return next(line for line in lines if line.startswith(name))
+
+    assert row("better").count(r"\textbf") == 4 and r"\textbf" not in row("worse")
+    # Of the paper's Table 3 fine-tuned CLIP is best on GLIDE: .649 and .474.
+    assert r"\textbf{.649} & \textbf{.474} & -- & --" in row(r"finetuned\_clip [a]")
+    assert r"\textbf{.600} & \textbf{.448}" in row(r"finetuned\_clip [b]")
+    assert r"\textbf" not in row(r"finetuned\_bert [a]") + row(r"finetuned\_bert [b]")
+    rules = [n for n, line in enumerate(lines) if line == r"\midrule"]
+    assert lines[rules[1] + 1].startswith(r"finetuned\_bert [a]") and len(rules) == 2
+
+
+def test_a_caption_says_what_was_measured_on_what():
+    (text,) = [
+        line
+        for line in latex_tables(made(["a"], ["mean_rr"]), published_results()).splitlines()
+        if line.startswith(r"\caption")
+    ]
+    assert r"true retrieval performance: pqpp-v1.0, validation ($n = 60$)" in text
+    assert "[b] published, on pqpp-v1.0, test ($n = 2000$)" in text and "[a]" not in text
