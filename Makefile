@@ -5,10 +5,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp.py pqpp_* hub_cards -type f -not -name '*.pyc')
-CHECKED := pqpp.py pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks tests training
+CHECKED := pqpp.py pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks tests training docs/conf.py docs/one_loop.py docs/site_parts
+VERSION := $(shell sed -n 's/^version = //p' setup.cfg)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz bench lint format clean
+.PHONY: help demo test test-all fuzz bench docs lint format clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -28,6 +29,9 @@ fuzz: $(VENV)/test-installed  ## attacks with a new seed (SEED=N: that one), for
 bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run
 	for script in benchmarks/*_speed.py; do $(BIN)/python $$script || exit 1; done
 
+docs: $(VENV)/docs-installed  ## the documentation site, tutorials executed: docs/_build/html/index.html
+	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html/$(VERSION)
+
 lint: $(VENV)/test-installed  ## style and import contracts
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
@@ -38,7 +42,7 @@ format: $(VENV)/test-installed  ## put the style right
 	$(BIN)/ruff format $(CHECKED)
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) build *.egg-info pqpp-demo .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build docs/_build docs/made *.egg-info pqpp-demo .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -62,4 +66,10 @@ $(VENV)/bench-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its peers into $(VENV) ..."
 	@rm -rf build
 	$(PIP) '.[test,models,onnx,bench]'
+	@rm -rf build; touch $@
+
+$(VENV)/docs-installed: $(BIN)/python $(SOURCES)
+	@echo "installing pqpp and what its site is built with into $(VENV) ..."
+	@rm -rf build
+	$(PIP) '.[docs,models,onnx,apps,annotate,postgresql,engines,assess]'
 	@rm -rf build; touch $@

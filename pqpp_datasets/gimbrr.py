@@ -4,6 +4,7 @@ Source: "Generative Image Model Benchmark for Reasoning and Representation (GIMB
 github.com/IntelLabs/generative-ai, MIT.
 
 Kept as published, and to be known when rates are computed:
+
 - Of the 2,302 prompts 200 are for img2img and were never annotated; 2,119 texts are distinct, the
   `Controlled` tasks repeat theirs up to ten times on purpose.
 - Stable Diffusion 1.5 has 16 single-object prompts annotated twice (`duplicated`), some with two

@@ -3,7 +3,7 @@
     python -m pqpp_feedback.rahf.convert_rahf CHECKPOINT OUTPUT --tokenizer t5-base
 
 The layout: `vit` and `t5` with the names of transformers, `visual_token_projection`, two
-`heatmap_predictor`s and four `score_predictor`s, each of which is read in the order of its layers,
+`heatmap_predictor` and four `score_predictor`, each of which is read in the order of its layers,
 so that the names inside a layer do not matter. Sizes come from the shapes. The weights themselves
 are their author's, under their own licence; nothing of them is in this package.
 """

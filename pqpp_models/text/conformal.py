@@ -176,7 +176,7 @@ def _laplace(columns: Floats, error: Floats, weight: Floats) -> Floats:
 
 
 def conformal_quantile(ratio: Floats, weight: Floats) -> float:
-    """Return what nine in ten new ratios don't exceed: the ``ceil(.9 (n + 1))``th of n.
+    """Return what nine in ten new ratios don't exceed: number ``ceil(.9 (n + 1))`` of n.
 
     With weights, the first at which so much of the weight is reached; the largest if none is.
 

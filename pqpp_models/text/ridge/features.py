@@ -51,7 +51,7 @@ class Standardisation:
 
     @classmethod
     def of(cls, blocks: Sequence[Singles]) -> Standardisation:
-        """Return that of some prompts, from their `measure`d blocks."""
+        """Return that of some prompts, from their blocks as measured."""
         columns = np.hstack(blocks).astype(np.float64)
         deviation = columns.std(axis=0)
         varies = deviation > 1e-6

@@ -1,0 +1,26 @@
+"""What the site needs beyond Sphinx: pages made at build time, links, formulas, versions."""
+
+from site_parts import commands, links, mathml, reference, roles, versions
+from site_parts.sources import write_changed
+
+MADE = "made"
+"""The folder below `docs/` of the pages that are made at each build; none of it is committed."""
+
+
+def setup(app):
+    """Connect everything to the build."""
+    app.connect("builder-inited", _make_pages)
+    app.connect("source-read", links.read_source)
+    app.connect("include-read", links.read_included)
+    app.connect("autodoc-skip-member", reference.is_said_elsewhere)
+    app.connect("build-finished", versions.write_entry)
+    app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
+    app.add_role("said", roles.said)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
+
+
+def _make_pages(app):
+    from site_parts import cards, copies
+
+    pages = {**reference.pages(), **commands.pages(), **cards.pages(), **copies.pages()}
+    write_changed(app.srcdir / MADE, pages)

@@ -1,0 +1,96 @@
+"""The cards of metrics, benchmarks and predictors, as `pqpp ... show` and exports have them."""
+
+import re
+from pathlib import Path
+
+from site_parts.sources import ROOT, without_front_matter
+
+_TOLD = re.compile(
+    r"{% block about %}\n(.*?){%|^(## How it works\n.*?)(?=^## |{%)", re.DOTALL | re.MULTILINE
+)
+
+
+def pages() -> dict[str, str]:
+    """Return the pages, by their names below the folder of what is made."""
+    return {**_metrics(), **_datasets(), **_predictors()}
+
+
+def _metrics() -> dict[str, str]:
+    from site_parts.reference import metric_modules
+
+    found = {}
+    for module, name in metric_modules().items():
+        card = without_front_matter((ROOT / f"pqpp_metrics/{name}/README.md").read_text("utf-8"))
+        about = f"## The module\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n"
+        found[f"metrics/{name}.md"] = f"{card.rstrip()}\n\n{about}"
+    return found
+
+
+def _datasets() -> dict[str, str]:
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.export.export import card_of
+
+    found = {}
+    for family in sorted({one.family for one in BENCHMARKS.values()}):
+        members = [one for one in BENCHMARKS.values() if one.family == family]
+        rows = {
+            (one.name, split): one.rows.get(split, 0) for one in members for split in one.splits
+        }
+        files = {key: [Path(*key, "0.parquet")] for key in rows}
+        releases = {one.name: one.version for one in members}
+        card = without_front_matter(card_of(files, rows, releases, Path(), {}))
+        found[f"datasets/{family}.md"] = _without_zeros(card)
+    return found
+
+
+def _without_zeros(card: str) -> str:
+    # Of some releases the number of rows is not published.
+    return card.replace(" | 0 |\n", " | not known |\n").replace(
+        "This folder was written", "A folder is written"
+    )
+
+
+def _predictors() -> dict[str, str]:
+    from pqpp_models import Predictor
+    from pqpp_models.registry import FAMILIES, GROUPS, PREDICTORS, UNSHIPPED
+
+    measures = {name for family in FAMILIES for name in GROUPS[family]}
+    found = {f"predictors/{family}.md": _family(family) for family in FAMILIES}
+    for name in PREDICTORS:
+        if name in UNSHIPPED:
+            found[f"predictors/{name}.md"] = _unshipped(name)
+        elif name not in measures:
+            found[f"predictors/{name}.md"] = without_front_matter(
+                Predictor.from_pretrained(name).card()
+            )
+    return found
+
+
+def _family(family: str) -> str:
+    from pqpp_models.measures.predictor import measure_called
+    from pqpp_models.registry import GROUPS, NOTES
+
+    parts = [f"# Measures: {family}\n", "Each is a predictor by its name and needs no training.\n"]
+    for name in GROUPS[family]:
+        one, needs = measure_called(name), NOTES[name][1]
+        facts = [f"{one.about}.", f"A higher value speaks for: {one.higher}."]
+        facts += [f"Needs {needs}."] * bool(needs)
+        facts += [f"Options: {', '.join(f'`{k}={v!r}`' for k, v in one.options.items())}."] * bool(
+            one.options
+        )
+        parts.append(f"`{name}`\n: {' '.join([*facts, f'Source: {one.source}.'])}\n")
+    return "\n".join(parts)
+
+
+def _unshipped(name: str) -> str:
+    """Return what a kind of checkpoint is: the words of its card that no training fills in."""
+    from pqpp_hub.card import card_names, template_text
+    from pqpp_models.registry import NOTES
+
+    about, needs = NOTES[name]
+    parts = [f"# {name}\n", f"{about[0].upper()}{about[1:]}."]
+    parts += [f"It needs {needs}."] * bool(needs)
+    template = template_text(f"predictors/{name}") if f"predictors/{name}" in card_names() else ""
+    found = _TOLD.findall(template)
+    parts += [f"\n{about or how}" for about, how in found if "{{" not in about + how]
+    return "\n".join(parts) + "\n"

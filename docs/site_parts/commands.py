@@ -1,0 +1,65 @@
+"""The commands: a page each, from the parser that reads them."""
+
+import argparse
+import re
+
+_WIDTH = 88
+
+
+def pages() -> dict[str, str]:
+    """Return the pages, by their names below the folder of what is made."""
+    from pqpp_cli.main import build_parser
+
+    top = build_parser()
+    found = {}
+    for name, parser in _children(top).items():
+        found[f"commands/{name}.md"] = f"# pqpp {name}\n\n" + "\n".join(_about(parser, 2))
+    return found
+
+
+def _children(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def _about(parser: argparse.ArgumentParser, level: int):
+    formatter = argparse.HelpFormatter(parser.prog, width=_WIDTH)
+    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, "")
+    yield from (_paragraph(parser.description or ""), "")
+    yield from ("```text", formatter.format_help().strip(), "```", "")
+    for group in parser._action_groups:
+        entries = [_entry(action, formatter) for action in group._group_actions if _shown(action)]
+        if entries:
+            yield f"**{group.title[:1].upper()}{group.title[1:]}**\n"
+            if group.description:
+                yield _paragraph(group.description) + "\n"
+            yield from entries
+    if parser.epilog:
+        yield from ("```text", parser.epilog.strip(), "```", "")
+    for child in _children(parser).values():
+        yield f"{'#' * level} {child.prog}\n"
+        yield from _about(child, level + 1)
+
+
+def _shown(action: argparse.Action) -> bool:
+    hidden = argparse.SUPPRESS, "==SUPPRESS=="
+    return action.help not in hidden and not isinstance(
+        action, argparse._HelpAction | argparse._SubParsersAction
+    )
+
+
+def _entry(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
+    head = formatter._format_action_invocation(action)
+    text = _paragraph(formatter._expand_help(action) if action.help else "")
+    return f"`` {head} ``\n: {text or 'No words.'}\n"
+
+
+def _paragraph(text: str) -> str:
+    """Return help as Markdown in which nothing but backticks has a meaning."""
+    parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
+    return "".join(
+        part if number % 2 else re.sub(r"([\\*_<>\[\]$|#{}~^])", r"\\\1", part)
+        for number, part in enumerate(parts)
+    )

@@ -1,0 +1,95 @@
+"""Every public name: a page a package, from docstrings."""
+
+import ast
+import importlib
+import inspect
+from functools import cache
+
+from site_parts.sources import ROOT
+
+_PACKAGES = (
+    "pqpp_models",
+    "pqpp_datasets",
+    "pqpp_metrics",
+    "pqpp_feedback",
+    "pqpp_engines",
+    "pqpp_annotation",
+    "pqpp_hub",
+    "pqpp_files",
+    "pqpp_cli",
+)
+
+
+def pages() -> dict[str, str]:
+    """Return the pages, by their names below the folder of what is made."""
+    found = {"api/pqpp.rst": _front_door()}
+    for package, modules in packages().items():
+        parts = [_title(package, "="), _module(package)]
+        for module in modules:
+            links = " · ".join(f":py:obj:`~{module}.{name}`" for name in public_names(module))
+            parts += [_title(module, "-"), f"{links}\n", _module(module)]
+        found[f"api/{package}.rst"] = "\n".join(parts)
+    return found
+
+
+def packages() -> dict[str, list[str]]:
+    """Return the modules with public names of each package and of each folder in one."""
+    found: dict[str, list[str]] = {}
+    for package in _PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            name = ".".join(parts)
+            if any(part.startswith("_") for part in parts) or name in metric_modules():
+                continue
+            # A folder has a page; so has what stands at the top of a package.
+            page = ".".join(parts[:2]) if len(parts) > 2 else package
+            if public_names(name):
+                found.setdefault(page, []).append(name)
+    return found
+
+
+@cache
+def metric_modules() -> dict[str, str]:
+    """Return the modules of `evaluate`, by their full names: they stand on the metrics' pages."""
+    from pqpp_metrics.registration import list_metrics
+
+    return {f"pqpp_metrics.{name}.{name}": name for name in list_metrics()}
+
+
+def is_said_elsewhere(app, kind, name, found, skip, options):
+    """Leave out what Python and SQLAlchemy say of the parts that they add to a class."""
+    doc = getattr(found, "__doc__", None) or ""
+    if doc.startswith("Alias for field number") or name in ("metadata", "registry"):
+        return True
+    return None
+
+
+def public_names(module: str) -> list[str]:
+    """Return the functions and classes that a module defines for others.
+
+    >>> public_names("pqpp_hub.licences")
+    ['require_licence']
+    """
+    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return [one.name for one in tree.body if isinstance(one, kinds) and one.name[0] != "_"]
+
+
+def _front_door() -> str:
+    import pqpp
+
+    rows = []
+    for name, home in pqpp._HOMES.items():
+        doc = inspect.getdoc(getattr(importlib.import_module(home), name)) or ""
+        rows.append(f":py:obj:`~{home}.{name}`\n    {doc.splitlines()[0]}\n")
+    return "\n".join(
+        [_title("pqpp", "="), ".. automodule:: pqpp\n   :no-members:\n\nThe names:\n", *rows]
+    )
+
+
+def _title(name: str, line: str) -> str:
+    return f"{name}\n{line * len(name)}\n"
+
+
+def _module(name: str) -> str:
+    return f".. automodule:: {name}\n"

@@ -1,0 +1,35 @@
+"""The files that pages are made from, and the files that are made."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def digest(root: Path) -> str:
+    """Return a hash of the package's sources and of the scripts that tutorials start."""
+    found = hashlib.sha256()
+    places = [root / "pqpp.py", *sorted(root.glob("pqpp_*/")), root / "training"]
+    for place in places:
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if path.is_file() and path.suffix != ".pyc":
+                found.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def write_changed(folder: Path, pages: Mapping[str, str]) -> None:
+    """Write pages below a folder, leave equal ones untouched, and remove those of before."""
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+    for path in folder.rglob("*.*"):
+        if path.relative_to(folder).as_posix() not in pages:
+            path.unlink()
+
+
+def without_front_matter(text: str) -> str:
+    """Return a card's text without the YAML at its beginning."""
+    return text.split("---\n", 2)[-1].lstrip() if text.startswith("---\n") else text
