@@ -59,7 +59,7 @@ $(VENV)/demo-installed: $(BIN)/python $(SOURCES)
 $(VENV)/test-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its test tools into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[test,models,onnx,apps,annotate,postgresql,assess]'
+	$(PIP) '.[test,models,onnx,apps,demo,annotate,postgresql,assess]'
 	@rm -rf build; touch $@
 
 $(VENV)/bench-installed: $(BIN)/python $(SOURCES)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pqpp_cli.options import add_retired
 from pqpp_cli.output import OutputFolder
+from pqpp_cli.web_demo import add_serve, serve_from, wants_page
 
 _PROMPTS = (
     "A cat is sitting on a table.",
@@ -22,6 +23,8 @@ _GENERATED = (
 _EPILOG = """examples:
   pqpp demo
   pqpp demo --output /tmp/pqpp-demo
+  pqpp demo --serve
+  pqpp demo --serve --port 8080 --predictors ./my_predictor
 
 The sample benchmark is generated, prompts and scores: nobody judged them. It shows that every step
 works; its figures say nothing about real prompts.
@@ -43,19 +46,22 @@ def add_parser(subparsers) -> None:
         "--output",
         type=OutputFolder,
         metavar="DIR",
-        default="pqpp-demo",
-        help="where the report and the fitted predictor are written (default: %(default)s)",
+        help="where the report and the fitted predictor are written (default: pqpp-demo)",
     )
     add_retired(parser, "--output-dir", "--output")
+    add_serve(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the demo and say where its files are."""
+    """Run the demo and say where its files are, or serve the page."""
+    if wants_page(options):
+        serve_from(options)
+        return
     from pqpp_models import DEFAULT_PREDICTOR, Predictor
 
     started = time.perf_counter()
-    folder = Path(options.output)
+    folder = Path(options.output or "pqpp-demo")
     _refuse_files_of_others(folder)
     print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
     targets = ("mean_hbpp", "mean_p10", "mean_rr")

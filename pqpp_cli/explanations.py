@@ -51,6 +51,7 @@ class Explainer:
     def _judged(self, options: argparse.Namespace) -> tuple[Any, str]:
         """Return the judged prompts, or None and the reason, which is said once."""
         from pqpp_files.errors import PqppError
+        from pqpp_models.alignment.judged import judged_prompts
 
         if not self.count:
             return None, ""
@@ -97,35 +98,6 @@ class Explainer:
         """Return in a line how long it took."""
         prompts = f"{self.done} prompt{'' if self.done == 1 else 's'}"
         return f"pqpp: note: explained {prompts} in {self.seconds:.2f} s"
-
-
-def judged_prompts(predictor: Any, target: str, data_dir: str | None) -> Any:
-    """Return judged prompts of a target from local files, as `judged_here` does.
-
-    Those of `alignment` are GenAI-Bench's, with the share of ratings that are 4 or 5.
-    """
-    from pqpp_datasets.benchmarks import benchmark_of
-    from pqpp_datasets.load import load_benchmark
-    from pqpp_datasets.location import local_copy
-    from pqpp_models.errors import PredictorError
-    from pqpp_models.explain.neighbours import JudgedPrompts, judged_here
-
-    if target != "alignment":
-        return judged_here(predictor, target, data_dir)
-    from pqpp_models.alignment.sources import shares
-
-    folder = local_copy(benchmark_of("genai"), "train", data_dir)
-    if folder is None:
-        raise PredictorError(
-            "GenAI-Bench's ratings are not here; name a root that holds genai by --data-dir or "
-            "PQPP_DATA_DIR, or load genai once"
-        )
-    rows = load_benchmark("genai", data_dir=str(folder), split="train")
-    prompts = list(dict.fromkeys(rows["prompt"][:]))
-    root = str(folder.parent) if folder.name == "genai" else None
-    return JudgedPrompts(
-        "genai, share of ratings of 4 and 5", prompts, shares(root, prompts).tolist()
-    )
 
 
 def format_explanations(style: str, found: Sequence[Any]) -> str:

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import warnings
 from collections.abc import Iterator
+from functools import partial
 
 from pqpp_cli.output import OutputFolder
 from pqpp_cli.push import add_push, push_with
@@ -16,6 +17,8 @@ _EPILOG = """examples:
   pqpp models push outputs/bert OWNER/REPOSITORY --dry-run
   pqpp models push outputs/bert OWNER/REPOSITORY --private --revision v2
   pqpp models push runs/rahf/model OWNER/REPOSITORY
+  pqpp models push --space OWNER/NAME --dry-run
+  pqpp models push outputs/bert OWNER/REPOSITORY --space OWNER/NAME
 """
 
 
@@ -36,8 +39,19 @@ def add_parser(subparsers) -> None:
     show.set_defaults(run=_show)
     _add_export(actions)
     push = add_push(actions, "a predictor or a RAHF model", "a model", _EPILOG, _push)
-    push.add_argument("name", metavar="NAME_OR_PATH", help="a folder, or a shipped name")
-    push.add_argument("repository", metavar="OWNER/REPOSITORY")
+    push.add_argument(
+        "name",
+        metavar="NAME_OR_PATH",
+        nargs="?",
+        help="a folder, or a shipped name (with --space also a Hub repository; default: static)",
+    )
+    push.add_argument("repository", metavar="OWNER/REPOSITORY", nargs="?")
+    push.add_argument(
+        "--space",
+        metavar="OWNER/NAME",
+        help="publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or "
+        "the package has, else beside OWNER/REPOSITORY, from where it loads the predictor",
+    )
 
 
 def _add_export(actions) -> None:
@@ -140,6 +154,19 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _push(options: argparse.Namespace) -> None:
+    from pqpp_cli.errors import CommandError
+    from pqpp_models import DEFAULT_PREDICTOR
+    from pqpp_models.demo.space import push_space, shown_predictor
     from pqpp_models.hub import push_to_hub
 
-    push_with(push_to_hub, options.name, options.repository, options)
+    name, repository, space = options.name, options.repository, options.space
+    if repository is None:
+        if space is None:
+            raise CommandError("say what and where: pqpp models push NAME_OR_PATH OWNER/REPOSITORY")
+        push_with(push_space, name or DEFAULT_PREDICTOR, space, options)
+        return
+    if space is not None:
+        shown_predictor(name)  # refused before anything is pushed
+    push_with(push_to_hub, name, repository, options)
+    if space is not None:
+        push_with(partial(push_space, folder=name), repository, space, options)

@@ -127,14 +127,14 @@ def _predict_shards(options: argparse.Namespace) -> None:
     from pqpp_cli.options import names_of
     from pqpp_cli.shards import refuse_with_shards, work_on_shards
     from pqpp_models import DEFAULT_PREDICTOR
-    from pqpp_models.predict import PredictShard
+    from pqpp_models.predict import PredictShard, alignment_first
 
     refuse_with_shards(options, "prompts", "dataset", "explain", "format")
     names = names_of(options.predictors) or [DEFAULT_PREDICTOR]
     if len(names) != 1:
         raise CommandError(f"{len(names)} predictors came, one is used")
     job = PredictShard(names[0], None, options.uncertainty, options.column, options.revision)
-    job.targets = _with_alignment(job.loaded, options.targets)
+    job.targets = alignment_first(job.loaded, options.targets)
     settings = {"job": "predict", **asdict(job)}
     work_on_shards(options, job, settings)
 
@@ -254,9 +254,9 @@ def _answers(
 
     There is a bar where there are many and somebody looks.
     """
-    from pqpp_models.predict import predicted_columns
+    from pqpp_models.predict import alignment_first, predicted_columns
 
-    targets = _with_alignment(predictor, options.targets)
+    targets = alignment_first(predictor, options.targets)
     shown: Any = contextlib.nullcontext()
     if asked.count > _MANY and sys.stderr.isatty():
         from tqdm import tqdm
@@ -267,13 +267,6 @@ def _answers(
             yield given, predicted_columns(predictor, rows, targets, options.uncertainty)
             if bar is not None:
                 bar.update(len(rows))
-
-
-def _with_alignment(predictor: Any, targets: Any) -> tuple[str, ...]:
-    """Return the targets asked for after `alignment`: what a person wants to know first."""
-    chosen = predictor.columns_for(targets)
-    first = tuple(name for name in predictor.targets if name == "alignment")
-    return tuple(dict.fromkeys((*first, *chosen)))
 
 
 def _write(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from importlib import metadata
 
@@ -11,7 +12,8 @@ from pqpp_files.errors import MissingExtraError
 
 _EXTRAS = {
     **dict.fromkeys(("torch", "transformers", "accelerate", "peft"), "models"),
-    **dict.fromkeys(("diffusers", "gradio"), "apps"),
+    "diffusers": "apps",
+    "gradio": "demo",
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
     **dict.fromkeys(("sklearn", "umap"), "plots"),
     **dict.fromkeys(("alembic", "fastapi", "itsdangerous", "pwdlib", "sqlalchemy"), "annotate"),
@@ -52,6 +54,41 @@ def install_command(extra: str) -> str:
     return f"pip install 'pqpp[{extra}] @ {where}'"
 
 
+def pinned_requirements(*extras: str) -> list[str]:
+    """Return what a file of requirements says, so that another machine runs what this one does.
+
+    Args:
+        *extras: Names of `[options.extras_require]`.
+
+    Returns:
+        This package with its extras, then the packages that it and they need, each at the version
+        that is installed here; one that is not installed is left to pip.
+
+    Raises:
+        MissingExtraError: This package itself is not installed.
+
+    Example:
+        >>> pinned_requirements("demo")[0].startswith("pqpp[demo]")
+        True
+    """
+    try:
+        own = metadata.distribution("pqpp")
+    except metadata.PackageNotFoundError:
+        line = "which pqpp this is cannot be told: it is not installed; run: pip install ."
+        raise MissingExtraError(line) from None
+    wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
+    commit = _direct_url().get("commit_id")
+    found = [f"{wanted} @ {_source()}@{commit}" if commit else f"{wanted}=={own.version}"]
+    for line in own.requires or []:
+        name, _, condition = line.partition(";")
+        if condition and not any(f'extra == "{extra}"' in condition for extra in extras):
+            continue
+        with contextlib.suppress(metadata.PackageNotFoundError, AttributeError):
+            package = re.match(r"[\w.-]+", name)[0]
+            found.append(f"{package}=={metadata.version(package)}")
+    return list(dict.fromkeys(found))
+
+
 @contextlib.contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
     """Turn the missing package of a block's imports into one line with the remedy.
@@ -83,14 +120,17 @@ def needing(what: str, extra: str) -> Iterator[None]:
 def _source() -> str | None:
     """Return the address that this package was installed from, None for a package index."""
     try:
-        text = metadata.distribution("pqpp").read_text("direct_url.json")
+        found = _direct_url()
     except metadata.PackageNotFoundError:
         return "file:"  # used from a checkout without an install
-    if not text:
-        return None
-    try:
-        found = json.loads(text)
-        address, vcs = str(found["url"]), found.get("vcs_info", {}).get("vcs")
-    except (ValueError, KeyError, AttributeError):
-        return None
+    address, vcs = found.get("url"), found.get("vcs")
     return f"{vcs}+{address}" if vcs else address
+
+
+def _direct_url() -> dict[str, str]:
+    """Return what pip noted of an install that came from no package index, else nothing."""
+    try:
+        found = json.loads(metadata.distribution("pqpp").read_text("direct_url.json") or "")
+        return {"url": str(found["url"]), **found.get("vcs_info", {})}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}

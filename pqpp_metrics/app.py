@@ -1,33 +1,10 @@
-"""The web page of a metric's Space: fill in the inputs as JSON, read the result.
-
-One file serves every metric: it belongs to the metric whose module and README lie beside it.
-"""
+"""The web page of a metric's Space: fill in the inputs as JSON, read the result."""
 
 import ast
 import json
-from pathlib import Path
 
-import evaluate
-import gradio
-
-from pqpp_metrics.registration import list_metrics
-
-
-def find_metric(folder):
-    """Return the name of the metric whose module file lies in a folder.
-
-    Args:
-        folder: A `pathlib.Path`.
-
-    Raises:
-        FileNotFoundError: no file of the folder is a metric of this package.
-    """
-    names = [path.stem for path in sorted(folder.glob("*.py")) if path.stem in list_metrics()]
-    if not names:
-        raise FileNotFoundError(
-            f"no metric's module lies in {folder}; put <metric>.py beside app.py"
-        )
-    return names[0]
+from pqpp_hub.space import blank_page, said_here, serve_page, telling
+from pqpp_metrics.registration import metric_path
 
 
 def example_inputs(card):
@@ -43,35 +20,48 @@ def example_inputs(card):
     return {}
 
 
-def build(folder):
-    """Return the page of the metric whose files lie in a folder, as a gradio Blocks.
+def metric_page(name):
+    """Return the page of a metric, as a gradio Blocks.
 
     Args:
-        folder: A `pathlib.Path` with `<metric>.py` and `README.md`.
+        name: The metric, as in `list_metrics`.
+
+    Raises:
+        UnknownMetricError: there is no such metric.
+        MissingExtraError: the extra `demo` is not installed.
     """
-    name = find_metric(folder)
-    metric = evaluate.load(f"pqpp/{name}")
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    arguments = [*metric.input_names(), *metric.options()]
-    example = example_inputs(card)
+    card = metric_path(name).with_name("README.md").read_text(encoding="utf-8")
+    with blank_page(name) as page:
+        import evaluate
+        import gradio
 
-    def compute(*texts):
-        try:
-            given = {
-                key: json.loads(text) for key, text in zip(arguments, texts, strict=True) if text
-            }
-            return metric.compute(**given)
-        except (ValueError, TypeError) as error:
-            raise gradio.Error(str(error)) from error
+        metric = evaluate.load(f"pqpp/{name}")
+        arguments = [*metric.input_names(), *metric.options()]
+        example = example_inputs(card)
 
-    with gradio.Blocks(title=name) as page:
+        def compute(*texts):
+            named = zip(arguments, texts, strict=True)
+            return metric.compute(**{key: json.loads(text) for key, text in named if text})
+
         gradio.Markdown(_without_front_matter(card))
         boxes = [
             gradio.Textbox(_as_json(example.get(key)), label=f"{key} (JSON)") for key in arguments
         ]
         button = gradio.Button("Compute", variant="primary")
-        button.click(compute, inputs=boxes, outputs=gradio.JSON(label="Result"), api_name="compute")
+        said = said_here()
+        result = gradio.JSON(label="Result")
+        told = telling(compute, refusals=(ValueError, TypeError))
+        button.click(told, inputs=boxes, outputs=[result, said], api_name="compute")
     return page
+
+
+def serve_metric(name):
+    """Serve the page of a metric until it is told to stop, as its Space does.
+
+    Args:
+        name: The metric, as in `list_metrics`.
+    """
+    serve_page(metric_page(name))
 
 
 def _as_json(value):
@@ -80,7 +70,3 @@ def _as_json(value):
 
 def _without_front_matter(card):
     return card.split("---\n", 2)[-1]
-
-
-if __name__ == "__main__":
-    build(Path(__file__).parent).launch()

@@ -1,10 +1,11 @@
 """Publishing a metric as a Space on the Hub, from where `evaluate.load` takes it."""
 
-import pqpp_hub
-from pqpp_metrics.registration import metric_path
+import tempfile
+from pathlib import Path
 
-# What every metric's Space has beside its module and its card; they lie above the metrics' folders.
-_SHARED = ("app.py", "requirements.txt")
+import pqpp_hub
+from pqpp_hub.space import app_of, space_files
+from pqpp_metrics.registration import metric_path
 
 
 def push_metric(name, repo_id, private=False, revision=None, dry_run=False, token=None):
@@ -29,38 +30,44 @@ def push_metric(name, repo_id, private=False, revision=None, dry_run=False, toke
         UnknownMetricError: there is no such metric.
         pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space is called otherwise.
     """
-    files = metric_files(name)
+    metric_path(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
         raise pqpp_hub.HubError(
             f"the Hub Space {repo_id!r} would not be found by evaluate, which looks for a module "
             f"of the Space's name; call it {repo_id.split('/')[0]}/{name}"
         )
-    return pqpp_hub.push_files(
-        files,
-        repo_id,
-        "space",
-        files.__contains__,
-        f"Upload the metric {name} with pqpp",
-        private=private,
-        revision=revision,
-        dry_run=dry_run,
-        token=token,
-    )
+    with tempfile.TemporaryDirectory() as beside:
+        files = metric_files(name, Path(beside))
+        return pqpp_hub.push_files(
+            files,
+            repo_id,
+            "space",
+            files.__contains__,
+            f"Upload the metric {name} with pqpp",
+            private=private,
+            revision=revision,
+            dry_run=dry_run,
+            token=token,
+        )
 
 
-def metric_files(name):
+def metric_files(name, folder):
     """Return what the Space of a metric holds: the name there to the path here.
 
     Args:
         name: The metric, as in `list_metrics`.
+        folder: An empty `pathlib.Path` for the files that are made.
 
     Raises:
         UnknownMetricError: there is no such metric.
 
     Example:
-        >>> list(metric_files("ndcg"))
+        >>> import tempfile
+        >>> list(metric_files("ndcg", Path(tempfile.mkdtemp())))
         ['ndcg.py', 'README.md', 'app.py', 'requirements.txt']
     """
     module = metric_path(name)
-    own = {module.name: module, "README.md": module.with_name("README.md")}
-    return own | {shared: module.parents[1] / shared for shared in _SHARED}
+    card = module.with_name("README.md").read_text(encoding="utf-8")
+    return {module.name: module} | space_files(
+        folder, card, app_of("pqpp_metrics.app", "serve_metric", name)
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pqpp_datasets.target_columns import ALIGNMENT
 from pqpp_files.shards import ERROR, texts_of
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -90,6 +91,18 @@ def predicted_columns(
         columns |= _by_name([f"{target}_deviation" for target in chosen], found.deviations)
     columns |= _by_name(["distance"], found.distance[:, None])
     return {**columns, "far": found.far.tolist()}
+
+
+def alignment_first(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the targets asked for after `alignment`: what a person wants to know first.
+
+    Example:
+        >>> alignment_first(Predictor.from_pretrained("static"), "mean_rr")
+        ('alignment', 'mean_rr')
+    """
+    chosen = predictor.columns_for(targets)
+    first = tuple(name for name in predictor.targets if name == ALIGNMENT)
+    return tuple(dict.fromkeys((*first, *chosen)))
 
 
 @dataclass

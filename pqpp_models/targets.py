@@ -41,6 +41,8 @@ from pqpp_models.errors import UnknownTargetError
 TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
 """Target to its lowest and highest value."""
+Z90 = 1.6449
+"""So many deviations to each side of a prediction hold nine in ten true values."""
 
 
 def target_range(target: str) -> tuple[float, float]:

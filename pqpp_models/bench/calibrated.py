@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_models.targets import Z90
 from pqpp_models.training.data import correlations
-
-_Z90 = 1.6449
 
 
 def evaluate_calibrated(
@@ -61,7 +60,7 @@ def coverage(
     >>> coverage(np.array([0.0, 0.0]), np.array([1.0, 1.0]), np.array([1.6, 1.7]))
     0.5
     """
-    return _rounded((np.abs(true - values) <= _Z90 * deviations).mean())
+    return _rounded((np.abs(true - values) <= Z90 * deviations).mean())
 
 
 def _rounded(value: float) -> float:

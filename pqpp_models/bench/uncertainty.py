@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.functional import spearman_qpp
 from pqpp_models.predictor import Uncertain
+from pqpp_models.targets import Z90
 
-Z90 = 1.6449
 DRAWS = 20
 """How often equal true values of a study are put into a random order."""
 

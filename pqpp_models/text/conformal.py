@@ -13,10 +13,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_models.targets import Z90
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, Calibration, Floats, spread_columns
 
-COVERED, Z90 = 0.9, 1.6449
-"""So large a share of true values is to lie within so many deviations."""
+COVERED = 0.9
+"""So large a share of true values is to lie within `Z90` deviations."""
 
 _RIDGE = 10.0
 _STEPS = 100

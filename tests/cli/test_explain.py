@@ -136,7 +136,7 @@ def test_the_report_of_a_bench(tmp_path):
 
 
 def test_judged_prompts_of_alignment_are_genai_benchs(tmp_path, cache):
-    from pqpp_cli.explanations import judged_prompts
+    from pqpp_models.alignment.judged import judged_prompts
 
     with pytest.raises(PredictorError, match="GenAI-Bench's ratings are not here"):
         judged_prompts(None, "alignment", None)

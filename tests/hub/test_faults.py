@@ -24,6 +24,10 @@ from pqpp_models.measures.predictor import MeasurePredictor
 export(["sample"], "bench")
 statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
 MeasurePredictor("avg_idf", statistics).save_pretrained("model")
+from pathlib import Path
+from pqpp_metrics.hub import metric_files
+Path("space").mkdir()
+metric_files("ndcg", Path("space"))
 import sys
 sys.path.insert(0, {tests!r})
 from support.tiny_rahf import tiny_feedback
@@ -99,9 +103,7 @@ THINGS = {
         ("metrics", "push", "ndcg"),
         {
             "ndcg.py": str(METRICS / "ndcg" / "ndcg.py"),
-            "README.md": str(METRICS / "ndcg" / "README.md"),
-            "app.py": str(METRICS / "app.py"),
-            "requirements.txt": str(METRICS / "requirements.txt"),
+            **{name: f"space/{name}" for name in ("README.md", "app.py", "requirements.txt")},
         },
         None,
         "import evaluate\nmetric = evaluate.load(repository, **how)\n"

@@ -3,11 +3,11 @@
 import doctest
 import pydoc
 import re
-import shutil
 
 import pytest
 
 from pqpp_metrics import registration
+from pqpp_metrics.errors import UnknownMetricError
 from pqpp_metrics.modules import load_metric
 
 NAMES = registration.list_metrics()
@@ -62,30 +62,25 @@ QUICK = {"hbpp", "ndcg", "keyword_f1", "richhf_consolidation"}
     "name",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in NAMES],
 )
-def test_the_app_computes_the_example(name, tmp_path):
+def test_the_app_computes_the_example(name):
     pytest.importorskip("gradio")
     from pqpp_metrics import app
 
-    for part in (f"{name}/{name}.py", f"{name}/README.md", "app.py", "requirements.txt"):
-        shutil.copy(PACKAGE / part, tmp_path)
-    assert app.find_metric(tmp_path) == name
-    page = app.build(tmp_path)
+    page = app.metric_page(name)
     (click,) = [function for function in page.fns.values() if function.api_name == "compute"]
-    result = click.fn(*(box.value for box in click.inputs))
-    assert name in result
+    result, said = click.fn(*(box.value for box in click.inputs))
+    assert name in result and 'role="status"' in said
 
 
-def test_the_app_says_what_is_wrong(tmp_path):
-    gradio = pytest.importorskip("gradio")
+def test_the_app_says_what_is_wrong():
+    pytest.importorskip("gradio")
     from pqpp_metrics import app
 
-    with pytest.raises(FileNotFoundError, match="beside"):
-        app.find_metric(tmp_path)
-    for part in ("reciprocal_rank/reciprocal_rank.py", "reciprocal_rank/README.md"):
-        shutil.copy(PACKAGE / part, tmp_path)
-    page = app.build(tmp_path)
+    with pytest.raises(UnknownMetricError, match="did you mean"):
+        app.metric_page("ndgc")
+    page = app.metric_page("reciprocal_rank")
     (click,) = [function for function in page.fns.values() if function.api_name == "compute"]
     empty = [""] * len(click.inputs)
     for texts, words in ((["not json", "[[1]]"], "Expecting value"), (["[[1]]", "[[-1]]"], "-1")):
-        with pytest.raises(gradio.Error, match=words):
-            click.fn(*(texts + empty[2:]))
+        result, said = click.fn(*(texts + empty[2:]))
+        assert result is None and said.startswith('<p role="alert">') and words in said

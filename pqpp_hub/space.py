@@ -1,0 +1,220 @@
+"""What the pages of our Spaces share: their look, how they are served, and what a Space holds.
+
+No page asks another host for anything, and nothing that a visitor types is logged, kept or sent on.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pqpp_files.errors import PqppError
+from pqpp_files.extras import needing, pinned_requirements
+
+SDK_VERSION = "6.31.0"
+"""The gradio that a Space runs; the cards of the metrics name it too."""
+
+_LOG = logging.getLogger(__name__)
+_FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")
+_MONO = ("ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace")
+_CSS = Path(__file__).with_name("space.css")
+
+
+def blank_page(title: str) -> Any:
+    """Return an empty gradio `Blocks` that reports nothing to gradio's makers.
+
+    Args:
+        title: What the browser's tab says.
+
+    Raises:
+        MissingExtraError: gradio is not installed.
+
+    Example:
+        >>> with blank_page("Toy") as page:  # doctest: +SKIP
+        ...     gradio.Markdown("# Toy")
+    """
+    with needing("this page", "demo"):
+        import gradio
+    return gradio.Blocks(title=title, analytics_enabled=False)
+
+
+def said_here() -> Any:
+    """Return the place of a page where refusals and news are read, aloud by screen readers too."""
+    import gradio
+
+    return gradio.HTML(
+        elem_id="said",
+        js_on_load="element.setAttribute('aria-live', 'polite');",
+    )
+
+
+def telling(
+    function: Callable[..., Any],
+    outputs: int = 1,
+    refusals: tuple[type[Exception], ...] = (),
+    news: str = "The answer is below.",
+) -> Callable[..., tuple[Any, ...]]:
+    """Let a function of a page end in words, whatever happens: its outputs, then what is said.
+
+    A defect of ours is logged by its kind and place only: its message may hold what was typed.
+
+    Args:
+        function: It returns one value or a tuple, for `outputs` places of the page.
+        outputs: How many these are; a refusal empties them.
+        refusals: Errors beside ours whose message is for the visitor.
+        news: What is said where all went well.
+
+    Example:
+        >>> telling(lambda text: 1 / len(text))("ab")
+        (0.5, '<p role="status">The answer is below.</p>')
+        >>> telling(float, refusals=(ValueError,))("a<b")
+        (None, '<p role="alert">could not convert string to float: &#39;a&lt;b&#39;</p>')
+    """
+    from markupsafe import Markup
+
+    said, well = Markup('<p role="alert">{}</p>'), Markup('<p role="status">{}</p>')
+
+    def told(*given: Any) -> tuple[Any, ...]:
+        nothing = (None,) * outputs
+        try:
+            found = function(*given)
+        except (PqppError, *refusals) as error:
+            return (*nothing, str(said.format(" ".join(str(error).split()))))
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            _LOG.error("%s in %s, line %s", type(error).__name__, last.filename, last.lineno)
+            return (*nothing, str(said.format("Something went wrong here; nothing was kept.")))
+        return (*(found if isinstance(found, tuple) else (found,)), str(well.format(news)))
+
+    return told
+
+
+def serve_page(
+    page: Any,
+    host: str | None = None,
+    port: int | None = None,
+    css: tuple[Path, ...] = (),
+    head: str = "",
+) -> None:
+    """Serve a page until it is told to stop (Ctrl-C, SIGTERM), at an address of this machine.
+
+    Args:
+        page: A gradio `Blocks`.
+        host: The address to listen at; what GRADIO_SERVER_NAME says if left out, as in a Space,
+            else this machine's own.
+        port: 0 is any that is free; GRADIO_SERVER_PORT or the first free one from 7860 if left out.
+        css: Files of styles beside the shared ones.
+        head: HTML for the head of the page.
+
+    Raises:
+        SpaceError: The address cannot be listened at.
+    """
+    stopped = threading.Event()
+    if threading.current_thread() is threading.main_thread():
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, lambda *_: stopped.set())
+    try:
+        _, url, _ = page.launch(
+            server_name=host,
+            server_port=_free_port(host) if port == 0 else port,
+            share=False,
+            inline=False,
+            quiet=True,
+            prevent_thread_lock=True,
+            ssr_mode=False,
+            run_history=False,  # it would keep what was typed
+            enable_monitoring=False,
+            footer_links=[],
+            theme=_theme(),
+            css_paths=[_CSS, *css],
+            head=head,
+        )
+    except (OSError, OverflowError):
+        where = f"{host or 'this machine'} port {port or 7860}"
+        raise SpaceError(
+            f"{where} cannot be listened at; name another by --host and --port"
+        ) from None
+    sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
+    sys.stderr.flush()
+    stopped.wait()
+    page.close(verbose=False)
+
+
+class SpaceError(PqppError):
+    """A page cannot be served, or a Space not be made; the message says why and what to do."""
+
+
+def space_files(folder: Path, card: str, app: str, *extras: str) -> dict[str, Path]:
+    """Write what every Space of ours holds, and return the name there to the path here.
+
+    Args:
+        folder: An empty folder to write to.
+        card: The text of the README, whose YAML tells the Hub what to run.
+        app: The Python that the Space runs, `app.py`.
+        *extras: Of this package, which the Space installs beside it.
+
+    Example:
+        >>> import tempfile
+        >>> list(space_files(Path(tempfile.mkdtemp()), "# Toy", "print()"))
+        ['README.md', 'app.py', 'requirements.txt']
+    """
+    texts = {
+        "README.md": card,
+        "app.py": app,
+        "requirements.txt": "".join(f"{one}\n" for one in pinned_requirements(*extras)),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return {name: folder / name for name in texts}
+
+
+def app_of(module: str, function: str, argument: str) -> str:
+    """Return the `app.py` of a Space whose page a module of this package serves.
+
+    Args:
+        module: What it is imported from.
+        function: It serves the page.
+        argument: What that takes.
+
+    Example:
+        >>> print(app_of("pqpp_models.demo", "serve_demo", "static"), end="")
+        from pqpp_models.demo import serve_demo
+        <BLANKLINE>
+        serve_demo("static")
+    """
+    return f"from {module} import {function}\n\n{function}({json.dumps(argument)})\n"
+
+
+def _theme() -> Any:
+    """Return the look: fonts of the visitor's machine, colours that can be read."""
+    import gradio
+
+    theme = gradio.themes.Default(font=list(_FONT), font_mono=list(_MONO), primary_hue="blue")
+    return theme.set(
+        button_primary_background_fill="*primary_700",
+        button_primary_background_fill_hover="*primary_800",
+        button_primary_background_fill_dark="*primary_700",
+        button_primary_background_fill_hover_dark="*primary_600",
+        button_primary_text_color="white",
+        button_primary_text_color_dark="white",
+        block_info_text_color="*neutral_600",
+        block_info_text_color_dark="*neutral_300",
+        block_label_text_color="*neutral_700",
+        block_label_text_color_dark="*neutral_200",
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_300",
+    )
+
+
+def _free_port(host: str | None) -> int:
+    import socket
+
+    with socket.create_server((host or "127.0.0.1", 0)) as free:
+        return free.getsockname()[1]

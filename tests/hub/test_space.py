@@ -1,0 +1,74 @@
+"""What the pages of Spaces share: refusals in words, no secrets in logs, pinned versions."""
+
+import logging
+import re
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from pqpp_files.errors import MissingExtraError, PqppError
+from pqpp_files.extras import pinned_requirements
+from pqpp_hub import space
+from pqpp_metrics.registration import list_metrics, metric_path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_refusals_become_words():
+    def refuse(text):
+        raise PqppError(f"no <{text}>\nhere")
+
+    told = space.telling(refuse, outputs=2)("b")
+    assert told == (None, None, '<p role="alert">no &lt;b&gt; here</p>')
+
+
+def test_a_defect_is_told_without_what_was_typed(caplog):
+    def fail(text):
+        raise KeyError(text)
+
+    with caplog.at_level(logging.DEBUG):
+        nothing, said = space.telling(fail)("a secret prompt")
+    assert nothing is None and "Something went wrong" in said and "secret" not in said
+    assert "KeyError in " in caplog.text and "secret" not in caplog.text
+    assert all(record.exc_info is None for record in caplog.records)
+
+
+def test_one_gradio_everywhere():
+    pinned = (ROOT / "constraints.txt").read_text("utf-8")
+    assert f"\ngradio=={space.SDK_VERSION}\n" in pinned
+    cards = [metric_path(name).with_name("README.md").read_text("utf-8") for name in list_metrics()]
+    assert {re.search("^sdk_version: (.*)$", card, re.M)[1] for card in cards} == {
+        space.SDK_VERSION
+    }
+
+
+def test_requirements_are_pinned(monkeypatch):
+    first, *others = pinned_requirements("onnx", "models")
+    assert first == f"pqpp[onnx,models]=={metadata.version('pqpp')}"
+    assert f"torch=={metadata.version('torch')}" in others
+    assert f"numpy=={metadata.version('numpy')}" in others
+    assert not [one for one in others if one.startswith(("diffusers", "pytest"))]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.+!]+", one) for one in others)
+
+    distribution = metadata.distribution
+
+    class Installed:
+        version = "1.0"
+        requires = ("numpy>=1", "a-package-that-nobody-has")
+
+        def read_text(self, name):
+            return '{"url": "https://x.org/p", "vcs_info": {"vcs": "git", "commit_id": "a1"}}'
+
+    monkeypatch.setattr(
+        metadata, "distribution", lambda name: Installed() if name == "pqpp" else distribution(name)
+    )
+    numpy = f"numpy=={metadata.version('numpy')}"
+    assert pinned_requirements() == ["pqpp @ git+https://x.org/p@a1", numpy]
+
+    def lacking(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", lacking)
+    with pytest.raises(MissingExtraError, match="not installed"):
+        pinned_requirements()

@@ -1,0 +1,140 @@
+"""What the page says, compared with `pqpp predict` and with cases worked by hand."""
+
+import base64
+import csv
+import io
+import re
+
+import pytest
+from support.pqpp_folders import V1_0_ROWS, write_v1_0
+from support.processes import run_pqpp
+
+from pqpp_models import Predictor, PredictorError
+from pqpp_models.demo import answer
+from pqpp_models.demo.answer import Answerer, Bar, read_lines
+
+PROMPTS = ("a man riding a wave on a surfboard", "seven <b>oranges</b> & a cat", "qwx zzyv 77")
+
+
+@pytest.fixture(scope="module")
+def static():
+    return Answerer(Predictor.from_pretrained("static"))
+
+
+def plain(html):
+    """What a reader sees, in one line."""
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+def csv_of(html):
+    """The file that the page offers."""
+    (code,) = re.findall(r'href="data:text/csv;charset=utf-8;base64,([^"]*)"', html)
+    return base64.b64decode(code).decode("utf-8")
+
+
+def test_the_file_is_that_of_predict(static, tmp_path):
+    html = static.html("\n".join(PROMPTS))
+    done = run_pqpp("predict", *PROMPTS, "--uncertainty", "--output", "p.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert csv_of(html) == (tmp_path / "p.csv").read_bytes().decode("utf-8")
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_the_numbers_are_those_of_predict(static, count):
+    prompts = [f"{number} dogs on a beach" for number in range(1, count + 1)]
+    found = static.predictor.predict_with_uncertainty(prompts)
+    html = static.html("\n".join(prompts))
+    rows = list(csv.DictReader(io.StringIO(csv_of(html))))
+    assert [row["prompt"] for row in rows] == prompts
+    for at, target in enumerate(static.predictor.targets):
+        assert [float(row[target]) for row in rows] == pytest.approx(found.values[:, at], abs=1e-6)
+        deviations = [float(row[f"{target}_deviation"]) for row in rows]
+        assert deviations == pytest.approx(found.deviations[:, at], abs=1e-6)
+    shown = re.findall(r"<td><b>([-.\d]+)</b>", html)
+    if count == 2:
+        assert shown == [f"{value:.3f}" for value in found.values.flatten()]
+    else:  # a list shows fifty of them, with the means
+        means = [static.predictor.targets.index(one) for one in static.explained()]
+        assert shown == [f"{value:.3f}" for value in found.values[:50, means].flatten()]
+
+
+def test_intervals_are_nine_in_ten_within_the_range():
+    columns = {
+        "prompt": ["a", "b", ""],
+        "mean_hbpp": [0.5, 1.9, None],
+        "mean_hbpp_deviation": [0.2, 0.5, None],
+    }
+    inside, cut, blank = (answer._bar(columns, "mean_hbpp", row) for row in range(3))
+    # 1.6449 deviations to each side, and HBPP ends at 2
+    assert (inside.low, inside.high) == pytest.approx((0.17102, 0.82898))
+    assert (cut.low, cut.high) == pytest.approx((1.07755, 2.0))
+    assert blank == Bar("mean_hbpp", None, None, None, (-1.0, 2.0))
+    # (0.17102 + 1) / 3 and (0.82898 + 1) / 3 of the width
+    assert inside.share(inside.low) == 39.03 and inside.share(inside.high) == 60.97
+
+
+def test_nothing_breaks_out_of_its_place(static):
+    html = static.html('<img src=x onerror="f()"> a cat\n{{ 1 }} ${1} \u202e dog')
+    assert "<img" not in html and "&lt;img" in html and "\u202e" not in html
+
+
+def test_words_are_told_in_numbers_too(static):
+    html = static.html(PROMPTS[0], "mean_hbpp")
+    (one,) = static.predictor.explain([PROMPTS[0]], "mean_hbpp")
+    table = html[html.index("The words as a table") :]
+    said = re.findall(r'<th scope="row" dir="auto">([^<]*)</th><td>([-+.\d]+)</td>', table)
+    expected = zip(one.words, one.values, strict=True)
+    assert said == [(word, f"{value:+.3f}") for word, value in expected]
+    assert f"{one.prediction:.3f} = {one.base:.3f} without any word" in table
+
+
+def test_far_is_said_in_words(static):
+    near, far = static.html(PROMPTS[0]), static.html(PROMPTS[2])
+    assert "not plain English" in plain(far) and "not plain English" not in plain(near)
+    assert "(far)" in static.html("\n".join([PROMPTS[2]] * 5))
+
+
+def test_neighbours_where_the_data_are(tmp_path, cache):
+    captions = ("A striped cat sleeps.", "Two dogs", "A blue bus.")
+    rows = [(*row[:2], text, *row[3:]) for row, text in zip(V1_0_ROWS, captions, strict=True)]
+    write_v1_0(tmp_path / "data" / "pqpp" / "v1.0", rows=rows)
+    predictor = Predictor.from_pretrained("static")
+    html = Answerer(predictor, str(tmp_path / "data")).html("a sleeping cat", "mean_rr")
+    near = plain(html[html.index("nearest judged prompts") :])
+    assert near.index("A striped cat sleeps. 0.750") < near.index("Two dogs")
+    without = plain(Answerer(predictor).html("a sleeping cat", "mean_rr"))
+    assert "No nearest judged prompts the train split of pqpp-v1.0 is not here" in without
+
+
+def test_a_training_free_predictor_says_what_its_score_means():
+    html = Answerer(Predictor.from_pretrained("n_words")).html("a red cat")
+    assert "3.000" in html and "A higher score means a harder prompt." in plain(html)
+    assert 'class="bar"' not in html
+    assert "higher score" in Answerer(Predictor.from_pretrained("n_words")).html("a b\n" * 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no prompt came"),
+        (" \r\n\t\n", "no prompt came"),
+        ("a cat\n" + "x" * 1001, "line 2 has 1,001 characters, a prompt may have 1,000"),
+        ("a cat\n" * 10_000, "10,000 prompts came, at most 1,000 are taken at a time"),
+        ("a cat \ud800", "half a character"),
+    ],
+)
+def test_refusals(text, said):
+    with pytest.raises(PredictorError, match=said):
+        read_lines(text)
+
+
+def test_the_limits_themselves_are_taken(static):
+    assert len(read_lines("x" * 1000)) == 1
+    assert len(csv_of(static.html("a cat\r\n" * 1000)).splitlines()) == 1001
+
+
+def test_unknown_targets_and_other_inputs_are_refused(static):
+    with pytest.raises(PredictorError, match="no target is called"):
+        static.html("a cat", "mean_hbp")
+    with pytest.raises(PredictorError, match="only the words of a text are explained"):
+        Answerer(Predictor.from_pretrained("nqc"))

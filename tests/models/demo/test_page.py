@@ -1,0 +1,170 @@
+"""The page in a real browser: keys, links, looks, and who learns what is typed."""
+
+import re
+from urllib.parse import quote_plus
+
+import pytest
+from support.browser import in_every_look, picture, violations
+from support.served_page import serving_page
+
+from pqpp_models import Predictor
+
+from .conftest import SERVE
+
+pytestmark = pytest.mark.browser
+SECRET = "a walrus juggles seventeen teapots"
+TWO = ("a man riding a wave on a surfboard", "two men in suits juggle seven oranges")
+
+
+def link(url, *prompts, more=""):
+    return f"{url}/#" + "&".join(f"prompt={quote_plus(one)}" for one in prompts) + more
+
+
+def answered(page, count=1):
+    page.wait_for_function(f"document.querySelectorAll('#answer .card').length == {count}")
+    return page.locator("#answer .card")
+
+
+def numbers(card):
+    """The predictions of a card by target."""
+    rows = card.locator("table").first.locator("tbody tr:not(.group)")
+    names = rows.locator("th").all_inner_texts()
+    values = rows.locator("td b").all_inner_texts()
+    return {name.strip(): float(value) for name, value in zip(names, values, strict=True)}
+
+
+def test_keys_alone_get_an_answer(served, visitor):
+    page = visitor().open(served.url)
+    page.wait_for_selector("#box textarea")
+    page.keyboard.press("Tab")
+    for _ in range(10):
+        if page.evaluate("document.activeElement.tagName") == "TEXTAREA":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.type(TWO[0])
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "ask":
+            break
+    page.keyboard.press("Enter")
+    found = numbers(answered(page))
+    static = Predictor.from_pretrained("static")
+    expected = dict(zip(static.targets, static.predict([TWO[0]])[0].tolist(), strict=True))
+    assert found == {name: pytest.approx(value, abs=5.1e-4) for name, value in expected.items()}
+    page.wait_for_selector("#said [aria-live=polite] > [role=status]")  # read aloud
+
+
+def test_a_link_holds_the_prompts_and_is_kept_from_the_server(served, visitor):
+    person = visitor(permissions=["clipboard-read", "clipboard-write"])
+    page = person.open(served.url)
+    page.locator("#box textarea").fill("\n".join(TWO))
+    page.get_by_label("mean_hbpp").check()
+    page.click("#ask")
+    answered(page, 2)
+    assert page.url == link(served.url, *TWO, more="&explain=mean_hbpp")
+    page.click("#link")
+    page.get_by_text("Copied.").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    other = visitor()
+    page = other.open(copied)
+    cards = answered(page, 2)
+    assert [one.strip() for one in cards.locator("h2").all_inner_texts()] == list(TWO)
+    assert page.get_by_label("mean_hbpp").is_checked()
+    assert cards.first.get_by_text("What each word adds to mean_hbpp").is_visible()
+    page.goto(link(served.url, "a red cat"))  # in the same tab
+    page.get_by_role("heading", name="a red cat").wait_for()
+    assert not [url for one in (person, other) for url in one.asked if "surfboard" in url]
+
+
+def test_a_strange_link_does_no_harm(served, visitor):
+    strange = "<img src=x onerror=window.hacked=1> ${window.hacked=2} {{ value }}"
+    page = visitor().open(link(served.url, strange, *["b"] * 9, more="&explain=nonsense"))
+    cards = answered(page, 4)
+    assert cards.locator("h2").first.inner_text().strip() == strange
+    assert page.evaluate("window.hacked") is None
+
+
+def test_refusals_are_words(served, visitor):
+    page = visitor().open(served.url)
+    box = page.locator("#box textarea")
+    cases = (
+        ("", "no prompt came"),
+        ("x" * 1001, "a prompt may have 1,000"),
+        ("a cat\n" * 10_000, "at most 1,000 are taken at a time"),
+    )
+    for text, said in cases:
+        # Pasting ten thousand lines by keys takes the browser itself a minute.
+        box.evaluate(
+            "(box, text) => { box.value = text; box.dispatchEvent(new Event('input')) }", text
+        )
+        page.click("#ask")
+        page.get_by_role("alert").get_by_text(said).wait_for()
+        assert page.locator("#answer .card").count() == 0
+    assert "#" not in page.url
+
+
+def test_a_list_becomes_a_file(served, visitor):
+    prompts = [f"{number} dogs on a beach" for number in range(1, 61)]
+    page = visitor().open(served.url)
+    page.locator("#box textarea").fill("\n".join(prompts))
+    page.click("#ask")
+    page.get_by_text("60 prompts, the first 50").wait_for()
+    with page.expect_download() as download:
+        page.click("#answer .file")
+    rows = download.value.path().read_text("utf-8").splitlines()
+    assert download.value.suggested_filename == "predicted.csv" and len(rows) == 61
+    value = float(rows[60].split(",")[1])
+    static = Predictor.from_pretrained("static")
+    assert value == pytest.approx(static.predict(prompts[59:], "alignment")[0, 0], abs=1e-6)
+
+
+def look_at(page, name):
+    found = []
+    for how in in_every_look(page):
+        dark = "true" if how.endswith("dark") else "false"
+        page.wait_for_function(f"String(!!document.querySelector('.dark')) === '{dark}'")
+        found.extend(f"{name}, {how}: {one}" for one in violations(page))
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{name}, {how}: wider than the window")
+        picture(page, f"{name}_{how.replace(' px, ', '_')}.png")
+    return found
+
+
+def test_it_is_no_barrier(served, visitor):
+    page = visitor().open(served.url)
+    page.wait_for_selector("#ask")
+    found = look_at(page, "demo_empty")
+    page.click("#ask")
+    page.wait_for_selector("#said [role=alert]")
+    found += look_at(page, "demo_refused")
+    page.goto(link(served.url, *TWO, "qwx zzyv 77"))
+    answered(page, 3)
+    for one in page.locator("#answer summary").all():
+        one.click()
+    assert page.get_by_text("The nearest judged prompts").count() == 3
+    found += look_at(page, "demo")
+    page.locator("#box textarea").fill("\n".join(["a red cat"] * 60))
+    page.click("#ask")
+    page.get_by_text("60 prompts, the first 50").wait_for()
+    found += look_at(page, "demo_list")
+    assert not found, "\n".join(found)
+
+
+def test_nothing_that_is_typed_is_logged_or_kept(visitor, tmp_path):
+    with serving_page(SERVE.format(options=()), tmp_path) as served:
+        page = visitor().open(link(served.url, SECRET))
+        answered(page)
+        page.locator("#box textarea").fill("\n".join([SECRET] * 9 + ["x" * 1001]))
+        page.click("#ask")
+        page.wait_for_selector("#said [role=alert]")
+        page.locator("#box textarea").fill("\n".join([SECRET] * 9))
+        page.click("#ask")
+        page.get_by_text("9 prompts").first.wait_for()
+        said = served.stop()
+        assert served.asked_outside == []
+    assert "torch is imported: False" in said
+    assert re.sub(r"http://127\S+ - stop it with Ctrl-C\n", "", said, count=1).splitlines() == [
+        "torch is imported: False"
+    ]
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in kept if b"walrus" in path.read_bytes()]

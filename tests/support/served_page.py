@@ -1,0 +1,98 @@
+"""A page of gradio, served by a process of its own, and what that process said and asked."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+END = "\nimport sys; print('torch is imported:', 'torch' in sys.modules)\n"
+
+
+@dataclass
+class ServedPage:
+    """A page and its process.
+
+    Attributes:
+        url: Without a slash at the end.
+        place: Where the process works and may keep files.
+        asked_outside: What came to the proxy through which other hosts would be asked.
+    """
+
+    url: str
+    place: Path
+    asked_outside: list[bytes]
+    _process: subprocess.Popen
+
+    def stop(self) -> str:
+        """Stop it as a terminal does, and return all that it said."""
+        self._process.send_signal(signal.SIGINT)
+        assert self._process.wait(30) == 0
+        return self.said()
+
+    def said(self) -> str:
+        """All that it has said so far."""
+        return (self.place / "said.txt").read_text("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def serving_page(code: str, place: Path, **environment: str) -> Iterator[ServedPage]:
+    """Serve a page while the context lasts.
+
+    Args:
+        code: Python that serves at port 0 until it is stopped.
+        place: An empty folder.
+        **environment: Variables of the process.
+    """
+    with _proxy() as (proxy, asked), (place / "said.txt").open("w") as said:
+        homes = dict.fromkeys(("HOME", "TMPDIR", "GRADIO_TEMP_DIR", "HF_HOME"), str(place))
+        proxies = {f"{scheme}_proxy": proxy for scheme in ("http", "https", "HTTP", "HTTPS")}
+        proxies |= {"no_proxy": "127.0.0.1,localhost"}
+        process = subprocess.Popen(
+            [sys.executable, "-c", code + END],
+            cwd=place,
+            env={**os.environ, **homes, **proxies, **environment},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            page = ServedPage("", place, asked, process)
+            page.url = _address(page)
+            yield page
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _address(page: ServedPage) -> str:
+    for _ in range(1200):
+        found = re.search(r"(http://127\.0\.0\.1:\d+)/ - stop it", page.said())
+        if found:
+            return found[1]
+        if page._process.poll() is not None:
+            break
+        threading.Event().wait(0.05)
+    raise RuntimeError(page.said())
+
+
+@contextlib.contextmanager
+def _proxy() -> Iterator[tuple[str, list[bytes]]]:
+    """Give the address of a proxy that answers nobody, and what it was asked."""
+    asked: list[bytes] = []
+
+    def listen(server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                came, _ = server.accept()
+                with came:
+                    asked.append(came.recv(200))
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=listen, args=(server,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", asked
