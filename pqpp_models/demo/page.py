@@ -11,6 +11,7 @@ from typing import Any
 from pqpp_files.extras import needing
 from pqpp_hub.space import blank_page, said_here, serve_page, telling
 from pqpp_models.demo.answer import LONGEST, MOST_PROMPTS, SIDE_BY_SIDE, Answerer
+from pqpp_models.explain.page import STYLE
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
@@ -116,5 +117,5 @@ def serve_demo(
         http://127.0.0.1:7860/ - stop it with Ctrl-C
     """
     script = (_HERE / "page.js").read_text(encoding="utf-8")
-    page = demo_page(predictor, data_dir)
-    serve_page(page, host, port, (_HERE / "page.css",), f"<script>{script}</script>")
+    head = f"<script>{script}</script><style>{STYLE}</style>"
+    serve_page(demo_page(predictor, data_dir), host, port, (_HERE / "page.css",), head)
