@@ -4,7 +4,7 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pqpp_cli.errors import CommandError
@@ -82,7 +82,9 @@ def _say_own_warnings() -> None:
 def check_outputs(options: argparse.Namespace) -> None:
     """Refuse outputs that could not be written, or that are an input, before any work begins.
 
-    An input is every file that another option or argument names, also as FILE:COLUMN or NAME=FILE.
+    An input is every file that another option or argument names, also as FILE:COLUMN or NAME=FILE,
+    and every file that is there in a folder that one names, but for pages, and for the folder that
+    the command runs in and those above it, which hold anything.
 
     Raises:
         CommandError: One line that names the option.
@@ -95,7 +97,9 @@ def check_outputs(options: argparse.Namespace) -> None:
     from pqpp_files.check_output import check_output, check_output_folder
     from pqpp_files.errors import FileError
 
-    inputs = [path for name, value in named if name not in outputs for path in _files_in(value)]
+    given = [value for name, value in named if name not in outputs]
+    inputs = [path for value in given for path in _named_in(value, Path.is_file)]
+    folders = [path for value in given for path in _named_in(value, Path.is_dir)]
     for name, path in outputs.items():
         option = f"--{name.replace('_', '-')}"
         if isinstance(path, OutputPage) and not path.lower().endswith((".html", ".htm")):
@@ -107,6 +111,8 @@ def check_outputs(options: argparse.Namespace) -> None:
                 check_output_folder(path, inputs=inputs)
             else:
                 check_output(path, inputs)
+                if not isinstance(path, OutputPage):
+                    _refuse_in_folders(path, folders)
         except FileError as error:
             raise CommandError(f"{option} {error}") from None
     twice = [name for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
@@ -120,20 +126,31 @@ def _know_folders(options: argparse.Namespace) -> None:
         options.output = options.output and OutputFolder(options.output)
 
 
-def _files_in(value: object) -> list[str]:
-    """Return the files that the value of an option names."""
+def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
+    """Refuse a file that is there in a folder that is read."""
+    from pqpp_files.errors import FileError
+
+    place, here = Path(path).expanduser().resolve(), Path.cwd()
+    for one in folders if place.is_file() else ():
+        folder = Path(one).expanduser().resolve()
+        if folder in place.parents and folder not in (here, *here.parents):
+            raise FileError(f"{path} is a file of the input {one}; name another file")
+
+
+def _named_in(value: object, is_there: Callable[[Path], bool]) -> list[str]:
+    """Return the files, or the folders, that the value of an option names."""
     if isinstance(value, list):
-        return [path for one in value for path in _files_in(one)]
+        return [path for one in value for path in _named_in(one, is_there)]
     if not isinstance(value, str):
         return []
     behind = value.partition("=")[2] or value
     candidates = {one for text in (value, behind) for one in (text, text.rpartition(":")[0])}
-    return [one for one in sorted(candidates) if one and _is_file(one)]
+    return [one for one in sorted(candidates) if one and _is(one, is_there)]
 
 
-def _is_file(text: str) -> bool:
+def _is(text: str, is_there: Callable[[Path], bool]) -> bool:
     try:
-        return Path(text).expanduser().is_file()
+        return is_there(Path(text).expanduser())
     except (OSError, ValueError, RuntimeError):  # a prompt, too long for a name or with a zero
         return False
 

@@ -1,12 +1,15 @@
 """Outputs are looked at before any work begins: no input is replaced, nothing fails at the end."""
 
+import argparse
 import os
 import subprocess
 import sys
 
 import pytest
 
+from pqpp_cli.errors import CommandError
 from pqpp_cli.main import main
+from pqpp_cli.output import OutputFile, OutputPage, check_outputs
 
 
 @pytest.fixture
@@ -17,11 +20,13 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "link.csv").symlink_to("a.csv")
     os.link("a.csv", "hard.csv")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made/router.json").write_text("{}")
     return tmp_path
 
 
 def held(folder):
-    return {path.name: path.is_file() and path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
 
 
 COMPUTE = ("metrics", "compute", "kendall_qpp", "--predictions", "b.csv:z", "--references")
@@ -29,6 +34,10 @@ REFUSED = [
     (("predict", "--file", "a.csv", "--output", "a.csv"), "--output a.csv is the input a.csv"),
     (("predict", "--file", "a.csv", "--output", "./link.csv"), "is the input a.csv"),
     (("predict", "--file", "a.csv", "--output", "hard.csv"), "is the input a.csv"),
+    (
+        ("route", "predict", "made", "--file", "a.csv", "--output", "made/router.json"),
+        "--output made/router.json is a file of the input made; name another file",
+    ),
     ((*COMPUTE, "a.csv:x", "--output", "a.csv"), "--output a.csv is the input a.csv"),
     (("metrics", "compute", "hbpp", "--input", "labels=a.csv:x,y", "--output", "a.csv"), "is the"),
     (("select", "a.csv", "--count", "1", "--encoder", "e", "--output", "a.csv"), "is the input"),
@@ -49,6 +58,21 @@ def test_outputs_are_refused_before_work(here, words, said, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("pqpp: error: --") and said in line
     assert held(here) == before
+
+
+def test_what_lies_in_an_input_folder_is_refused_where_it_is_there_alone(here, monkeypatch):
+    def asked(output, kind=OutputFile, folder="made"):
+        check_outputs(argparse.Namespace(data_dir=folder, output=kind(output)))
+
+    asked("made/new.csv")
+    asked("made/router.json", folder=".")  # where commands run anything may lie
+    (here / "made/page.html").touch()
+    asked("made/page.html", OutputPage)  # no folder is read for its pages
+    (here / "other").symlink_to("made")
+    with pytest.raises(CommandError, match="is a file of the input made"):
+        asked("other/router.json")
+    monkeypatch.chdir(here / "made")
+    asked("router.json", folder=str(here))
 
 
 def test_a_prompt_is_no_file(here, capsys):
