@@ -178,13 +178,16 @@ def _assess_shards(options: argparse.Namespace, open_assessors: Callable) -> Non
     from pqpp_feedback.assess.shards import AssessShard
 
     refuse_with_shards(options, "dataset", "evidence", "people", "gallery")
-    job = AssessShard(
-        partial(open_assessors, options), options.image_dir, options.column, options.batch_size
-    )
-    settings = job.settings
-    if (options.workers or 1) > 1:
-        del job.assessors  # each worker has its own
-    work_on_shards(options, job, settings, numbered="prompt_id")
+
+    def begin() -> tuple[AssessShard, dict, str]:
+        opened = partial(open_assessors, options)
+        job = AssessShard(opened, options.image_dir, options.column, options.batch_size)
+        settings = job.settings
+        if (options.workers or 1) > 1:
+            del job.assessors  # each worker has its own
+        return job, settings, options.output
+
+    work_on_shards(options, begin, numbered="prompt_id")
 
 
 def _gallery(options: argparse.Namespace) -> None:

@@ -3,10 +3,13 @@
 import argparse
 import os
 import sys
+from collections.abc import Set
+from pathlib import Path
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_retired
 from pqpp_cli.output import OutputFolder
+from pqpp_cli.shards import add_shards, refuse_with_shards, wants_shards, work_on_shards
 
 _EPILOG = """examples:
   pqpp generate --model SDXL --file prompts.csv --images-per-prompt 2 --output study
@@ -30,6 +33,10 @@ A file without a column prompt_id gets the numbers of its rows as ids.
 A key for an endpoint stands in the variable PQPP_IMAGES_KEY. What its rules refuse has no image and
 is asked for again in the next run. Images of --image-dir are copied, as PNG, with their hashes; the
 first file of a prompt, by the numbers in the names, is its image 0.
+
+Shard by shard, --file is Parquet or CSV of any size, and made/MODEL holds a table of what was made
+and what could not be. images/metadata.jsonl is written by a run without --shard: write the line
+once more without it at the end. Limits of calls and money count for each task by itself.
 """
 
 
@@ -85,11 +92,7 @@ def _add_job(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="images at a time; with 1 they are the same to the bit in any job (default: 1)",
     )
-    parser.add_argument(
-        "--shard",
-        metavar="I/N",
-        help="only this share of the prompts, I from 0 to N - 1: one of N machines or tasks",
-    )
+    add_shards(parser, 100)
 
 
 def _add_pipeline(parser: argparse.ArgumentParser) -> None:
@@ -130,12 +133,15 @@ def _add_others(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Make the images that are not there."""
     from pqpp_engines.generate import generate
-    from pqpp_files.shards import parts_of_share
+    from pqpp_files.shards import launched_share, parts_of_share
 
     _check_options(options)
+    if wants_shards(options):
+        _generate_shards(options)
+        return
     prompts = _prompts(options)
-    share = parts_of_share(options.shard or _of_launcher())
-    generator = _generator(options, prompts)
+    share = parts_of_share(launched_share(os.environ))
+    generator = open_generator(options, {one["prompt_id"] for one in prompts})
     summary = generate(
         generator,
         prompts,
@@ -153,6 +159,33 @@ def run(options: argparse.Namespace) -> None:
     print(f"pqpp: {said}", file=sys.stderr)
     if budget := getattr(generator, "budget", None):
         print(f"pqpp: {budget.line()}", file=sys.stderr)
+
+
+def _generate_shards(options: argparse.Namespace) -> None:
+    """Make images from shard to shard."""
+    from functools import partial
+
+    from pqpp_engines.generate.run import list_images
+    from pqpp_engines.generate.shards import GenerateShard
+    from pqpp_files.shards import launched_share
+
+    refuse_with_shards(options, "image_dir")
+    many = (options.workers or 1) > 1
+    if many and (options.most_calls or options.most_money):
+        raise CommandError("--workers: each would spend --most-calls or --most-money; leave it out")
+
+    def begin() -> tuple[GenerateShard, dict, Path]:
+        opened = partial(open_generator, options)
+        counts = options.images_per_prompt, options.batch_size
+        job = GenerateShard(opened, options.output, *counts, options.column)
+        settings, place = job.settings, Path(options.output, "made", job.generator.name)
+        if many:
+            del job.generator  # each worker has its own
+        return job, settings, place
+
+    work_on_shards(options, begin, "prompt_id")
+    if not (options.shard or launched_share(os.environ)):
+        list_images(Path(options.output).expanduser())
 
 
 _OF = {
@@ -182,16 +215,15 @@ def _check_options(options: argparse.Namespace) -> None:
         raise CommandError("--most-money: say by --price-per-image what an image costs")
 
 
-def _generator(options: argparse.Namespace, prompts: list[dict[str, str]]):
+def open_generator(options: argparse.Namespace, prompt_ids: Set[str] = frozenset()):
     """Open what makes the images, or where they are taken from."""
     from pqpp_engines import generate
 
     if options.outside:
         return generate.CommandGenerator(options.outside, options.name)
     if options.image_dir:
-        ids = {one["prompt_id"] for one in prompts}
         return generate.FolderGenerator(
-            options.image_dir, options.name, ids, options.pattern, options.link
+            options.image_dir, options.name, prompt_ids, options.pattern, options.link
         )
     if options.images_url:
         from pqpp_models.chat.chat import Budget
@@ -226,12 +258,6 @@ def _prompts(options: argparse.Namespace) -> list[dict[str, str]]:
     texts = table.texts(options.column)
     ids = table["prompt_id"] if "prompt_id" in table else range(len(texts))
     return [{"prompt_id": str(one), "prompt": text} for one, text in zip(ids, texts, strict=True)]
-
-
-def _of_launcher() -> str | None:
-    """Return the share of this process where `accelerate launch` has started several."""
-    rank, size = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
-    return f"{rank}/{size}" if rank and size else None
 
 
 def _device_of_launcher() -> str | None:

@@ -133,10 +133,13 @@ def _predict_shards(options: argparse.Namespace) -> None:
     names = names_of(options.predictors) or [DEFAULT_PREDICTOR]
     if len(names) != 1:
         raise CommandError(f"{len(names)} predictors came, one is used")
-    job = PredictShard(names[0], None, options.uncertainty, options.column, options.revision)
-    job.targets = alignment_first(job.loaded, options.targets)
-    settings = {"job": "predict", **asdict(job)}
-    work_on_shards(options, job, settings)
+
+    def begin() -> tuple[PredictShard, dict, str]:
+        job = PredictShard(names[0], None, options.uncertainty, options.column, options.revision)
+        job.targets = alignment_first(job.loaded, options.targets)
+        return job, {"job": "predict", **asdict(job)}, options.output
+
+    work_on_shards(options, begin)
 
 
 def _print(options, style: str, asked: "_Asked", predictor, explainer) -> None:

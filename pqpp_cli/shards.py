@@ -47,24 +47,21 @@ def refuse_with_shards(options: argparse.Namespace, *names: str) -> None:
 
 def work_on_shards(
     options: argparse.Namespace,
-    job: Callable,
-    settings: Mapping[str, Any],
-    place: str | Path = "",
+    begin: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
     numbered: str = "",
 ) -> None:
     """Do a job on the input that `--file` names, into the folder `--output`.
 
     Args:
         options: Those of `add_shards`, `file` and `output`.
-        job: See `pqpp_files.shards.run_shards`.
-        settings: What the outputs depend on besides the rows.
-        place: The folder in `--output` for the shards.
+        begin: Returns the job, see `pqpp_files.shards.run_shards`, what the outputs depend on
+            besides the rows, and their folder; called once the input has been looked at.
         numbered: See `pqpp_files.shards.find_shards`.
 
     Raises:
-        CommandError: No file or no folder is named.
+        CommandError: No file or no folder is named, or the one lies in the other.
     """
-    from pqpp_files.shards import find_shards, launched_share, run_shards
+    from pqpp_files.shards import find_shards, launched_share, parts_of_share, run_shards
 
     if options.file in (None, "-"):
         raise CommandError("shards are cut from files; name Parquet files or a pattern by --file")
@@ -76,14 +73,17 @@ def work_on_shards(
             f"--output {options.output} lies in the input {options.file}, and would be read as "
             "a part of it; name another folder"
         )
+    share = options.shard or launched_share(os.environ)
+    parts_of_share(share)  # refuses what is none before anything is read
     size = options.usual_shard_size if options.shard_size is None else options.shard_size
     shards = find_shards(options.file, size, numbered)
+    job, settings, place = begin()
     summary = run_shards(
         job,
         shards,
-        Path(options.output, place),
+        place,
         settings,
-        options.shard or launched_share(os.environ),
+        share,
         1 if options.workers is None else options.workers,
         progress=sys.stderr.isatty(),
     )

@@ -19,5 +19,9 @@ class GenerateError(EngineError):
     """Images cannot be made as asked."""
 
 
+class ImageRefusedError(GenerateError):
+    """One image cannot be made; others may."""
+
+
 class IndexingError(EngineError):
     """A collection cannot be embedded, indexed or searched as asked."""

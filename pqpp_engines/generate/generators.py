@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_engines.errors import GenerateError
+from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_files.extras import needing
 from pqpp_hub import is_repository_id
 from pqpp_models.pretrained import loading
@@ -254,16 +254,18 @@ class CommandGenerator(Generator):
             try:
                 done = subprocess.run(words, capture_output=True, timeout=self.seconds, check=False)
             except subprocess.TimeoutExpired:
-                raise GenerateError(
+                raise ImageRefusedError(
                     f"--command: no image after {self.seconds:g} s; give it more time"
                 ) from None
             except OSError as error:
                 raise GenerateError(f"--command: {words[0]}: {error.strerror}") from None
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             if done.returncode:
-                raise GenerateError(f"--command: it ended with {done.returncode} ({''.join(said)})")
+                raise ImageRefusedError(
+                    f"--command: it ended with {done.returncode} ({''.join(said)})"
+                )
             try:
                 with Image.open(output) as image:
                     return Made(image.convert("RGB"))
             except (OSError, UnidentifiedImageError):
-                raise GenerateError("--command: it wrote no image to {output}") from None
+                raise ImageRefusedError("--command: it wrote no image to {output}") from None

@@ -7,22 +7,20 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pqpp_engines.errors import GenerateError
+from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.check_output import check_output_folder
+from pqpp_files.names import is_folder_name
 from pqpp_files.write_beside import write_beside, write_whole
 
 METADATA = "metadata.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-# Any script and most signs may be in an id; what leads out of a folder may not.
-_ID = re.compile(r"(?!\.)[^/\\\x00-\x1f:]{1,200}")
 
 
 @dataclass
@@ -89,36 +87,107 @@ def generate(
     """
     root = Path(output).expanduser()
     check_output_folder(root)
-    _check(generator, prompts, images_per_prompt, batch_size)
-    name = generator.name
+    check_job(generator, images_per_prompt, batch_size)
+    _check_ids(prompts)
     chosen = list(prompts)[share[0] :: share[1]]
     full = [one for one in chosen if one["prompt"].strip()]
-    wanted = [
-        Wanted(one["prompt_id"], one["prompt"], index, seed_of(one["prompt_id"], name, index))
-        for one in full
-        for index in range(images_per_prompt)
-    ]
-    left = [one for one in wanted if not _path(root, generator, one).exists()]
-    summary = Generated(skipped=len(wanted) - len(left), blank=len(chosen) - len(full))
-    _check_settings(root, generator, wanted)
-    todo = iter(left)
-    with _bar(len(wanted), summary.skipped, progress) as bar:
-        while batch := list(islice(todo, batch_size)):
-            for one, image in zip(batch, generator.make(batch), strict=True):
-                if bar is not None:
-                    bar.update()
-                if image.image is None:
-                    summary.refused += 1
-                    summary.last_refusal = str(image.told.get("refused", ""))
-                    continue
-                _write(root, generator, one, image)
+    wanted = wanted_images(generator, full, images_per_prompt)
+    there = sum(_path(root, generator, one).exists() for one in wanted)
+    summary = Generated(blank=len(chosen) - len(full))
+    with _bar(len(wanted), there, progress) as bar:
+        for one in make_images(generator, wanted, root, batch_size):
+            if one.is_old:
+                summary.skipped += 1
+                continue
+            if bar is not None:
+                bar.update()
+            if one.refusal is None:
                 summary.made += 1
-                summary.flagged += bool(image.flagged)
-    _list_images(root)
+                summary.flagged += bool(one.told["flagged"])
+            else:
+                summary.refused += 1
+                summary.last_refusal = one.refusal
+    list_images(root)
     return summary
 
 
-def _check(generator: Generator, prompts: Sequence, images: int, batch_size: int) -> None:
+def wanted_images(
+    generator: Generator, prompts: Iterable[Mapping[str, str]], images_per_prompt: int
+) -> list[Wanted]:
+    """Return the images of prompts, each with its seed."""
+    name = generator.name
+    return [
+        Wanted(one["prompt_id"], one["prompt"], index, seed_of(one["prompt_id"], name, index))
+        for one in prompts
+        for index in range(images_per_prompt)
+    ]
+
+
+@dataclass(frozen=True)
+class MadeImage:
+    """An image that was wanted: there, made or refused.
+
+    Attributes:
+        wanted: What was wanted.
+        told: What its JSON file says; empty for one that was refused.
+        is_old: Whether it was there.
+        refusal: Why there is none.
+    """
+
+    wanted: Wanted
+    told: Mapping[str, Any]
+    is_old: bool = False
+    refusal: str | None = None
+
+
+def make_images(
+    generator: Generator,
+    wanted: Sequence[Wanted],
+    root: Path,
+    batch_size: int = 1,
+    go_on: bool = False,
+) -> Iterator[MadeImage]:
+    """Make the images that are not there; gives each, first those that are.
+
+    Args:
+        generator: What makes them.
+        wanted: The images.
+        root: The folder that has `images`.
+        batch_size: How many at a time.
+        go_on: Whether an `ImageRefusedError` is the refusal of one image and ends no job.
+
+    Raises:
+        GenerateError: One that is there was made otherwise, or the generator cannot go on.
+    """
+    left = []
+    for one in wanted:
+        path = _path(root, generator, one)
+        if path.exists():
+            yield MadeImage(one, _told_of(path, generator, one), True)
+        else:
+            left.append(one)
+    for start in range(0, len(left), batch_size):
+        batch = left[start : start + batch_size]
+        for one, made in zip(batch, _made(generator, batch, go_on), strict=True):
+            if made.image is None:
+                yield MadeImage(one, {}, refusal=str(made.told.get("refused", "it is refused")))
+            else:
+                yield MadeImage(one, _write(root, generator, one, made))
+
+
+def _made(generator: Generator, batch: Sequence[Wanted], go_on: bool) -> list[Made]:
+    try:
+        return generator.make(batch)
+    except ImageRefusedError as error:
+        if not go_on:
+            raise
+        if len(batch) == 1:
+            return [Made(None, None, {"refused": str(error)})]
+        return [made for one in batch for made in _made(generator, [one], go_on)]
+
+
+def check_job(generator: Generator, images: int, batch_size: int) -> None:
+    """Refuse numbers below 1, and a model whose name cannot be that of a file."""
     for option, value in (("images per prompt", images), ("batch size", batch_size)):
         if value < 1:
             raise GenerateError(f"{option} {value}: give a number from 1")
@@ -127,9 +196,12 @@ def _check(generator: Generator, prompts: Sequence, images: int, batch_size: int
             f"model name {generator.name!r}: letters, digits, dots, _ and - make a file's name; "
             "give another"
         )
+
+
+def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
     seen = set()
     for one in prompts:
-        if not _ID.fullmatch(one["prompt_id"]):
+        if not is_folder_name(one["prompt_id"]):
             raise GenerateError(
                 f"prompt_id {one['prompt_id']!r:.80} cannot be a folder's name; give another"
             )
@@ -142,26 +214,23 @@ def _path(root: Path, generator: Generator, one: Wanted) -> Path:
     return root / "images" / one.prompt_id / f"{generator.name}_{one.index}.png"
 
 
-def _check_settings(root: Path, generator: Generator, wanted: Sequence[Wanted]) -> None:
-    """Refuse a folder where an image of this model was made of another prompt or otherwise."""
-    for one in wanted:
-        path = _path(root, generator, one)
-        if not path.exists():
-            continue
-        try:
-            told = json.loads(path.with_suffix(".json").read_text("utf-8"))
-        except (OSError, ValueError):
-            raise GenerateError(f"{path} has no readable JSON beside it; remove both") from None
-        now = {**generator.settings, "prompt": one.prompt}
-        for name, value in now.items():
-            if told.get(name) != value:
-                raise GenerateError(
-                    f"{path} was made with {name} {told.get(name)!r:.80}, not {value!r:.80}; name "
-                    "another folder or another --name"
-                )
+def _told_of(path: Path, generator: Generator, one: Wanted) -> Mapping[str, Any]:
+    """Return what is told of an image that is there; of another prompt or make it is refused."""
+    try:
+        told = json.loads(path.with_suffix(".json").read_text("utf-8"))
+    except (OSError, ValueError):
+        raise GenerateError(f"{path} has no readable JSON beside it; remove both") from None
+    now = {**generator.settings, "prompt": one.prompt}
+    for name, value in now.items():
+        if told.get(name) != value:
+            raise GenerateError(
+                f"{path} was made with {name} {told.get(name)!r:.80}, not {value!r:.80}; name "
+                "another folder or another --name"
+            )
+    return told
 
 
-def _write(root: Path, generator: Generator, one: Wanted, made: Made) -> None:
+def _write(root: Path, generator: Generator, one: Wanted, made: Made) -> Mapping[str, Any]:
     """Write an image and before it what is told of it."""
     if isinstance(made.image, Path):
         content = made.image.read_bytes()
@@ -186,6 +255,7 @@ def _write(root: Path, generator: Generator, one: Wanted, made: Made) -> None:
         _link(made.image, path)
     else:
         write_whole(path, content)
+    return told
 
 
 def _link(source: Path, path: Path) -> None:
@@ -199,7 +269,7 @@ def _link(source: Path, path: Path) -> None:
         ) from None
 
 
-def _list_images(root: Path) -> None:
+def list_images(root: Path) -> None:
     """Write the metadata of an imagefolder of `datasets`: a line for each image that is there."""
     lines = []
     for path, told in _told(root):

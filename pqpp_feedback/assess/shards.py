@@ -31,6 +31,14 @@ class AssessShard:
     Returns:
         The columns of a table of verdicts and `error`: why an image has no evidence. A prompt that
         has no image, no text or an id that names no folder is a row without an image.
+
+    Example:
+        >>> import pyarrow as pa, tempfile
+        >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
+        >>> from pqpp_feedback.gimbrr.routines.published import Published
+        >>> job = AssessShard(lambda: [GimbrrAssessor(Published())], tempfile.mkdtemp())
+        >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
+        ['the image is not there: the prompt has none']
     """
 
     open_assessors: Callable[[], list[Assessor]]

@@ -1,0 +1,155 @@
+"""`pqpp generate` from shard to shard: the images of one run, refusals as rows, kills."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_engines.errors import GenerateError, ImageRefusedError
+from pqpp_engines.generate import Generator, Made, generate
+from pqpp_engines.generate.shards import GenerateShard
+
+DRAW = (
+    "import sys; from PIL import Image; seed = int(sys.argv[2]); sys.exit(3) if 'no' in sys.argv[1]"
+    " else Image.new('RGB', (8, 8), (seed % 256, seed // 256 % 256, 9)).save(sys.argv[3])"
+)
+COMMAND = f'{sys.executable} -c "{DRAW}" {{prompt}} {{seed}} {{output}}'
+
+
+class Drawn(Generator):
+    """A colour a seed; refuses prompts that ask for it."""
+
+    name, settings = "drawn", {"steps": 1}
+
+    def make(self, wanted):
+        from PIL import Image
+
+        if any("refuse" in one.prompt for one in wanted):
+            raise ImageRefusedError("it is refused")
+        by_rule = {"refused": "by a rule"}
+        return [
+            Made(None, True, by_rule) if "rule" in one.prompt
+            else Made(Image.new("RGB", (8, 8), (one.seed % 251, 0, 0)), False)
+            for one in wanted
+        ]  # fmt: skip
+
+
+def contents(folder):
+    found = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.*")}
+    assert not any("pqpp-" in name for name in found)
+    return found
+
+
+@pytest.fixture
+def prompts(tmp_path):
+    texts = [f"a photo of {n} dogs" for n in range(11)]
+    texts[4], texts[7] = None, "no dog"
+    table = pa.table({"caption": texts})
+    pq.write_table(table.slice(0, 6), tmp_path / "a.parquet")
+    pq.write_table(table.slice(6), tmp_path / "b.parquet")
+    return tmp_path / "*.parquet"
+
+
+def words(prompts, output, *more):
+    return ["generate", "--command", COMMAND, "--name", "drawn", "--file", str(prompts), "--column",
+            "caption", "--images-per-prompt", "1", "--shard-size", "3", "--output", str(output),
+            *more]  # fmt: skip
+
+
+def test_killed_at_any_time_and_with_workers_it_ends_alike(prompts, tmp_path, capsys):
+    assert main(words(prompts, tmp_path / "whole")) == 0
+    said = capsys.readouterr().err
+    assert "4 of 4 shards" in said and "from 11 rows; 2 rows have an error" in said
+    cut = tmp_path / "cut"
+    for wanted in (1, 5):
+        command = [sys.executable, "-m", "pqpp_cli.main", *words(prompts, cut)]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(list(cut.rglob("drawn*.png"))) < wanted:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    made = {path: path.stat().st_mtime_ns for path in cut.rglob("drawn*.png")}
+    assert main(words(prompts, cut)) == 0
+    assert contents(cut) == contents(tmp_path / "whole")
+    assert all(path.stat().st_mtime_ns == time for path, time in made.items())
+
+
+def test_shards_hold_the_images_of_a_run_without(tmp_path):
+    rows = [{"prompt_id": f"p{n}", "prompt": f"a photo of {n}"} for n in range(7)]
+    generate(Drawn(), rows, tmp_path / "one", 2)
+    found = GenerateShard(Drawn, str(tmp_path / "two"))(pa.Table.from_pylist(rows)).to_pylist()
+    images = {
+        name: one for name, one in contents(tmp_path / "one").items() if "metadata" not in name
+    }
+    assert contents(tmp_path / "two") == images
+    for row in found:
+        told = json.loads(
+            (tmp_path / "two/images" / row["file_name"]).with_suffix(".json").read_text()
+        )
+        assert row.pop("error") is None and row.pop("file_name")
+        assert row == {name: told[name] for name in row}
+    again = GenerateShard(Drawn, str(tmp_path / "two"))(pa.Table.from_pylist(rows))
+    assert again["sha256"].to_pylist() == [row["sha256"] for row in found]
+
+
+def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
+    texts = ["a cat", "refuse it", "a rule", " ", "a dog", "a cow"]
+    ids = ["a", "b", "c", "d", "../e", "a"]
+    table = pa.table({"prompt_id": ids, "prompt": texts})
+    found = GenerateShard(Drawn, str(tmp_path), 1, batch_size=4)(table).to_pylist()
+    assert [row["error"] for row in found] == [
+        None,
+        "it is refused",
+        "by a rule",
+        "the prompt is blank",
+        "the prompt_id '../e' cannot be a folder's name",
+        "the prompt_id a stands twice",
+    ]
+    assert [one.name for one in tmp_path.rglob("*.png")] == ["drawn_0.png"]
+
+
+def test_where_nothing_can_be_made_it_is_no_fault_of_the_prompts(tmp_path):
+    table = pa.table({"prompt_id": ["a", "b"], "prompt": ["refuse it", "refuse it too"]})
+    with pytest.raises(GenerateError, match="no image of 2 prompts can be made: it is refused"):
+        GenerateShard(Drawn, str(tmp_path))(table)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--shard", "2/2"], "write I/N"),
+        (["--workers", "0"], "give a number from 1"),
+        (["--column", "prompt"], "no column 'prompt'"),
+        (["--file", "none.parquet"], "there is no such file"),
+        (["--name", "a/b"], "make a file's name"),
+        (["--command", "/no/such/program {prompt} {output}"], "No such file"),
+    ],
+)
+def test_what_cannot_be_made_is_said_in_a_line(more, said, prompts, tmp_path, capsys):
+    assert main(words(prompts, tmp_path / "out", *more)) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_ways_and_other_settings_are_refused(prompts, tmp_path, capsys):
+    assert main(words(prompts, tmp_path / "out")) == 0
+    assert main(words(prompts, tmp_path / "out", "--images-per-prompt", "3")) == 2
+    assert "was made with images_per_prompt 1, not 3" in capsys.readouterr().err
+    file = ["--file", str(prompts), "--output", str(tmp_path / "x"), "--workers", "2"]
+    assert main(["generate", "--image-dir", str(tmp_path), "--name", "m", *file]) == 2
+    assert "--image-dir: shards come by --file" in capsys.readouterr().err
+    url = ["--images-url", "http://127.0.0.1:9/v1", "--images-model", "m", "--most-calls", "3"]
+    assert main(["generate", *url, *file]) == 2
+    assert "--workers: each would spend" in capsys.readouterr().err
+    parts = tmp_path / "other"
+    assert main([*words(prompts, parts, "--shard", "0/2")]) == 0
+    assert not (parts / "images/metadata.jsonl").exists()
+    assert main([*words(prompts, parts)]) == 0
+    assert len((parts / "images/metadata.jsonl").read_text().splitlines()) == 9
