@@ -12,6 +12,11 @@ in site-packages and is not of the installation, so that it stays when pqpp is i
 import os
 import sys
 
+TYPE_CHECKING = False  # as type checkers know it; importing typing would slow every start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
 # Which library module is wrapped when it appears, and which of our modules knows how.
 _PLUGINS = (
     ("datasets.load", "pqpp_datasets.registration"),
@@ -35,10 +40,10 @@ START_UP_FILES = {
 
 MARK_OF_OFF = "pqpp_autoload.off"
 
-_callbacks = {}
+_callbacks: "dict[str, list[Callable[[ModuleType], None]]]" = {}
 
 
-def start():
+def start() -> None:
     """Arrange for the plugins to register themselves, unless `PQPP_NO_AUTOLOAD` says no."""
     try:
         if is_disabled():
@@ -49,12 +54,12 @@ def start():
         _warn(error, *plugins())
 
 
-def plugins():
+def plugins() -> list[str]:
     """Return the modules of ours that register something, in order."""
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
 
 
-def patch_now(module_name):
+def patch_now(module_name: str) -> None:
     """Let what registers with an imported module do so, also where the start-up is switched off."""
     for name, plugin in _PLUGINS:
         if name == module_name:
@@ -68,7 +73,7 @@ def _arrange(module_name, plugin):
         _warn(error, plugin)
 
 
-def is_disabled():
+def is_disabled() -> bool:
     """Tell whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or the mark is there."""
     if os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no"):
         return True
@@ -76,7 +81,7 @@ def is_disabled():
     return os.access(__file__.removesuffix(".py") + ".off", os.F_OK)
 
 
-def when_imported(module_name, callback):
+def when_imported(module_name: str, callback: "Callable[[ModuleType], None]") -> None:
     """Call `callback(module)` now if the module is imported, else right after its first import."""
     module = sys.modules.get(module_name)
     if module is not None and not _is_initializing(module):

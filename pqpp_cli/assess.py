@@ -1,5 +1,7 @@
 """`pqpp assess`: generated images judged by automated assessors, as a table of verdicts."""
 
+from __future__ import annotations
+
 import argparse
 import importlib
 import sys
@@ -35,7 +37,7 @@ and --output is a folder of tables, which pqpp assess gallery shows.
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command and its assessors to the parser."""
     parser = subparsers.add_parser(
         "assess",

@@ -1,5 +1,7 @@
 """`pqpp autoload`: whether `load_dataset("pqpp")` works without an import of ours."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ For one process, PQPP_NO_AUTOLOAD=1 switches it off.
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "autoload",

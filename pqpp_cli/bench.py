@@ -1,5 +1,7 @@
 """`pqpp bench`: predictors beside the published table, by the paper's protocol."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from dataclasses import replace
@@ -77,7 +79,7 @@ it.
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "bench",

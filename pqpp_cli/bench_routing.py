@@ -1,10 +1,17 @@
 """`pqpp bench --table routing`: what predictors are worth to a router."""
 
+from __future__ import annotations
+
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputPicture
+
+if TYPE_CHECKING:
+    from pqpp_models.bench.split import Split
+    from pqpp_models.predictor import Predictor
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace, predictors: dict, split) -> None:
+def run(options: argparse.Namespace, predictors: dict[str, Predictor], split: Split) -> None:
     """Print the table and draw the curves."""
     from pqpp_cli.output import emit
     from pqpp_files.visible import visible

@@ -1,5 +1,7 @@
 """`pqpp build`: a benchmark of one's own from raw judgments."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 
@@ -49,7 +51,7 @@ _RULES = {
 }
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "build",

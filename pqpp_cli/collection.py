@@ -1,5 +1,7 @@
 """`pqpp collection`: let a text ensemble measure prompts against your own captions."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 
@@ -16,7 +18,7 @@ commands it looks at your captions instead of MS COCO's. It keeps its training p
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "collection",

@@ -1,5 +1,7 @@
 """`pqpp datasets`: list, explain, export and publish the benchmarks."""
 
+from __future__ import annotations
+
 import argparse
 
 from pqpp_cli.errors import CommandError
@@ -22,7 +24,7 @@ An exported folder loads by load_dataset("conqa-parquet"), with or without this 
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command and its actions to the parser."""
     parser = subparsers.add_parser(
         "datasets",

@@ -1,5 +1,7 @@
 """`pqpp demo`: the main job, end to end, with no network and no data."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time
@@ -31,7 +33,7 @@ works; its figures say nothing about real prompts.
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "demo",

@@ -1,5 +1,7 @@
 """`pqpp feedback`: `pqpp assess rahf` of a folder, straight to a gallery."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import tempfile
@@ -20,7 +22,7 @@ image that cannot be read, or has no prompt, is shown with the reason.
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "feedback",

@@ -1,15 +1,20 @@
 """`pqpp fit`: a predictor for anybody's scores, in seconds."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.options import add_targets, given_once, names_of
 from pqpp_cli.output import OutputFolder
 from pqpp_cli.prompt_datasets import OPTIONS, add_dataset
+
+if TYPE_CHECKING:
+    from pqpp_models.predictor import Predictor
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _TRAINED_ON = ("pqpp", "pqpp-v1.0")
@@ -34,7 +39,7 @@ may leave the observed range by a tenth. Of a dataset with splits, train is take
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "fit",
@@ -118,7 +123,7 @@ def _known_to_network(fitted, prompts: list[str], ids: Any, options: argparse.Na
     return int(known.among(rows).sum())
 
 
-def format_figures(fitted) -> str:
+def format_figures(fitted: Predictor) -> str:
     """Return as a table what a ridge predictor scores on prompts that were left out of its fit."""
     from tabulate import tabulate
 

@@ -1,5 +1,7 @@
 """`pqpp generate`: images for prompts, one seed an image."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
@@ -40,7 +42,7 @@ once more without it at the end. Limits of calls and money count for each task b
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "generate",

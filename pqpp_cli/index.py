@@ -1,5 +1,7 @@
 """`pqpp index`: a collection of images that can be searched by text."""
 
+from __future__ import annotations
+
 import argparse
 import math
 import sys
@@ -22,7 +24,7 @@ ranked anew by the embeddings, which are kept in 16 bits beside it.
 _ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "index",

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import check_outputs, quiet_libraries
@@ -118,7 +118,9 @@ class Parser(argparse.ArgumentParser):
             return None
         return super()._parse_optional(arg_string)
 
-    def parse_known_args(self, args=None, namespace=None):
+    def parse_known_args(
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
         """Refuse what is left over, at the command whose options are known here."""
         found, left = super().parse_known_args(args, namespace)
         if left and "_ARGCOMPLETE" not in os.environ:

@@ -1,5 +1,7 @@
 """`pqpp metrics`: the metrics for people who don't write Python."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from typing import Any
@@ -49,7 +51,7 @@ permutation test with Holm's correction. --option takes ties, relevance_level, j
 like."""
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command and its actions to the parser."""
     parser = subparsers.add_parser(
         "metrics",

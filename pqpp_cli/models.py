@@ -1,5 +1,7 @@
 """`pqpp models`: the predictors, shipped, saved and on the Hub."""
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import logging
@@ -22,7 +24,7 @@ _EPILOG = """examples:
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command and its actions to the parser."""
     parser = subparsers.add_parser(
         "models",

@@ -23,7 +23,7 @@ def add_targets(
     option.completer = _completer_of_list(_target_names)
 
 
-def add_predictors(parser: argparse.ArgumentParser, default: str) -> None:
+def add_predictors(parser: argparse._ActionsContainer, default: str) -> None:
     """Add `--predictors`, also spelled `--predictor`."""
     option = parser.add_argument(
         "--predictors",

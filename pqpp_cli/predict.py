@@ -1,5 +1,7 @@
 """`pqpp predict`: how well will these prompts do?"""
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import sys
@@ -48,7 +50,7 @@ to the prediction, not causes of what the images will look like. An HTML page sh
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "predict",
@@ -142,7 +144,7 @@ def _predict_shards(options: argparse.Namespace) -> None:
     work_on_shards(options, begin)
 
 
-def _print(options, style: str, asked: "_Asked", predictor, explainer) -> None:
+def _print(options, style: str, asked: _Asked, predictor, explainer) -> None:
     """Print tables for people, or write them to a file."""
     from pqpp_cli.answers import format_answers
     from pqpp_cli.explanations import format_explanations
@@ -159,7 +161,7 @@ def _print(options, style: str, asked: "_Asked", predictor, explainer) -> None:
     emit(text, options.output)
 
 
-def _write_page(options, asked: "_Asked", predictor, explainer) -> None:
+def _write_page(options, asked: _Asked, predictor, explainer) -> None:
     """Write the page of the explanations."""
     from pqpp_cli.output import emit
     from pqpp_models.explain.page import render_explanations

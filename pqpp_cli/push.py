@@ -1,11 +1,17 @@
 """What `pqpp datasets push`, `pqpp metrics push` and `pqpp models push` have in common."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable
 
 
 def add_push(
-    actions, what: str, kind: str, epilog: str, run: Callable[[argparse.Namespace], None]
+    actions: argparse._SubParsersAction,
+    what: str,
+    kind: str,
+    epilog: str,
+    run: Callable[[argparse.Namespace], None],
 ) -> argparse.ArgumentParser:
     """Add the action to a command; what is pushed and where to are the caller's arguments to add.
 

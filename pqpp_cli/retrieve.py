@@ -1,5 +1,7 @@
 """`pqpp retrieve`: what a collection answers to queries, as a run."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 
@@ -22,7 +24,7 @@ them.
 _TABLES = {".csv": "csv", ".jsonl": "jsonl", ".json": "json", ".parquet": "parquet"}
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "retrieve",

@@ -1,5 +1,7 @@
 """`pqpp rewrite`: prompts that surely do better and say the same."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import sys
@@ -28,7 +30,7 @@ query: name a target such as mean_p10.
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "rewrite",

@@ -1,5 +1,7 @@
 """`pqpp route`: which model should this prompt go to?"""
 
+from __future__ import annotations
+
 import argparse
 import sys
 
@@ -28,7 +30,7 @@ each is worth to you. A prompt that the predictor cannot read goes to the deares
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "route",

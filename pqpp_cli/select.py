@@ -1,5 +1,7 @@
 """`pqpp select`: distinct prompts out of a large collection of captions."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 
@@ -18,7 +20,7 @@ file with a column `prompt`, or from a dataset.
 """
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "select",

@@ -1,8 +1,11 @@
 """The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
 
+from __future__ import annotations
+
 import logging
 from dataclasses import make_dataclass
 from pathlib import Path
+from typing import Any
 
 import datasets
 from datasets.exceptions import DatasetGenerationError
@@ -167,7 +170,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
 
     # What the library wraps or words in general terms is said here as what it is.
 
-    def download_and_prepare(self, *args, **kwargs):
+    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the data; an error of ours comes through as it was raised."""
         try:
             return super().download_and_prepare(*args, **kwargs)
@@ -176,14 +179,14 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 raise error.__cause__ from None
             raise
 
-    def as_dataset(self, split=None, **kwargs):
+    def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
         """Return the prepared data; a split that this copy lacks is named with its files."""
         try:
             return super().as_dataset(split=split, **kwargs)
         except (ValueError, KeyError) as error:
             raise self._explained(split, error) from None
 
-    def as_streaming_dataset(self, split=None, **kwargs):
+    def as_streaming_dataset(self, split: Any = None, **kwargs: Any) -> Any:
         """Return the data as a stream; a split that this copy lacks is named with its files."""
         try:
             return super().as_streaming_dataset(split=split, **kwargs)

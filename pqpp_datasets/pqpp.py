@@ -7,12 +7,15 @@ The releases differ in more than rows: of 50 prompts of MS COCO read from both, 
 mean HBPP for 23. Figures of one release are not compared with those of the other.
 """
 
+from __future__ import annotations
+
 import functools
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +30,9 @@ from pqpp_datasets.images import (
 )
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
+
+if TYPE_CHECKING:
+    from datasets import Features
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +89,7 @@ IDENTITIES = {
 SCHEMA = pa.schema({**IDENTITIES, **dict.fromkeys(TARGETS, pa.float64())})
 
 
-def features(options: Mapping[str, object]):
+def features(options: Mapping[str, object]) -> Features:
     """Return the `datasets.Features`; `image_dir` among the options adds the image columns."""
     from datasets import Features
 

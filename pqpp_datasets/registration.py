@@ -4,10 +4,13 @@
 library looks up at each call, so an earlier `from datasets import load_dataset` is fine.
 """
 
+from __future__ import annotations
+
 import functools
 import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 
 from pqpp_autoload import when_imported
 from pqpp_files.hashes import sha256_of_parts
@@ -31,7 +34,7 @@ def register() -> None:
     when_imported("datasets.load", patch)
 
 
-def patch(load_module) -> None:
+def patch(load_module: ModuleType) -> None:
     """Wrap `dataset_module_factory` of the imported module `datasets.load`; idempotent."""
     with _lock:
         original = load_module.dataset_module_factory

@@ -4,9 +4,12 @@ Source: PQPP paper, section 3 ("Prompt selection"): sentence embeddings, k-means
 initialisation, and of each cluster the caption nearest to its centre.
 """
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -196,7 +199,7 @@ def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.r_[chosen, farthest[: len(centres) - len(chosen)]]
 
 
-def require_faiss():
+def require_faiss() -> ModuleType:
     """Return the module faiss, or say which extra brings it."""
     with needing("selecting", "select"):
         import faiss

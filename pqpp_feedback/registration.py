@@ -3,6 +3,10 @@
 Called as `pqpp_models.registration` is; importing this module imports no model.
 """
 
+from __future__ import annotations
+
+from types import ModuleType
+
 from pqpp_models.registration import Registration, deferred
 
 TASK = "rich-human-feedback"
@@ -27,7 +31,7 @@ def register() -> None:
     pqpp_autoload.when_imported("pqpp_models.hub", patch)
 
 
-def patch(module) -> None:
+def patch(module: ModuleType) -> None:
     """Register what belongs to an imported module; idempotent."""
     if module.__name__ == "pqpp_models.hub":
         module.register_kind("rahf", deferred("pqpp_feedback.rahf.feedback:checked_files"))

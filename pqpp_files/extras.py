@@ -83,8 +83,8 @@ def pinned_requirements(*extras: str) -> list[str]:
         name, _, condition = line.partition(";")
         if condition and not any(f'extra == "{extra}"' in condition for extra in extras):
             continue
-        with contextlib.suppress(metadata.PackageNotFoundError, AttributeError):
-            package = re.match(r"[\w.-]+", name)[0]
+        package = re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0]
+        with contextlib.suppress(metadata.PackageNotFoundError):
             found.append(f"{package}=={metadata.version(package)}")
     return list(dict.fromkeys(found))
 

@@ -12,9 +12,11 @@ from typing import Any
 
 _NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Torch, safetensors and pyarrow have errors of their own for it.
-_WORDS = ("No space left", "failed writing file", "StorageFull", "Disk quota exceeded")
-_WORDS += ("database or disk is full",)  # SQLite
-_WORDS += ("] . unexpected pos ", "basic_ios::clear: iostream error")  # torch, at a file's end
+_WORDS = (
+    *("No space left", "failed writing file", "StorageFull", "Disk quota exceeded"),
+    "database or disk is full",  # SQLite
+    *("] . unexpected pos ", "basic_ios::clear: iostream error"),  # torch, at a file's end
+)
 
 
 @contextlib.contextmanager

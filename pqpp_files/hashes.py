@@ -54,7 +54,7 @@ def content_id(path: str | Path, like: str) -> str:
     return _digest(hashlib.sha1(header, usedforsecurity=False), path)
 
 
-def _digest(digest, path: Path) -> str:
+def _digest(digest: "hashlib._Hash", path: Path) -> str:
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)

@@ -30,10 +30,13 @@ def value_parser(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (the key 'a' stands twice in ...
     """
-    numbers = {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}
+    numbers: dict[str, Any] = (
+        {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}
+    )
     if refuse_constants:
         numbers["parse_constant"] = _no_constant
-    scan = json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats).scan_once
+    decoder: Any = json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats)
+    scan = decoder.scan_once  # which the types of the standard library leave out
 
     def parse(content: bytes, name: str, line: int = 1) -> Any:
         text = text_of(content, name, line)

@@ -85,7 +85,7 @@ class Input:
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: there is no such file; check its name")
 
-    def open(self) -> io.BufferedIOBase:
+    def open(self) -> io.BufferedReader | gzip.GzipFile:
         """Return the bytes from the first on."""
         if self._once is None and not self.is_standard and not self._path.is_file():
             self._once = self._path.open("rb")
@@ -95,7 +95,7 @@ class Input:
             self._make_utf_8()
         return self._unpacked()
 
-    def _unpacked(self) -> io.BufferedIOBase:
+    def _unpacked(self) -> io.BufferedReader | gzip.GzipFile:
         if not self._is_packed:
             file = self._path.open("rb")
             if file.peek(2)[:2] != _PACKED:

@@ -16,6 +16,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO, Any
 
 from pqpp_files.errors import PqppError
 from pqpp_files.full_disk import is_full, naming, require_room
@@ -83,7 +84,7 @@ def cached_if_unreachable(*names: str) -> Iterator[None]:
         yield
         return
     own = getattr(sys.modules.get("datasets"), "config", None)
-    settings = [constants] if own is None else [constants, own]
+    settings: list[Any] = [constants] if own is None else [constants, own]
     before = [one.HF_HUB_OFFLINE for one in settings]
     unreachable = not is_reachable(constants.ENDPOINT)
     try:
@@ -125,7 +126,7 @@ def pull_files(
     from huggingface_hub import constants, snapshot_download
 
     at = f" at revision {revision!r}" if revision else ""
-    where = {"revision": revision, "cache_dir": cache_dir, "token": token}
+    where: dict[str, Any] = {"revision": revision, "cache_dir": cache_dir, "token": token}
     where |= {"allow_patterns": list(files)}
     where |= {"local_files_only": not is_reachable(constants.ENDPOINT)}
     try:
@@ -239,7 +240,7 @@ def _download_once(url: str, path: Path, size: int | None) -> None:
         raise ConnectionError(f"the connection ended at {path.stat().st_size} of {total} bytes")
 
 
-def _copy(response, path: Path, start: int, total: int | None) -> None:
+def _copy(response: IO[bytes], path: Path, start: int, total: int | None) -> None:
     from datasets.utils import tqdm  # honours the library's own switch for progress bars
 
     name = path.name.removesuffix(".partial")

@@ -81,11 +81,13 @@ def telling(
 
     said, well = Markup('<p role="alert">{}</p>'), Markup('<p role="status">{}</p>')
 
+    answered: tuple[type[Exception], ...] = (PqppError, *refusals)
+
     def told(*given: Any) -> tuple[Any, ...]:
         nothing = (None,) * outputs
         try:
             found = function(*given)
-        except (PqppError, *refusals) as error:
+        except answered as error:
             return (*nothing, str(said.format(" ".join(str(error).split()))))
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]

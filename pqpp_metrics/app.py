@@ -1,13 +1,19 @@
 """The web page of a metric's Space: fill in the inputs as JSON, read the result."""
 
+from __future__ import annotations
+
 import ast
 import json
+from typing import TYPE_CHECKING, Any
 
 from pqpp_hub.space import blank_page, said_here, serve_page, telling
 from pqpp_metrics.registration import metric_path
 
+if TYPE_CHECKING:
+    import gradio
 
-def example_inputs(card):
+
+def example_inputs(card: str) -> dict[str, Any]:
     """Return the keyword arguments of the call of `compute` in a card's example.
 
     Args:
@@ -16,11 +22,11 @@ def example_inputs(card):
     code = "\n".join(line[4:] for line in card.splitlines() if line[:4] in (">>> ", "... "))
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "compute":
-            return {word.arg: ast.literal_eval(word.value) for word in node.keywords}
+            return {word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg}
     return {}
 
 
-def metric_page(name):
+def metric_page(name: str) -> gradio.Blocks:
     """Return the page of a metric, as a gradio Blocks.
 
     Args:
@@ -55,7 +61,7 @@ def metric_page(name):
     return page
 
 
-def serve_metric(name):
+def serve_metric(name: str) -> None:
     """Serve the page of a metric until it is told to stop, as its Space does.
 
     Args:

@@ -1,8 +1,11 @@
 """A metric as a module of evaluate: its description, and the checks that evaluate lacks."""
 
+from __future__ import annotations
+
 import contextlib
 import inspect
 from pathlib import Path
+from typing import Any
 
 import datasets
 import evaluate
@@ -50,7 +53,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
             inputs.append(from_json(column) if entry.is_label else column)
         return self.computed(inputs, given)
 
-    def add(self, *, prediction=None, reference=None, **others):
+    def add(self, *, prediction: Any = None, reference: Any = None, **others: Any) -> None:
         """Add one item; as `evaluate.Metric.add`."""
         item = {"predictions": prediction, "references": reference, **others}
         batch = self._batch({name: None if one is None else [one] for name, one in item.items()})
@@ -58,12 +61,12 @@ class EvaluateMetric(Metric, evaluate.Metric):
         singular = {"predictions": "prediction", "references": "reference"}
         super().add(**{singular.get(name, name): value for name, value in item.items()})
 
-    def add_batch(self, *, predictions=None, references=None, **others):
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **others: Any) -> None:
         """Add a batch of items; as `evaluate.Metric.add_batch`."""
         batch = {"predictions": predictions, "references": references, **others}
         super().add_batch(**self._batch(batch))
 
-    def compute(self, **inputs_and_options):
+    def compute(self, **inputs_and_options: Any) -> dict[str, Any]:
         """Compute the metric; as `evaluate.Metric.compute`.
 
         A call whose inputs are refused changes nothing, so that what was added before stays.

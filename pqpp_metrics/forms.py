@@ -5,10 +5,13 @@ Whatever container holds the values (see `functional._containers`), numbers beco
 or lists of them where lengths differ, and labels stay what they are.
 """
 
+from __future__ import annotations
+
 import json
 import reprlib
 import uuid
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,6 +20,7 @@ from pqpp_metrics.functional._categories import as_labels, kind_of, label_array
 from pqpp_metrics.functional._containers import to_numpy, unwrapped
 from pqpp_metrics.functional._groups import group_codes
 from pqpp_metrics.functional._inputs import as_floats
+from pqpp_metrics.functional._types import Values
 
 # What labels are called to a person, whether they group rows or are what raters said.
 _IN_WORDS = {"id": "label", "group": "label"}
@@ -39,9 +43,13 @@ class Entry(NamedTuple):
         return "list of " * bool(self.depth) + "lists of " * (self.depth - 1) + plural
 
     @property
-    def is_label(self):
+    def is_label(self) -> bool:
         """Whether values must keep their type."""
         return self.kind not in ("number", "text")
+
+
+Form: TypeAlias = Mapping[str, Entry]
+"""Input to what one entry of it is."""
 
 
 class _Misfit(Exception):
@@ -83,7 +91,9 @@ RATINGS = ({"ratings": Entry("label", 1)},)
 CATEGORIES = ({"predictions": _LABEL, "references": _LABEL},)
 
 
-def columns_of(batch, alternatives, item="item"):
+def columns_of(
+    batch: Mapping[str, Any], alternatives: Sequence[Form], item: str = "item"
+) -> tuple[dict[str, Any], Form]:
     """Return inputs in the first form that they have, input to column, and that form.
 
     Args:
@@ -212,14 +222,14 @@ def _groups(name, values, ndim):
 _READ = {"number": _numbers, "text": _texts, "label": _labels, "id": _ids, "group": _groups}
 
 
-def kinds_of(name, column):
+def kinds_of(name: str, column: Values) -> list[str]:
     """What a column of labels holds, for each list's place its own kind."""
     table = label_array(name, column)
     table = table[:, None] if table.ndim == 1 else table
     return [kind_of(as_labels(name, part)) for part in table.T]
 
 
-def as_json(values):
+def as_json(values: Any) -> Any:
     """Nested labels as text that tells their types, in which Arrow keeps all of them alike."""
     values = values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
     if isinstance(values, (list, tuple)):
@@ -227,14 +237,14 @@ def as_json(values):
     return json.dumps(values, default=lambda one: {"uuid": one.hex})
 
 
-def from_json(values):
+def from_json(values: Any) -> Any:
     """The labels that `as_json` made text of."""
     if isinstance(values, list):
         return [from_json(value) for value in values]
     return json.loads(values, object_hook=lambda one: uuid.UUID(one["uuid"]))
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """Numpy values, also within lists and dicts, as plain Python ones."""
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}

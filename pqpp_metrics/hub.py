@@ -1,5 +1,7 @@
 """Publishing a metric as a Space on the Hub, from where `evaluate.load` takes it."""
 
+from __future__ import annotations
+
 import tempfile
 from pathlib import Path
 
@@ -8,7 +10,14 @@ from pqpp_hub.space import app_of, space_files
 from pqpp_metrics.registration import metric_path
 
 
-def push_metric(name, repo_id, private=False, revision=None, dry_run=False, token=None):
+def push_metric(
+    name: str,
+    repo_id: str,
+    private: bool = False,
+    revision: str | None = None,
+    dry_run: bool = False,
+    token: str | None = None,
+) -> pqpp_hub.PushReport:
     """Publish a metric as a Space on the Hub, in one commit: whole or not at all.
 
     The Space holds the module, its card, a page on which the metric can be tried, and what must
@@ -51,7 +60,7 @@ def push_metric(name, repo_id, private=False, revision=None, dry_run=False, toke
         )
 
 
-def metric_files(name, folder):
+def metric_files(name: str, folder: Path) -> dict[str, Path]:
     """Return what the Space of a metric holds: the name there to the path here.
 
     Args:

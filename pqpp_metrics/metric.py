@@ -1,12 +1,16 @@
 """A metric with its inputs, options and result, as evaluate and the command line need it."""
 
+from __future__ import annotations
+
 import inspect
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import columns_of, plain
+from pqpp_metrics.forms import Form, columns_of, plain
+from pqpp_metrics.functional._types import Values
 
 _NEEDED = inspect.Parameter.empty
 
@@ -20,13 +24,21 @@ class Metric:
     lists (None: all); `takes_groups`, whether a file's whole column is one entry of its own length.
     """
 
-    function: ClassVar
-    forms: ClassVar[tuple]
+    function: ClassVar[Callable[..., Any]]
+    forms: ClassVar[Sequence[Form]]
     each: ClassVar[str | None]
+    kept: ClassVar[Sequence[str] | None]
+    takes_groups: ClassVar[bool]
 
     def __init_subclass__(
-        cls, function=None, inputs=(), each=None, kept=None, takes_groups=False, **kwargs
-    ):
+        cls,
+        function: Callable[..., Any] | None = None,
+        inputs: Sequence[Form] = (),
+        each: str | None = None,
+        kept: Sequence[str] | None = None,
+        takes_groups: bool = False,
+        **kwargs: Any,
+    ) -> None:
         """Keep what a metric's module declares."""
         super().__init_subclass__(**kwargs)
         if function is not None:
@@ -34,18 +46,20 @@ class Metric:
             cls.kept, cls.takes_groups = kept, takes_groups
 
     @classmethod
-    def input_names(cls):
+    def input_names(cls) -> list[str]:
         """The names of the inputs."""
         return list(cls.forms[0])
 
     @classmethod
-    def options(cls):
+    def options(cls) -> dict[str, Any]:
         """Option to its default; where there is none, `inspect.Parameter.empty`."""
         parameters = list(inspect.signature(cls.function).parameters.values())
         return {one.name: one.default for one in parameters[len(cls.forms[0]) :]}
 
     @classmethod
-    def score(cls, inputs, options=None):
+    def score(
+        cls, inputs: Mapping[str, Any], options: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Check the inputs and compute the metric; the result is that of `evaluate.compute`.
 
         Args:
@@ -55,7 +69,7 @@ class Metric:
         Raises:
             MetricInputError: what the metric cannot use, in one line.
         """
-        cls.check_options(inputs | (options or {}))
+        cls.check_options([*inputs, *(options or ())])
         columns, _ = columns_of(inputs, cls.forms, cls.each or "item")
         try:
             return cls.computed(list(columns.values()), options or {})
@@ -63,7 +77,7 @@ class Metric:
             raise type(error)(cls.in_own_words(str(error))) from None
 
     @classmethod
-    def check_options(cls, given):
+    def check_options(cls, given: Iterable[str]) -> None:
         """Raise for an input or option that this metric does not have."""
         name, inputs, options = cls.function.__name__, cls.input_names(), cls.options()
         unknown = [key for key in given if key not in inputs and key not in options]
@@ -74,7 +88,7 @@ class Metric:
             )
 
     @classmethod
-    def computed(cls, inputs, options):
+    def computed(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Compute from checked inputs, in their order; raise where an option is lacking."""
         lacking = [name for name, default in cls.options().items() if default is _NEEDED]
         lacking = [name for name in lacking if options.get(name) is None]
@@ -83,7 +97,7 @@ class Metric:
         return cls.results(inputs, options)
 
     @classmethod
-    def results(cls, inputs, options):
+    def results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """The function's result, or those of every row, as a dict of plain values."""
         name = cls.function.__name__
         if cls.each is None:
@@ -96,7 +110,7 @@ class Metric:
         return per_item(name, [row[name] for row in rows], **columns)
 
     @classmethod
-    def shaped(cls, result):
+    def shaped(cls, result: Any) -> dict[str, Any]:
         """What the function returned as a dict, with the mean where the main value is an array."""
         name = cls.function.__name__
         result = dict(result) if isinstance(result, dict) else {name: result}
@@ -105,7 +119,7 @@ class Metric:
         return plain(result)
 
     @classmethod
-    def in_own_words(cls, message):
+    def in_own_words(cls, message: str) -> str:
         """Name the inputs in a function's error as the metric names them."""
         theirs = inspect.signature(cls.function).parameters
         for their, our in zip(theirs, cls.forms[0], strict=False):
@@ -113,7 +127,7 @@ class Metric:
         return message
 
 
-def per_item(name, scores, **companions):
+def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
     """Results of a metric with one value an item: its mean, the values, and companions.
 
     Args:

@@ -1,5 +1,7 @@
 """The metrics' modules: what their classes derive from, and how one is found without evaluate."""
 
+from __future__ import annotations
+
 import importlib
 import sys
 
@@ -7,7 +9,7 @@ from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import metric_path
 
 
-def base():
+def base() -> type[Metric]:
     """Return the class that a metric's module derives its class from.
 
     That is an `evaluate.Metric` where evaluate is imported, as it is when it reads the module, and
@@ -20,7 +22,7 @@ def base():
     return EvaluateMetric
 
 
-def load_metric(name):
+def load_metric(name: str) -> type[Metric]:
     """Return the class of a metric, by which it is computed without evaluate.
 
     Args:

@@ -7,11 +7,14 @@ packaged file; evaluate then copies, hashes and caches that file as it does any 
 Importing this module imports nothing heavy: the wrapping waits until evaluate is imported.
 """
 
+from __future__ import annotations
+
 import functools
 import re
 import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 
 _PREFIX = "pqpp/"
 _PACKAGE = Path(__file__).parent
@@ -67,7 +70,7 @@ _lock = threading.Lock()
 _registered = False
 
 
-def register():
+def register() -> None:
     """Arrange for evaluate's loader to be wrapped: now if it is imported, else when it is.
 
     Calling it again, from any thread, changes nothing.
@@ -82,7 +85,7 @@ def register():
     pqpp_autoload.when_imported("evaluate.loading", patch)
 
 
-def patch(loading_module):
+def patch(loading_module: ModuleType) -> None:
     """Wrap the factory of an imported `evaluate.loading`, and every copy of it; idempotent.
 
     Args:
@@ -98,7 +101,7 @@ def patch(loading_module):
                 setattr(module, _FACTORY, wrapped)
 
 
-def list_metrics():
+def list_metrics() -> list[str]:
     """Return the names of the metrics of this package, sorted.
 
     Example:
@@ -109,7 +112,7 @@ def list_metrics():
     return sorted(path.stem for path in modules if path.stem == path.parent.name)
 
 
-def metric_path(name):
+def metric_path(name: str) -> Path:
     """Return the path of the evaluate module of a metric.
 
     Args:
@@ -151,7 +154,7 @@ def _letters(name):
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def card_section(name, heading):
+def card_section(name: str, heading: str) -> str:
     """Return the text under a second-level heading of a metric's card.
 
     Example:

@@ -5,8 +5,12 @@ triples of query, document and score, as ir_measures has them; judgments are the
 relevance, where one below 0 says that the document was not judged.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,20 +29,25 @@ from pqpp_metrics.trec import (
     read_run,
 )
 
+Run: TypeAlias = (
+    str | Path | Mapping[str, Mapping[str, float]] | Iterable[tuple[str, str, float]] | Judged
+)
+"""A run or judgments in any of the forms above, or as they were read."""
+
 
 def evaluate_run(
-    run,
-    qrels,
-    measures,
-    missing="error",
-    ties="expected",
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    confidence=0.95,
-    resamples=2_000,
-    seed=0,
-):
+    run: Run,
+    qrels: Run,
+    measures: str | Iterable[str],
+    missing: str = "error",
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    confidence: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> dict[str, Any]:
     """Several measures of a run, for each query and as means with intervals.
 
     Args:
@@ -76,20 +85,20 @@ def evaluate_run(
 
 
 def compare_runs(
-    runs,
-    qrels,
-    measures,
-    missing="error",
-    ties="expected",
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    confidence=0.95,
-    resamples=2_000,
-    permutations=10_000,
-    alpha=0.05,
-    seed=0,
-):
+    runs: Mapping[str, Run],
+    qrels: Run,
+    measures: str | Iterable[str],
+    missing: str = "error",
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    confidence: float = 0.95,
+    resamples: int = 2_000,
+    permutations: int = 10_000,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> dict[str, Any]:
     """Several measures of several runs, and whether the runs differ.
 
     Args:
@@ -116,9 +125,9 @@ def compare_runs(
     if not isinstance(runs, Mapping) or len(runs) < 2:
         raise MetricInputError("`runs` must hold two runs or more, by their names")
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
-    qrels, measures = as_qrels(qrels), parsed_measures(measures)
+    judged, asked = as_qrels(qrels), parsed_measures(measures)
     found = {
-        name: _values(as_run(run), qrels, measures, missing, rules) for name, run in runs.items()
+        name: _values(as_run(run), judged, asked, missing, rules) for name, run in runs.items()
     }
     common = set.intersection(*(set(queries) for queries, _ in found.values()))
     if not common:
@@ -155,12 +164,12 @@ def _values(run, qrels, measures, missing, rules):
     return given.query_ids, values
 
 
-def as_run(run):
+def as_run(run: Run) -> Judged:
     """Return a run in any of its forms as `trec.Judged`."""
     return _as_judged("run", run, read_run)
 
 
-def as_qrels(qrels):
+def as_qrels(qrels: Run) -> Judged:
     """Return judgments in any of their forms as `trec.Judged`."""
     return _as_judged("qrels", qrels, read_qrels)
 

@@ -1,13 +1,20 @@
 """TREC runs and relevance files, read strictly and brought together as the arrays of metrics."""
 
+from __future__ import annotations
+
 import functools
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pqpp_files.read_table import Codes
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import require_choice
 from pqpp_metrics.functional._rankings.ranked import below
+from pqpp_metrics.functional._types import Integers, Values
 from pqpp_metrics.trec_lines import QRELS, RUN, read_trec_columns
 
 _MISSING = ("error", "zero", "drop")
@@ -26,7 +33,7 @@ class Judged:
 
     query_ids: list[str]
     queries: np.ndarray
-    document_ids: object
+    document_ids: Any
     documents: np.ndarray
     values: np.ndarray
     lines: list[int] | None = None
@@ -47,10 +54,10 @@ class Rankings:
     relevance: np.ndarray
     unretrieved: np.ndarray
     _documents: np.ndarray
-    _names: object
+    _names: Any
 
     @functools.cached_property
-    def document_ids(self):
+    def document_ids(self) -> NDArray[np.int64]:
         """A number for each document, higher for a higher name byte by byte; 0 fills up."""
         names = self._names.to_pylist()
         places = np.zeros(len(names) + 1, dtype=np.int64)
@@ -58,12 +65,12 @@ class Rankings:
         return places[self._documents]
 
     @property
-    def sizes(self):
+    def sizes(self) -> Integers:
         """How many documents the run has for each query."""
         return np.count_nonzero(self._documents, axis=1)
 
 
-def read_run(path):
+def read_run(path: str | Path) -> Judged:
     """Read a run file: query, Q0, document, rank, score, tag, between blanks.
 
     As in trec_eval the score decides the order, and the rank column is not used; words behind the
@@ -82,7 +89,7 @@ def read_run(path):
     return _read(path, RUN, "score", float)
 
 
-def read_qrels(path):
+def read_qrels(path: str | Path) -> Judged:
     """Read a relevance file: query, iteration, document, relevance, between blanks.
 
     As in trec_eval a negative relevance (spam, say) is not relevant: 0; lines that begin with # are
@@ -122,7 +129,7 @@ def _read(path, names, value, kind):
     return judged
 
 
-def judged_of(queries, documents, values, are_grades):
+def judged_of(queries: Codes, documents: Codes, values: Values, are_grades: bool) -> Judged:
     """Bring a table with a row for each document into the form of a TREC file.
 
     Args:
@@ -143,7 +150,7 @@ def judged_of(queries, documents, values, are_grades):
     return _with_negative_apart(judged) if are_grades else judged
 
 
-def first_repeated(judged):
+def first_repeated(judged: Judged) -> int | None:
     """Return the first line whose query and document stood on an earlier one, from 0, or None."""
     keys = _keys(judged.queries, judged.documents, len(judged.document_ids))
     if _are_distinct(keys, len(judged.query_ids) * len(judged.document_ids)):
@@ -184,7 +191,9 @@ def _is_dense(size, keys):
     return size <= _DENSE * max(len(keys), 1 << 16)
 
 
-def rankings(run, qrels, missing="error", keep_unjudged=False):
+def rankings(
+    run: Judged, qrels: Judged, missing: str = "error", keep_unjudged: bool = False
+) -> Rankings:
     """Bring a run and relevance judgments together, one row a query, as arrays.
 
     A retrieved document without a judgment is not relevant.
@@ -215,7 +224,7 @@ def rankings(run, qrels, missing="error", keep_unjudged=False):
     kept = [query for query in qrels.query_ids if query in in_run or missing == "zero"]
     rows = dict(zip(kept, range(len(kept)), strict=True))
     queries, documents, values = _in_rows(run, rows, run.documents)
-    nothing = 0
+    nothing: float = 0
     if keep_unjudged:
         negative = False if qrels.negative is None else qrels.negative
         qrels, nothing = replace(qrels, values=np.where(negative, -1.0, qrels.values)), np.nan

@@ -1,9 +1,14 @@
 """The columns of TREC files: by pyarrow where lines are even, surely where they are not."""
 
+from __future__ import annotations
+
 import codecs
 import io
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
@@ -17,7 +22,9 @@ _TO_BLANKS = bytes.maketrans(b"".join(_BLANKS), b" " * len(_BLANKS))
 _AT_ONCE = 1 << 18  # bytes that fit into the cache
 
 
-def read_trec_columns(path, names, value, kind):
+def read_trec_columns(
+    path: str | Path, names: str, value: str, kind: type[int] | type[float]
+) -> tuple[Any, Any, NDArray[Any], list[int] | None, str]:
     """Read the columns query, document and one of numbers.
 
     Args:

@@ -1,13 +1,17 @@
 """How concrete the words of a query are: their depth in WordNet's hierarchy of hypernyms."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._types import Floats
 
 
-def wordnet_depth(queries):
+def wordnet_depth(queries: Iterable[str]) -> Floats:
     """Lowest, highest and mean depth in WordNet of the words of each query.
 
     ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are what stands between

@@ -5,8 +5,13 @@ module imports nothing; a model's own modules are imported when that model is as
 transformers' own imports are not to be made slower, nor entered in their middle.
 """
 
+from __future__ import annotations
+
 import importlib
 import threading
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
 
 TASK = "prompt-performance-prediction"
 
@@ -21,7 +26,9 @@ class Registration:
         pipelines: By task, "module:Class" of the pipeline, and its kind in transformers' words.
     """
 
-    def __init__(self, models, pipelines):
+    def __init__(
+        self, models: Mapping[str, tuple[str, str]], pipelines: Mapping[str, tuple[str, str]]
+    ) -> None:
         self.models, self.pipelines = models, pipelines
         self._patches = {
             "transformers.models.auto.configuration_auto": self._register_configs,
@@ -35,12 +42,12 @@ class Registration:
         for name in self._patches:
             pqpp_autoload.when_imported(name, self.patch)
 
-    def patch(self, module) -> None:
+    def patch(self, module: ModuleType) -> None:
         """Register what belongs to an imported module of transformers; idempotent."""
         with _lock:
             self._patches[module.__name__](module)
 
-    def announce(self, config_class) -> None:
+    def announce(self, config_class: Any) -> None:
         """Tell `AutoModel` the model of a configuration; called where the latter is defined."""
         import pqpp_autoload
 
@@ -67,7 +74,7 @@ class Registration:
                 )
 
 
-def announce_processor(config_class, path) -> None:
+def announce_processor(config_class: type, path: str) -> None:
     """Tell `AutoProcessor` which processor a model has; called where its configuration is defined.
 
     Args:
@@ -112,7 +119,7 @@ class _Deferred(type):
         return _load(cls._pqpp_path)(*args, **kwargs)
 
 
-def deferred(path):
+def deferred(path: str) -> type:
     """Return what stands for "module:Class" until it is called."""
     return _Deferred.of(path)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from pqpp_annotation.owner.ledger import NONE, Items, StudyAnswers
 from pqpp_annotation.protocol.admission import Standings
@@ -66,7 +66,7 @@ def disagreements(unit: np.ndarray, value: np.ndarray, units: int) -> np.ndarray
 
 
 def disputes_of(
-    db,
+    db: Connection,
     found: Standings,
     rows: np.ndarray,
     answers: StudyAnswers,

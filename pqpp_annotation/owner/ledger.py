@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import Text, case, cast, func, select
+from sqlalchemy import Connection, Text, case, cast, func, select
 
 from pqpp_annotation.protocol.admission import REFERENCE, label_scale, study_votes
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
@@ -88,7 +88,7 @@ class Ledger:
         self._gone = 0
         self._items: Items | None = None
 
-    def now(self, db) -> tuple[StudyAnswers, Items]:
+    def now(self, db: Connection) -> tuple[StudyAnswers, Items]:
         """Return all answers and all items.
 
         Args:
@@ -245,7 +245,7 @@ def _items(db) -> Items:
 
 
 def votes_table(
-    db, study: Study, answers: StudyAnswers, items: Items
+    db: Connection, study: Study, answers: StudyAnswers, items: Items
 ) -> tuple[Votes | None, np.ndarray]:
     """Return the table of votes that admission is computed from, as that of the export.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import case, func, select
+from sqlalchemy import Connection, case, func, select
 
 from pqpp_annotation.owner.disputes import Dispute, disputes_of
 from pqpp_annotation.owner.ledger import DONE, Items, Ledger, StudyAnswers, votes_table
@@ -206,7 +206,7 @@ def _key(db, now: int) -> str:
     return "-".join("" if part is None else str(part) for part in parts)
 
 
-def overview(db, store: Store, study: Study, ledger: Ledger, key: str) -> Overview:
+def overview(db: Connection, store: Store, study: Study, ledger: Ledger, key: str) -> Overview:
     """Take a look at a study.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from pqpp_annotation.owner.ledger import DONE, SKIPPED
 from pqpp_annotation.owner.payment import Owed, owed
@@ -70,7 +70,7 @@ class Row:
 
 
 def people_rows(
-    db, study: Study, answers: StudyAnswers, items: Items, found: Standings
+    db: Connection, study: Study, answers: StudyAnswers, items: Items, found: Standings
 ) -> list[Row]:
     """Return a row for each person but the owners, in the order in which they came.
 

@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi import Path as InPath
 from fastapi.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from pqpp_annotation.web.security import LOG
 from pqpp_annotation.web.site import PACKAGE, Site
@@ -19,7 +20,7 @@ from pqpp_annotation.web.site import PACKAGE, Site
 class Scripts(StaticFiles):
     """A folder of which only scripts, styles and drawings are sent, asked for anew each time."""
 
-    async def get_response(self, path: str, scope) -> Response:
+    async def get_response(self, path: str, scope: Scope) -> Response:
         """Return a file, or 304 where the browser has it."""
         if Path(path).suffix not in (".js", ".css", ".svg"):
             raise HTTPException(404)

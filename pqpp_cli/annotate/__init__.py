@@ -1,5 +1,7 @@
 """`pqpp annotate`: people's judgments, from the table of prompts to the files of `pqpp build`."""
 
+from __future__ import annotations
+
 import argparse
 
 from pqpp_cli.annotate.action import add_action, needing_annotate, opened
@@ -52,7 +54,7 @@ To go back to it, name it as `database` in the study file.
 _PERSON = ("name", "role", "done", "skipped", "left", "active_minutes", "state")
 
 
-def add_parser(subparsers) -> None:
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "annotate",

@@ -1,10 +1,22 @@
 """What the actions of `pqpp annotate` share."""
 
+from __future__ import annotations
+
 import argparse
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pqpp_annotation.store.database import Store
 
 
 def add_action(
-    actions, name: str, what: str, run, epilog: str | None = None
+    actions: argparse._SubParsersAction,
+    name: str,
+    what: str,
+    run: Callable[[argparse.Namespace], None],
+    epilog: str | None = None,
 ) -> argparse.ArgumentParser:
     """Add an action, whose first word is the study file."""
     action = actions.add_parser(
@@ -19,7 +31,7 @@ def add_action(
     return action
 
 
-def opened(study: str, output: str | None = None):
+def opened(study: str, output: str | None = None) -> Store:
     """Open the database of a study file; refuse an output that is one of the study's files."""
     with needing_annotate():
         from pqpp_annotation.store.database import open_store
@@ -38,7 +50,7 @@ def opened(study: str, output: str | None = None):
     return store
 
 
-def needing_annotate():
+def needing_annotate() -> contextlib.AbstractContextManager[None]:
     """Say what to install where the extra is missing."""
     from pqpp_files import extras
 

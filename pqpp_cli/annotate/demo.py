@@ -1,5 +1,7 @@
 """`pqpp annotate demo`: a complete small study on drawn pictures, in the browser."""
 
+from __future__ import annotations
+
 import argparse
 
 from pqpp_cli.annotate.action import needing_annotate
@@ -14,7 +16,7 @@ study stays in its folder, and is opened again by the same command.
 """
 
 
-def add_demo(actions) -> None:
+def add_demo(actions: argparse._SubParsersAction) -> None:
     """Add the action."""
     demo = actions.add_parser(
         "demo",

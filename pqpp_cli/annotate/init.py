@@ -1,5 +1,7 @@
 """`pqpp annotate init`: a study from a table or a dataset, and more prompts for one."""
 
+from __future__ import annotations
+
 import argparse
 from pathlib import Path
 
@@ -23,7 +25,7 @@ ADDRESS = "http://127.0.0.1:8000"
 _OWNER_DAYS, _TRY_DAYS = 365, 1
 
 
-def add_init(actions) -> None:
+def add_init(actions: argparse._SubParsersAction) -> None:
     """Add the action."""
     what = "make a study of a table of prompts and a folder of images"
     init = add_action(actions, "init", what, run_init, _EPILOG)

@@ -1,5 +1,7 @@
 """`pqpp annotate invite`: links and passwords."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
@@ -24,7 +26,7 @@ Roles: annotator; control (judges the control items, to compare people with); ow
 """
 
 
-def add_invite(actions) -> None:
+def add_invite(actions: argparse._SubParsersAction) -> None:
     """Add the action."""
     what = "make links for people, or end them"
     invite = add_action(actions, "invite", what, run_invite, _EPILOG)

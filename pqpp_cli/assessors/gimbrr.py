@@ -1,6 +1,10 @@
 """`pqpp assess gimbrr`: objects, absences and counts by CLIP and a detector."""
 
+from __future__ import annotations
+
 import argparse
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pqpp_cli.output import OutputFile
 
@@ -89,7 +93,7 @@ def open_assessors(options: argparse.Namespace) -> list:
     return [assessor]
 
 
-def first_models(rows) -> dict:
+def first_models(rows: Iterable[Mapping[str, Any]]) -> dict:
     """Return the models of the first row."""
     import json
 

@@ -1,5 +1,7 @@
 """Bringing the rows of several files together: by their ids, or by place where there are none."""
 
+from __future__ import annotations
+
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -164,7 +166,7 @@ def _refuse_contradiction(
                 )
 
 
-def as_text(one) -> str:
+def as_text(one: object) -> str:
     """Return an id as text, 7.0 as 7; the empty text where there is none, or a part of it."""
     if isinstance(one, tuple):
         parts = list(map(as_text, one))

@@ -1,13 +1,16 @@
 """Publishing an exported folder as a dataset on the Hub, in one commit: whole or not at all."""
 
+from __future__ import annotations
+
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pqpp_datasets.errors import DataFileError, MissingFileError
 from pqpp_datasets.export.parquet_folder import CARD, MARK, PATTERNS, files_listed, files_of_ours
 from pqpp_hub import PushReport, push_files
 
 
-def push_folder(folder: str | Path, repo_id: str, **options) -> PushReport:
+def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     """Publish a folder that `export` or `write_benchmark` wrote as a dataset on the Hub.
 
     Files that an older push lists as its own in the repository are removed, others stay.

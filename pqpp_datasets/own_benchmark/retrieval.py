@@ -4,6 +4,8 @@ Source: PQPP paper, section 3.2: an image is relevant when at least one annotato
 performance is the precision at 10 and the reciprocal rank.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,7 +136,7 @@ def score_runs(
     run: Columns,
     vote: Columns,
     prompts: Prompts,
-    options,
+    options: BuildOptions,
 ) -> Retrieval:
     """Compute P@k and RR for each model.
 

@@ -9,10 +9,13 @@ Prompts and images are Pick-a-Pic's, joined by uid. A few records have not as ma
 prompt has tokens; they are kept, `labels_match` says so.
 """
 
+from __future__ import annotations
+
 import contextlib
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -22,6 +25,9 @@ from pqpp_datasets.richhf.pickapic import PickapicImages, cache_key_of_pickapic
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.sources import release
 from pqpp_datasets.tables import REMEDY
+
+if TYPE_CHECKING:
+    from datasets import Features
 
 SPLITS = ("train", "validation", "test")
 CITATION = """@inproceedings{liang2024rich,
@@ -46,7 +52,7 @@ _LABELS = "prompt_misalignment_label"
 _RECORDS_IN_PART, _RECORDS_IN_TABLE = 1000, 250
 
 
-def features(options: Mapping[str, object]):
+def features(options: Mapping[str, object]) -> Features:
     """Return the `datasets.Features`; a map is a grey image, brighter where more people marked.
 
     `pickapic_dir` adds `prompt`, `tokens`, `labels_match` and `image`.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_engines.errors import RouteError
 
@@ -108,7 +109,9 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         )
 
 
-def choose(worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule, price: float):
+def choose(
+    worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule, price: float
+) -> NDArray[np.int64]:
     """Return the number of the route that each prompt goes to, int64 (prompts,).
 
     Args:

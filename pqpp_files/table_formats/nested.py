@@ -50,7 +50,7 @@ def _spread(rows: int, columns: dict, before: int, name: str, wanted: Sequence[s
         for key, place, value in _entries(cell)
     ]
     inner = {n for *_, value in entries if isinstance(value, dict) for n in value if n in wanted}
-    found: dict[str, list] = {}
+    found: dict[str, Sequence[Any]] = {}
     for column in dict.fromkeys([*columns, *sorted(inner), name]):
         own = columns.get(column) or [None] * rows
         found[column] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _csv
 import contextlib
 import csv
 import hashlib
@@ -143,7 +144,7 @@ class Separated(Format):
                 "the columns belong; write a line of names above them"
             )
 
-    def _reader(self, lines: io.TextIOWrapper):
+    def _reader(self, lines: io.TextIOWrapper) -> _csv.Reader:
         return csv.reader(lines, delimiter=self.separator, strict=True)
 
     def _header(self) -> tuple[str, list[str]]:

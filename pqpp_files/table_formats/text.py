@@ -16,12 +16,13 @@ class Text(Format):
 
     def blocks(self, as_written: bool = False) -> Iterator[Block]:
         """See `Format.blocks`."""
-        self._take([self.plain])
+        column = self.plain or "text"
+        self._take([column])
         rows = 0
         with self._explained():
             for lines in batches(self._lines()):
                 rows += len(lines)
-                yield len(lines), {self.plain: lines}
+                yield len(lines), {column: lines}
         if not rows:
             came = "the file is empty" if not self.source.is_standard else "no text came"
             raise FileError(f"{self.path}: {came}; write one on each line")

@@ -9,15 +9,48 @@ masked or infinite values where none are allowed, text for numbers, an unknown o
 `MetricInputError` of one line.
 """
 
+from __future__ import annotations
+
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # type checkers and editors do not run what finds the files below
+    from pqpp_metrics.functional.aggregation import *
+    from pqpp_metrics.functional.agreement import *
+    from pqpp_metrics.functional.annotators import *
+    from pqpp_metrics.functional.bradley_terry import *
+    from pqpp_metrics.functional.conqa_relevance import *
+    from pqpp_metrics.functional.consolidation import *
+    from pqpp_metrics.functional.correlation import *
+    from pqpp_metrics.functional.evaluation import *
+    from pqpp_metrics.functional.fixations import *
+    from pqpp_metrics.functional.hwpq import *
+    from pqpp_metrics.functional.incomplete_judgments import *
+    from pqpp_metrics.functional.interpolated_precision import *
+    from pqpp_metrics.functional.keywords import *
+    from pqpp_metrics.functional.match_rate import *
+    from pqpp_metrics.functional.pairwise import *
+    from pqpp_metrics.functional.prediction_error import *
+    from pqpp_metrics.functional.qpp_report import *
+    from pqpp_metrics.functional.ranking import *
+    from pqpp_metrics.functional.ranking_graded import *
+    from pqpp_metrics.functional.resampling import *
+    from pqpp_metrics.functional.routing import *
+    from pqpp_metrics.functional.saliency import *
+    from pqpp_metrics.functional.saliency_report import *
+    from pqpp_metrics.functional.significance import *
+    from pqpp_metrics.functional.text_rendering import *
+    from pqpp_metrics.functional.user_models import *
+    from pqpp_metrics.functional.vistar import *
 
 
-def _public_functions():
+def _public_functions() -> dict[str, Callable[..., Any]]:
     """Name to function, over the files of this package."""
     found = {}
-    for file in pkgutil.iter_modules(__path__):
+    for file in pkgutil.iter_modules(__path__):  # noqa: F405
         if not file.name.startswith("_"):
             module = importlib.import_module(f"{__name__}.{file.name}")
             for name, function in vars(module).items():

@@ -1,15 +1,26 @@
 """Which annotators' votes count, of votes that have been checked."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pqpp_metrics.functional._inputs import require_between, require_int
 from pqpp_metrics.functional._kappa import kappa_of
-from pqpp_metrics.functional._votes import as_mask, as_votes, require_images
+from pqpp_metrics.functional._types import Floats, Integers, Values
+from pqpp_metrics.functional._votes import RaterVotes, as_mask, as_votes, require_images
 
 _HIGHLY_RELEVANT = 2
 
 
-def admission(votes, control_labels, reference_images, min_kappa, min_reference_share):
+def admission(
+    votes: RaterVotes,
+    control_labels: Values | None,
+    reference_images: Values | None,
+    min_kappa: float,
+    min_reference_share: float,
+) -> dict[str, Any]:
     """As `admit_annotators`, of checked votes."""
     min_kappa = require_between("min_kappa", min_kappa, -1.01, 1.01)
     min_reference_share = require_between("min_reference_share", min_reference_share, -0.01, 1.01)
@@ -43,7 +54,9 @@ def _reference_share(votes):
     return np.where(number > 0, high / np.maximum(number, 1), np.nan)
 
 
-def votes_that_count(votes, prompts, codes, rules, best):
+def votes_that_count(
+    votes: RaterVotes, prompts: int, codes: Integers, rules: tuple[Any, ...], best: int
+) -> RaterVotes:
     """The votes of admitted annotators, with control labels of the best few of each prompt.
 
     `codes` is the number of each image's prompt; `rules` are the arguments of `admit_annotators`
@@ -59,7 +72,9 @@ def votes_that_count(votes, prompts, codes, rules, best):
     return votes
 
 
-def best_votes(votes, prompts, codes, quality, best):
+def best_votes(
+    votes: RaterVotes, prompts: int, codes: Integers, quality: Floats, best: int
+) -> RaterVotes:
     """As `keep_best_annotators`, of checked votes."""
     best = require_int("best", best)
     order = np.argsort(codes, kind="stable")

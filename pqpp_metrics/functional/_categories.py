@@ -1,20 +1,26 @@
 """Labels of any kind: checked, of their own type to the last digit, and as category numbers."""
 
+from __future__ import annotations
+
 import itertools
 import numbers
 import uuid
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import to_numpy, unwrapped
 from pqpp_metrics.functional._inputs import LARGEST_EXACT_INTEGER
+from pqpp_metrics.functional._types import Integers, Values
 
 # Integer labels in a range this wide are counted directly; wider ones are sorted first.
 _COMPACT = 4096
 
 
-def as_labels(name, values, ndim=None):
+def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any]:
     """Return labels as a non-empty numpy array of text, UUIDs, booleans or finite numbers.
 
     Text, UUIDs and numbers that no type of numpy holds exactly (of more than 64 bits, or large
@@ -42,7 +48,7 @@ def as_labels(name, values, ndim=None):
     return array
 
 
-def label_array(name, values):
+def label_array(name: str, values: Values) -> NDArray[Any]:
     """Return labels as a numpy array that changes none of them: lists and text as objects."""
     values = to_numpy(unwrapped(name, values))
     if isinstance(values, np.ndarray):
@@ -87,7 +93,7 @@ def _require_finite(name, fractions):
         raise MetricInputError(f"`{name}` holds NaN or infinite labels; drop those items first")
 
 
-def kind_of(labels):
+def kind_of(labels: NDArray[Any]) -> str:
     """What an array from `as_labels` holds: "text", "UUIDs" or "numbers"."""
     if labels.dtype != object:
         return "numbers"
@@ -97,13 +103,13 @@ def kind_of(labels):
     )
 
 
-def objects(values):
+def objects(values: Sequence[Any]) -> NDArray[np.object_]:
     """An array of the very objects, with Python's numbers for those of numpy."""
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     return np.fromiter(plain, dtype=object, count=len(plain))
 
 
-def integers(values):
+def integers(values: Sequence[Any]) -> NDArray[Any]:
     """An array of a list of integers: of 64 bits where they fit, else of objects."""
     for dtype in (np.int64, np.uint64):
         try:
@@ -113,35 +119,37 @@ def integers(values):
     return objects(values)
 
 
-def category_codes(*arrays):
+def category_codes(*arrays: NDArray[Any]) -> tuple[list[Integers], Sequence[Any] | NDArray[Any]]:
     """Number the categories of several arrays from `as_labels`, all of one kind, together.
 
     Returns:
         The arrays as integer codes, 0 to the number of categories less 1 (some may not occur),
         and the category of each code, in rising order.
     """
-    arrays = [_whole(array) for array in arrays]
-    kinds = {array.dtype.kind for array in arrays}
+    codes: list[Integers]
+    categories: Sequence[Any] | NDArray[Any]
+    whole = [_whole(array) for array in arrays]
+    kinds = {array.dtype.kind for array in whole}
     if kinds <= set("iub"):
-        low = min(int(array.min()) for array in arrays)
-        high = max(int(array.max()) for array in arrays)
+        low = min(int(array.min()) for array in whole)
+        high = max(int(array.max()) for array in whole)
         if high - low < _COMPACT:
             # Small numbers already: no need to sort them to tell them apart.
             wide = np.int64 if high < 2**63 else np.uint64  # in its own type low may wrap around
-            codes = [(array.astype(wide) - wide(low)).astype(np.intp) for array in arrays]
+            codes = [(array.astype(wide) - wide(low)).astype(np.intp) for array in whole]
             return codes, np.arange(low, high + 1)
     if "O" in kinds or len(kinds) > 1:
         # Side by side numpy would make floats of integers; Python compares them exactly.
-        lists = [array.ravel().tolist() for array in arrays]
+        lists = [array.ravel().tolist() for array in whole]
         categories = sorted(set(itertools.chain.from_iterable(lists)))
         number = dict(zip(categories, itertools.count()))
         flat = np.concatenate([[number[label] for label in labels] for labels in lists])
     else:
-        whole = np.concatenate([array.ravel() for array in arrays])
-        categories, flat = np.unique(whole, return_inverse=True)
-    ends = np.cumsum([array.size for array in arrays])[:-1]
+        joined = np.concatenate([array.ravel() for array in whole])
+        categories, flat = np.unique(joined, return_inverse=True)
+    ends = np.cumsum([array.size for array in whole])[:-1]
     parts = np.split(flat.reshape(-1), ends)
-    codes = [part.reshape(array.shape) for part, array in zip(parts, arrays, strict=True)]
+    codes = [part.reshape(array.shape) for part, array in zip(parts, whole, strict=True)]
     return codes, categories
 
 

@@ -5,19 +5,24 @@ that numpy cannot read and arrays of other libraries. None is imported: each is 
 do. What says by place which value belongs to which keeps its order; labels of rows do not count.
 """
 
+from __future__ import annotations
+
 import itertools
 import numbers
 from collections.abc import Iterable, Mapping, Set
+from typing import Any
 
 import array_api_compat
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._types import Array
 
 _NO_CONTAINER = (str, bytes, numbers.Number, np.generic, Mapping, Set, type(None))
 
 
-def unwrapped(name, value):
+def unwrapped(name: str, value: object) -> Any:
     """Return numpy arrays, torch tensors, lists and what holds nothing; all else as one of these.
 
     Missing values of nullable columns become NaN or None. Floats of fewer bits than 32 become
@@ -51,7 +56,7 @@ def unwrapped(name, value):
     return array
 
 
-def to_numpy(array):
+def to_numpy(array: Array) -> NDArray[Any]:
     """Return a numpy array or a torch tensor on any device as a numpy array."""
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array
 

@@ -1,13 +1,18 @@
 """Disagreement of ratings within items and between all, and alpha, which compares the two."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional._types import Floats, Integers
 
 
-def alpha_of(items, ratings, level="nominal", single_class="one"):
+def alpha_of(
+    items: Integers, ratings: Floats, level: str = "nominal", single_class: str = "one"
+) -> float:
     """As `krippendorff_alpha`, of ratings in a row, each with its item.
 
     Args:

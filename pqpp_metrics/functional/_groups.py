@@ -1,23 +1,28 @@
 """Numbering of groups: which rows belong to the same prompt, query or model."""
 
+from __future__ import annotations
+
 import numbers
 import operator
 import sys
 import uuid
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._categories import integers
 from pqpp_metrics.functional._containers import to_numpy, unwrapped
 from pqpp_metrics.functional._inputs import brief
+from pqpp_metrics.functional._types import Integers, Values
 
 # How many neighbours are compared to guess whether equal ids stand together.
 _PROBE = 256
 
 
-def group_codes(name, ids):
+def group_codes(name: str, ids: Values) -> tuple[NDArray[Any], Integers]:
     """Number the distinct ids, all strings, all integers or all UUIDs, by first appearance.
 
     Returns:
@@ -108,7 +113,7 @@ def _number_by_dictionary(ids):
     return np.fromiter(numbered, dtype=object, count=len(numbered)), codes
 
 
-def number_integers(ids):
+def number_integers(ids: Integers) -> tuple[Integers, Integers]:
     """Number an array of integers: through a table where their range is small, else by sorting."""
     rows = np.arange(len(ids))
     lowest, highest = int(ids.min()), int(ids.max())

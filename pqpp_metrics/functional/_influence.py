@@ -5,12 +5,15 @@ and Its Role in Robust Estimation", Journal of the American Statistical Associat
 nothing has to be known of how predictions and truth are distributed.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
 
 from pqpp_metrics.functional._pairs import unit_deviations
 from pqpp_metrics.functional._statistics import average_ranks
+from pqpp_metrics.functional._types import Floats
 
 # Fewer queries tell nothing about how much one moves the measure.
 LEAST_PAIRS = 4
@@ -18,7 +21,7 @@ LEAST_PAIRS = 4
 _LINE = 1 - 1e-14
 
 
-def reach(influences, confidence):
+def reach(influences: Floats, confidence: float) -> float:
     """Half the length of the interval of a measure with these influences, float64 (n,).
 
     Student's t. A few queries that move the measure far more than all others tell little about
@@ -43,7 +46,9 @@ def reach(influences, confidence):
     return quantile * largest * math.sqrt(variance / (n - 1))
 
 
-def correlation_interval(value, influences, confidence):
+def correlation_interval(
+    value: float, influences: Floats, confidence: float
+) -> tuple[float, float]:
     """Interval of a correlation on the scale of Fisher's z, from the influences on z.
 
     (NaN, NaN) for a NaN value or too few pairs. A value of 1 or -1 has an infinite z, and the
@@ -57,7 +62,7 @@ def correlation_interval(value, influences, confidence):
     return math.tanh(z - half), math.tanh(z + half)
 
 
-def of_pearson(x, y):
+def of_pearson(x: Floats, y: Floats) -> Floats:
     """Influence of each pair on Fisher's z of Pearson's r, by leaving the pair out.
 
     Under long tails a single pair can carry the correlation, which the derivative at the whole
@@ -76,7 +81,7 @@ def of_pearson(x, y):
     return (n - 1) * np.where(line, change, math.atanh(r) - np.arctanh(np.where(line, 0, left)))
 
 
-def of_spearman(x_ranks, y_ranks):
+def of_spearman(x_ranks: Floats, y_ranks: Floats) -> Floats:
     """Influence of each pair on Fisher's z of Spearman's rho, of average ranks (n,)."""
     n = len(x_ranks)
     x, y = (x_ranks - (n + 1) / 2) / n, (y_ranks - (n + 1) / 2) / n
@@ -91,7 +96,7 @@ def of_spearman(x_ranks, y_ranks):
     return influence / (1 - rho * rho) if abs(rho) < 1 else influence
 
 
-def of_kendall(agree, x_ranks, y_ranks):
+def of_kendall(agree: Floats, x_ranks: Floats, y_ranks: Floats) -> Floats:
     """Influence of each pair on Fisher's z of Kendall's tau-b, of average ranks (n,).
 
     `agree` are the `order_agreements`.
@@ -104,7 +109,7 @@ def of_kendall(agree, x_ranks, y_ranks):
     return influence / (1 - tau * tau) if abs(tau) < 1 else influence
 
 
-def of_smare(x_ranks, y_ranks):
+def of_smare(x_ranks: Floats, y_ranks: Floats) -> Floats:
     """Influence of each pair on sMARE, of average ranks (n,)."""
     n = len(x_ranks)
     difference = (x_ranks - y_ranks) / n
@@ -126,7 +131,7 @@ def _sizes(values):
     return counts[group]
 
 
-def order_agreements(x_ranks, y_ranks):
+def order_agreements(x_ranks: Floats, y_ranks: Floats) -> Floats:
     """For each i the sum over all j of sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
     n = len(x_ranks)
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)

@@ -3,20 +3,26 @@
 Torch tensors stay tensors on their device; all else becomes a numpy array, see `_containers`.
 """
 
+from __future__ import annotations
+
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
 
 import array_api_compat
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import to_numpy, unwrapped
+from pqpp_metrics.functional._types import Array, Floats
 
 # Integers beyond this are not all exact in float64: two different scores could become equal.
 LARGEST_EXACT_INTEGER = 2**53
 
 
-def as_array(name, value):
+def as_array(name: str, value: object) -> Array:
     """Return a torch tensor on its device, and all else that holds values as a numpy array.
 
     Raises:
@@ -33,7 +39,7 @@ def as_array(name, value):
         ) from None
 
 
-def as_numbers(name, value, ndim):
+def as_numbers(name: str, value: object, ndim: int) -> Array:
     """Return a non-empty array of numbers with `ndim` dimensions, in its own dtype.
 
     Raises:
@@ -83,7 +89,7 @@ def _kind(array):
     return str(array.dtype)
 
 
-def as_floats(name, value, ndim):
+def as_floats(name: str, value: object, ndim: int) -> Array:
     """As `as_numbers`, booleans and integers as float64; NaN and infinities are still allowed.
 
     Raises:
@@ -98,19 +104,19 @@ def as_floats(name, value, ndim):
     return xp.astype(array, xp.float64)
 
 
-def as_finite(name, value, ndim):
+def as_finite(name: str, value: object, ndim: int) -> Array:
     """As `as_floats`, and any NaN or infinity is refused."""
     array = as_floats(name, value, ndim)
     require_finite(name, array)
     return array
 
 
-def finite_numpy(name, value, ndim):
+def finite_numpy(name: str, value: object, ndim: int) -> Floats:
     """As `as_finite`, as a numpy float64 array."""
     return to_numpy(as_finite(name, value, ndim)).astype(np.float64, copy=False)
 
 
-def require_finite(name, array):
+def require_finite(name: str, array: Array) -> None:
     """Raise unless a floating array is finite, with the number of faults and the first place."""
     xp = array_api_compat.array_namespace(array)
     finite = xp.isfinite(array)
@@ -125,7 +131,7 @@ def require_finite(name, array):
     )
 
 
-def same_library(**arrays):
+def same_library(**arrays: Array) -> tuple[ModuleType, list[Array]]:
     """Return the namespace of some arrays, and the arrays in the order given.
 
     Raises:
@@ -141,7 +147,7 @@ def same_library(**arrays):
         ) from None
 
 
-def require_same_shape(**arrays):
+def require_same_shape(**arrays: Array) -> None:
     """Raise, with the shapes that came, unless all arrays have the same shape."""
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
     if len(set(shapes.values())) > 1:
@@ -149,7 +155,7 @@ def require_same_shape(**arrays):
         raise MetricInputError(f"shapes differ: {came}; they must be the same")
 
 
-def as_list(name, value):
+def as_list(name: str, value: Any) -> list[Any]:
     """Return what was given one by one as a list.
 
     Raises:
@@ -170,19 +176,19 @@ def _exact(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def brief(value):
+def brief(value: object) -> str:
     """Return what a value is in a few words of one line."""
     return " ".join(repr(value)[:200].split())[:80]
 
 
-def require_values(name, array, allowed, meaning):
+def require_values(name: str, array: NDArray[Any], allowed: Sequence[float], meaning: str) -> None:
     """Raise, with the first other one, unless a numpy array holds only the allowed values."""
     known = np.isin(array, allowed)
     if not known.all():
         raise MetricInputError(f"`{name}` holds {array[~known][0]:g}; {meaning}")
 
 
-def require_choice(name, value, allowed):
+def require_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise unless an option is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
@@ -193,7 +199,7 @@ _MOST_DRAWS = 10_000_000  # minutes for a thousand queries, and more digits of p
 _LARGEST = 2**128  # a seed may be so long; what is longer has no float to divide by
 
 
-def require_int(name, value, least=1):
+def require_int(name: str, value: Any, least: int = 1) -> int:
     """Return an option as int, or raise unless it is an integer of at least `least`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or value < least:
@@ -205,7 +211,7 @@ def require_int(name, value, least=1):
     return int(value)
 
 
-def require_draws(name, value):
+def require_draws(name: str, value: Any) -> int:
     """Return a number of random draws as int, or raise unless it is from 1 to ten million."""
     value = require_int(name, value)
     if value > _MOST_DRAWS:
@@ -215,7 +221,7 @@ def require_draws(name, value):
     return value
 
 
-def require_size(height, width):
+def require_size(height: object, width: object) -> tuple[int, int]:
     """Return a map's height and width, or raise unless it has from 1 to 2**26 pixels."""
     height, width = require_int("height", height), require_int("width", width)
     if height * width > 2**31:
@@ -225,7 +231,7 @@ def require_size(height, width):
     return height, width
 
 
-def require_tolerance(name, value):
+def require_tolerance(name: str, value: Any) -> float:
     """Return an option as float, or raise unless it is a number of at least 0 and below 1."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not is_number or not 0 <= value < 1:
@@ -233,7 +239,7 @@ def require_tolerance(name, value):
     return float(value)
 
 
-def require_between(name, value, low, high):
+def require_between(name: str, value: Any, low: float, high: float) -> float:
     """Return an option as float, or raise unless it lies strictly between two bounds."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not is_number or not low < _exact(value) < min(high, 2.0**1023):

@@ -1,13 +1,19 @@
 """Cohen's kappa of labels that have been checked."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.functional._categories import category_codes
 
 
-def kappa_of(left, right, weights=None, single_class="one"):
+def kappa_of(
+    left: NDArray[Any], right: NDArray[Any], weights: str | None = None, single_class: str = "one"
+) -> float:
     """As `cohen_kappa`, of checked labels.
 
     What chance gives needs only how often each side uses each category, no table of all pairs.

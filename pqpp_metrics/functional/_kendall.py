@@ -1,15 +1,19 @@
 """Kendall's tau-b and its test, from how many others each pair agrees with."""
 
+from __future__ import annotations
+
 import itertools
 import math
 
 import numpy as np
 
+from pqpp_metrics.functional._types import Floats
+
 # Up to so many pairs without ties every order of them is counted; beyond, the normal law holds.
 _COUNTED = 33
 
 
-def tau_and_p_value(agreements, x_ranks, y_ranks):
+def tau_and_p_value(agreements: Floats, x_ranks: Floats, y_ranks: Floats) -> tuple[float, float]:
     """tau-b and its two-sided p-value against no association.
 
     Exact for up to 33 pairs without ties, or where all but one of the pairs of pairs agree or

@@ -1,8 +1,12 @@
 """What the saliency metrics share: checked maps, conventions, and a walk over the pixels."""
 
+from __future__ import annotations
+
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 import array_api_compat
 import numpy as np
@@ -15,6 +19,7 @@ from pqpp_metrics.functional._inputs import (
     require_same_shape,
     same_library,
 )
+from pqpp_metrics.functional._types import Array, Values
 
 CONVENTIONS = ("tuebingen", "pysaliency", "mit", "unisal", "richhf")
 # Those of pysaliency: maps become densities in its way, and a repeated fixation counts each time.
@@ -33,16 +38,16 @@ class MapPair:
     Sums of squares and products skip the subtraction of the means where digits allow it.
     """
 
-    xp: object
-    bands: list
+    xp: ModuleType
+    bands: list[tuple[Array, Array]]
     pixels: int
     q_sum: float
 
-    def sum(self, function):
+    def sum(self, function: Callable[[Array, Array], Array]) -> float:
         """Sum a function of (p, q) over the pixels."""
         return self.dot(lambda p, q: (function(p, q), self._ones))
 
-    def dot(self, function):
+    def dot(self, function: Callable[[Array, Array], tuple[Array, Array]]) -> float:
         """Sum the product of the two arrays that a function of (p, q) returns.
 
         Row by row, which needs no array of products and is too short to start threads.
@@ -56,28 +61,28 @@ class MapPair:
         return self.xp.ones_like(self.bands[0][0][:1, :])
 
     @functools.cached_property
-    def p_sum(self):
+    def p_sum(self) -> float:
         """Sum of the predictions."""
         return self.sum(lambda p, q: p)
 
     @functools.cached_property
-    def p_low(self):
+    def p_low(self) -> float:
         """Lowest prediction."""
         return min(float(self.xp.min(p)) for p, _ in self.bands)
 
     @functools.cached_property
-    def p_squares(self):
+    def p_squares(self) -> float:
         """Sum of the squared deviations of the predictions from their mean."""
         mean = self.p_sum / self.pixels
         return self._squares(mean, lambda p, q: p)
 
     @functools.cached_property
-    def q_squares(self):
+    def q_squares(self) -> float:
         """Sum of the squared deviations of the truth from its mean."""
         mean = self.q_sum / self.pixels
         return self._squares(mean, lambda p, q: q)
 
-    def product(self):
+    def product(self) -> float:
         """Sum of the products of the deviations of predictions and truth from their means."""
         p_mean, q_mean = self.p_sum / self.pixels, self.q_sum / self.pixels
         plain = self.dot(lambda p, q: (p, q)) - self.pixels * p_mean * q_mean
@@ -95,12 +100,12 @@ class MapPair:
         return self.dot(lambda p, q: (side(p, q) - mean,) * 2)
 
     @functools.cached_property
-    def p_flat(self):
+    def p_flat(self) -> bool:
         """Whether all predictions are equal."""
         return self._is_flat(0, self.p_squares, self.p_sum)
 
     @functools.cached_property
-    def q_flat(self):
+    def q_flat(self) -> bool:
         """Whether all true values are equal."""
         return self._is_flat(1, self.q_squares, self.q_sum)
 
@@ -114,7 +119,7 @@ class MapPair:
             raise MetricInputError(SCALE_ERROR)
         return flat
 
-    def with_truth(self, truth, total):
+    def with_truth(self, truth: Array, total: float) -> MapPair:
         """The same predictions with another truth and its sum; what is known of them stays."""
         bands = [(p, q) for (p, _), q in zip(self.bands, bands_of(truth), strict=True)]
         other = MapPair(self.xp, bands, self.pixels, total)
@@ -123,7 +128,9 @@ class MapPair:
         return other
 
 
-def map_inputs(predictions, references, name="references"):
+def map_inputs(
+    predictions: Array, references: Array, name: str = "references"
+) -> tuple[ModuleType, Array, Array, tuple[int, ...]]:
     """Bring predicted and true maps, (..., height, width), into one library and the same shape.
 
     Returns:
@@ -149,7 +156,12 @@ def map_inputs(predictions, references, name="references"):
     return xp, predictions, references, shape[:-2]
 
 
-def on_each_map(function, predictions, references, counts=False):
+def on_each_map(
+    function: Callable[[MapPair], float],
+    predictions: Array,
+    references: Array,
+    counts: bool = False,
+) -> Array:
     """Apply a function of a `MapPair` to every map, once its values have been checked.
 
     Returns:
@@ -168,13 +180,15 @@ def on_each_map(function, predictions, references, counts=False):
     return as_values(xp, values, predictions, shape)
 
 
-def as_values(xp, values, like, shape):
+def as_values(
+    xp: ModuleType, values: Sequence[float], like: Array, shape: tuple[int, ...]
+) -> Array:
     """One float a map as a float64 array of a given shape, on the device of the maps."""
     device = array_api_compat.device(like)
     return xp.reshape(xp.asarray(values, dtype=xp.float64, device=device), shape)[()]
 
 
-def map_pair(xp, prediction, reference, counts=False):
+def map_pair(xp: ModuleType, prediction: Array, reference: Array, counts: bool = False) -> MapPair:
     """Check one predicted and true map, cut into bands; one that counts fixations may stay bool.
 
     Raises:
@@ -193,12 +207,12 @@ def map_pair(xp, prediction, reference, counts=False):
     return pair
 
 
-def as_map(xp, values):
+def as_map(xp: ModuleType, values: Array) -> Array:
     """A map as float64."""
     return xp.astype(values, xp.float64, copy=False)
 
 
-def checked_truth(xp, name, values):
+def checked_truth(xp: ModuleType, name: str, values: Array) -> tuple[Array, float]:
     """A true map as float64, or as it is where it is bool; raise unless finite and not negative.
 
     Returns:
@@ -220,7 +234,7 @@ def checked_truth(xp, name, values):
     return values, total
 
 
-def listed_maps(name, maps):
+def listed_maps(name: str, maps: Values) -> list[Array]:
     """The maps of a stack (images, height, width), or of a list, in which they may differ in size.
 
     Raises:
@@ -243,7 +257,7 @@ def listed_maps(name, maps):
     return [as_numbers(name, one, ndim=2) for one in maps]
 
 
-def bands_of(values):
+def bands_of(values: Array) -> list[Array]:
     """Cut a map into bands of rows that fit the cache."""
     step = max(1, _PIXELS_AT_ONCE // values.shape[1])
     return [values[i : i + step, :] for i in range(0, values.shape[0], step)]

@@ -1,14 +1,19 @@
 """Means over queries: their bootstrap intervals, and tests of paired differences."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterator
 
 import numpy as np
+
+from pqpp_metrics.functional._types import Floats
 
 # Entries of a table of draws, few enough to stay below a few hundred megabytes.
 _AT_ONCE = 4_000_000
 
 
-def bootstrap_intervals(table, confidence, resamples, seed):
+def bootstrap_intervals(table: Floats, confidence: float, resamples: int, seed: int) -> Floats:
     """BCa intervals of the means of columns, drawing rows with replacement.
 
     Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 14. All columns are
@@ -51,7 +56,7 @@ def bootstrap_intervals(table, confidence, resamples, seed):
     return found
 
 
-def draws_of_queries(n, resamples, seed):
+def draws_of_queries(n: int, resamples: int, seed: int) -> Iterator[Floats]:
     """How often each of n queries is drawn in each resample, some resamples at a time."""
     generator = np.random.default_rng(seed)
     step = max(1, _AT_ONCE // n)
@@ -61,7 +66,7 @@ def draws_of_queries(n, resamples, seed):
         yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
 
 
-def sign_flip_p_values(differences, permutations, seed):
+def sign_flip_p_values(differences: Floats, permutations: int, seed: int) -> Floats:
     """Two-sided p-values that paired differences have mean 0: whose value it was is shuffled.
 
     Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. The data

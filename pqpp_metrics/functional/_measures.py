@@ -1,15 +1,20 @@
 """Names of ranking measures, as ir_measures and trec_eval write them, and what they stand for."""
 
+from __future__ import annotations
+
 import ast
 import inspect
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import as_list, brief, to_numpy
-from pqpp_metrics.functional._rankings.inputs import ranking_inputs
+from pqpp_metrics.functional._rankings.inputs import RankingInputs, Rules, ranking_inputs
+from pqpp_metrics.functional._types import Array, Floats, Integers, Values
 from pqpp_metrics.functional.incomplete_judgments import (
     bpref,
     inferred_average_precision,
@@ -62,25 +67,25 @@ class RankingMeasure:
     """A measure that was asked for: its name as it was written, its function and its options."""
 
     label: str
-    function: object
-    options: dict
+    function: Callable[..., Array]
+    options: dict[str, Any]
 
     @property
-    def tells_unjudged(self):
+    def tells_unjudged(self) -> bool:
         """Whether it takes documents without a judgment apart from irrelevant ones."""
         return tells_unjudged(self.function)
 
-    def of(self, given):
+    def of(self, given: RankingInputs) -> Array:
         """Its values for `RankingInputs`, which follow the rules already."""
         return self.function(given, None, **self.options)
 
 
-def tells_unjudged(function):
+def tells_unjudged(function: Callable[..., Array]) -> bool:
     """Whether a metric takes documents without a judgment apart from irrelevant ones."""
     return function in (bpref, inferred_average_precision, judged_at_k)
 
 
-def parsed_measures(measures):
+def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
     """Read the names of measures, a list of them or one text with commas between them.
 
     Returns:
@@ -165,9 +170,16 @@ def _options(label, function, text):
     return options
 
 
-def measured(measures, scores, relevance, rules, unretrieved=None, sizes=None):
+def measured(
+    measures: Sequence[RankingMeasure],
+    scores: Values,
+    relevance: Values,
+    rules: Rules,
+    unretrieved: Values | None = None,
+    sizes: Integers | None = None,
+) -> dict[str, Floats]:
     """As `evaluate_rankings`, of read measures; `sizes` as of `ranking_inputs`."""
-    groups = {}
+    groups: dict[tuple[bool, str], tuple[dict[str, Any], list[RankingMeasure]]] = {}
     for measure in measures:
         own = {name: measure.options[name] for name in _RULES if name in measure.options}
         key = (measure.tells_unjudged, repr(sorted(own.items())))

@@ -5,18 +5,27 @@ stay and only the weights change, so all the counts are one product of matrices,
 that single precision holds exactly.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_metrics.functional._types import Floats
 
 # Sums within a block stay far below 2**24, beyond which single precision skips integers.
 _BLOCK = 1024
 
 
-def signs(left, right):
+def signs(left: Floats, right: Floats) -> NDArray[np.float32]:
     """Sign of every difference left[i] - right[j], as float32 (left, right)."""
     return np.sign(left[:, None] - right[None, :]).astype(np.float32)
 
 
-def pair_sums(weights, symmetric_block):
+def pair_sums(
+    weights: NDArray[np.float32], symmetric_block: Callable[[slice, slice], NDArray[np.float32]]
+) -> Floats:
     """For each row w of weights, the sum over all i, j of w[i] w[j] matrix[i, j], exact.
 
     Args:

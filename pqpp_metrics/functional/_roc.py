@@ -1,11 +1,15 @@
 """The ROC curves of AUC-Judd, with thresholds at the fixated pixels, and of sAUC, with all."""
 
+from __future__ import annotations
+
 import math
+from types import ModuleType
 
 from pqpp_metrics.functional._maps import OF_PYSALIENCY
+from pqpp_metrics.functional._types import Array
 
 
-def auc_of_map(xp, prediction, truth, convention):
+def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
     """AUC-Judd of one map, its pixels in a row; NaN without fixated or other pixels."""
     fixated = truth > 0
     at_fixations = prediction[fixated]
@@ -24,7 +28,9 @@ def auc_of_map(xp, prediction, truth, convention):
     return _area_of_distinct(xp, at_fixations, times, above, others, convention == "unisal")
 
 
-def auc_against(xp, values, times, others, other_times):
+def auc_against(
+    xp: ModuleType, values: Array, times: Array, others: Array, other_times: Array
+) -> float:
     """Chance that a value is above another one, half for equal ones, each as often as it counts.
 
     NaN where there are none on a side.

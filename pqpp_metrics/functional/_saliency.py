@@ -1,9 +1,11 @@
 """The saliency metrics of one map in each convention; see `saliency` for what they are."""
 
+from __future__ import annotations
+
 import math
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._maps import OF_PYSALIENCY, SCALE_ERROR
+from pqpp_metrics.functional._maps import OF_PYSALIENCY, SCALE_ERROR, MapPair
 
 _RICHHF_EPSILON = 1e-8
 _EPSILON = {
@@ -15,7 +17,7 @@ _EPSILON = {
 _PYSALIENCY_FLOOR = 1e-20
 
 
-def nss_of(maps, convention):
+def nss_of(maps: MapPair, convention: str) -> float:
     """NSS of a `MapPair` whose truth counts fixations."""
     xp, mean = maps.xp, maps.p_sum / maps.pixels
     repeated = convention in OF_PYSALIENCY
@@ -37,7 +39,7 @@ def nss_of(maps, convention):
     return above / hits / (spread + _RICHHF_EPSILON if convention == "richhf" else spread)
 
 
-def cc_of(maps, convention):
+def cc_of(maps: MapPair, convention: str) -> float:
     """CC of a `MapPair`."""
     if maps.q_flat or (maps.p_flat and convention in ("mit", "unisal")):
         return math.nan
@@ -49,7 +51,7 @@ def cc_of(maps, convention):
     return min(1.0, max(-1.0, maps.product() / divisor))
 
 
-def kld_of(maps, convention):
+def kld_of(maps: MapPair, convention: str) -> float:
     """KLD of a `MapPair`."""
     xp, (p_sum, moved) = maps.xp, _as_density(maps, convention)
     if maps.q_sum == 0 or (p_sum == 0 and convention == "unisal"):
@@ -103,7 +105,7 @@ def _kld_with_floor(maps, p_sum, moved):
     return maps.dot(part) / q_sum + math.log(p_sum / q_sum)
 
 
-def sim_of(maps, convention):
+def sim_of(maps: MapPair, convention: str) -> float:
     """SIM of a `MapPair`."""
     if convention == "mit":
         return _similarity_of_stretched(maps)
@@ -131,6 +133,6 @@ def _similarity_of_stretched(maps):
     return maps.sum(lambda p, q: xp.minimum((p - p_low) * scale, q - q_low)) / q_sum
 
 
-def mse_of(maps, convention):
+def mse_of(maps: MapPair, convention: str) -> float:
     """Mean squared error of a `MapPair`; the same in every convention."""
     return maps.sum(lambda p, q: (p - q) ** 2) / maps.pixels

@@ -1,14 +1,23 @@
 """Where the fixations of some images are, and where they are on another one."""
 
+from __future__ import annotations
 
-def fixated(xp, counts):
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+
+from pqpp_metrics.functional._types import Array
+
+
+def fixated(xp: ModuleType, counts: Array) -> tuple[Array, Array]:
     """The fixated pixels of a map of counts, as places in its pixels in a row, and how often."""
     flat = xp.reshape(counts, (-1,))
     (places,) = xp.nonzero(flat != 0)
     return places, xp.take(flat, places)
 
 
-def fixations_elsewhere(xp, fixations, sizes):
+def fixations_elsewhere(
+    xp: ModuleType, fixations: Sequence[tuple[Array, Array]], sizes: Sequence[tuple[int, int]]
+) -> Iterator[tuple[Array, Array]]:
     """For every image the fixations on all others: places on it, and how often.
 
     A coordinate is scaled by the quotient of the sizes and cut to a pixel, as in pysaliency.

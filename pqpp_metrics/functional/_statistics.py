@@ -1,8 +1,13 @@
 """Ties, ranks and intervals that the QPP measures and tests share."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_metrics.functional._types import Floats, Integers
 
 # Float noise is no order: differences up to this share of the values' range are ties.
 TIE_TOLERANCE = 1e-12
@@ -11,7 +16,7 @@ TIE_TOLERANCE = 1e-12
 INTERVALS = ("influence", "classic")
 
 
-def starts_of_ties(ordered, tie_tolerance):
+def starts_of_ties(ordered: Floats | Integers, tie_tolerance: float) -> NDArray[np.bool_]:
     """Which of some values in rising order, float64 (n,), is the first of its group of ties.
 
     Values are in a group where each step between neighbours is at most `tie_tolerance` of the
@@ -23,7 +28,7 @@ def starts_of_ties(ordered, tie_tolerance):
         return np.concatenate([[True], ordered[1:] - ordered[:-1] > limit])
 
 
-def merge_ties(values, tie_tolerance):
+def merge_ties(values: Floats, tie_tolerance: float) -> Floats:
     """Give all values of a group of ties (see `starts_of_ties`) the lowest of them, (n,)."""
     if not tie_tolerance:
         return values
@@ -37,7 +42,7 @@ def merge_ties(values, tie_tolerance):
     return merged
 
 
-def average_ranks(values, tie_tolerance=0.0):
+def average_ranks(values: Floats | Integers, tie_tolerance: float = 0.0) -> Floats:
     """Ranks from 1, ties (see `starts_of_ties`) sharing the mean of theirs, as float64 (n,)."""
     order = np.argsort(values, kind="stable")
     starts_group = starts_of_ties(values[order], tie_tolerance)
@@ -48,7 +53,9 @@ def average_ranks(values, tie_tolerance=0.0):
     return ranks
 
 
-def fisher_interval(value, n, variance, lost, confidence):
+def fisher_interval(
+    value: float, n: int, variance: float, lost: int, confidence: float
+) -> tuple[float, float]:
     """Interval of a correlation by Fisher's z, whose variance is `variance` / (n - `lost`).
 
     (NaN, NaN) for a NaN value or n <= lost. A value of 1 or -1 has an infinite z, and the interval
@@ -65,7 +72,7 @@ def fisher_interval(value, n, variance, lost, confidence):
     return math.tanh(z - reach), math.tanh(z + reach)
 
 
-def mean_interval(values, confidence):
+def mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
     """Student's t interval of the mean of independent values; NaN for fewer than 2."""
     from scipy.special import stdtrit
 
@@ -77,6 +84,6 @@ def mean_interval(values, confidence):
     return mean - reach, mean + reach
 
 
-def normal_two_sided(z):
+def normal_two_sided(z: float) -> float:
     """Two-sided p-value of a standard normal value; NaN for NaN."""
     return math.erfc(abs(z) / math.sqrt(2))

@@ -4,17 +4,22 @@ In each swap a query keeps its predictions (1) or exchanges them (0). Every func
 difference of the measure between the two predictors after the swap, one value a swap.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from pqpp_metrics.functional._pairs import scaled_deviations, unit_deviations
 from pqpp_metrics.functional._quadratic import pair_sums, signs
 from pqpp_metrics.functional._statistics import average_ranks
+from pqpp_metrics.functional._types import Floats
 
 # Rows of a matrix of all pairs that are built at once.
 _ROWS = 512
 
 
-def prepared(statistic, x, other, tie_tolerance):
+def prepared(
+    statistic: str, x: Floats, other: Floats, tie_tolerance: float
+) -> tuple[Floats, Floats]:
     """Two predictors' values on a scale that they share, for `statistic`.
 
     Deviations from the median over their mean size, so that a swap mixes no units; of measures of

@@ -1,11 +1,15 @@
 """People's votes on generated images, checked once."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import as_floats, to_numpy
+from pqpp_metrics.functional._types import Values
 
 
 @dataclass
@@ -19,17 +23,17 @@ class RaterVotes:
     present: np.ndarray
 
     @property
-    def images(self):
+    def images(self) -> int:
         """How many images there are."""
         return self.labels.shape[1]
 
-    def of(self, mask):
+    def of(self, mask: NDArray[np.bool_]) -> RaterVotes:
         """Only the votes that a mask, broadcast to (annotators, images), lets count."""
         present = self.present & mask
         return RaterVotes(self.labels * present, present)
 
 
-def as_votes(name, labels):
+def as_votes(name: str, labels: Values) -> RaterVotes:
     """Check labels, (images, annotators).
 
     Raises:
@@ -51,7 +55,7 @@ def as_votes(name, labels):
     return RaterVotes(votes.T.copy(), present.T.copy())
 
 
-def as_mask(reference_images, images):
+def as_mask(reference_images: Values, images: int) -> NDArray[np.bool_]:
     """Check which images are reference images, as bool (images,)."""
     mask = to_numpy(as_floats("reference_images", reference_images, ndim=1))
     require_images("reference_images", len(mask), images)
@@ -60,7 +64,7 @@ def as_mask(reference_images, images):
     return mask == 1
 
 
-def require_images(name, came, wanted, one="row"):
+def require_images(name: str, came: int, wanted: int, one: str = "row") -> None:
     """Raise unless an input has as many images as the labels."""
     if came != wanted:
         raise MetricInputError(

@@ -1,10 +1,16 @@
 """Human judgments to one number: the relevance of an image, the performance of a prompt."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.functional._admission import votes_that_count
 from pqpp_metrics.functional._groups import group_codes
 from pqpp_metrics.functional._inputs import require_choice
+from pqpp_metrics.functional._types import Floats, Values
 from pqpp_metrics.functional._votes import as_votes, require_images
 
 _TIES = ("mean", "positive", "negative")
@@ -12,7 +18,7 @@ _TIES = ("mean", "positive", "negative")
 _FIT_INT8 = 127 // 2
 
 
-def image_relevance(labels, ties="mean"):
+def image_relevance(labels: Values, ties: str = "mean") -> Floats:
     """Relevance of each image: the mean of the votes that form the majority.
 
     Votes fall into two high-level categories, at least somewhat relevant (2, 1) and not
@@ -63,15 +69,15 @@ def _sum_of_columns(rows):
 
 
 def hbpp(
-    labels,
-    prompt_ids,
-    ties="mean",
-    control_labels=None,
-    reference_images=None,
-    min_kappa=0.41,
-    min_reference_share=0.5,
-    best=3,
-):
+    labels: Values,
+    prompt_ids: Values,
+    ties: str = "mean",
+    control_labels: Values | None = None,
+    reference_images: Values | None = None,
+    min_kappa: float = 0.41,
+    min_reference_share: float = 0.5,
+    best: int = 3,
+) -> tuple[NDArray[Any], Floats]:
     """Human-based prompt performance: the mean relevance of a prompt's generated images.
 
     PQPP, section 3.1. Images without votes are left out of their prompt's mean. With

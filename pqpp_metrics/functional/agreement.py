@@ -5,6 +5,8 @@ and the formulas divide 0 by 0. `single_class` says what is returned: "one" (def
 of unanimous ratings as the second class gets rare, or "nan".
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -14,6 +16,7 @@ from pqpp_metrics.functional._categories import as_labels, category_codes, kind_
 from pqpp_metrics.functional._disagreement import alpha_of
 from pqpp_metrics.functional._inputs import as_floats, require_choice, require_same_shape, to_numpy
 from pqpp_metrics.functional._kappa import kappa_of
+from pqpp_metrics.functional._types import Values
 
 _SINGLE_CLASS = ("one", "nan")
 _LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -23,7 +26,7 @@ _FEW_RATERS = 8
 _FEW_CELLS = 8
 
 
-def fleiss_kappa(ratings, single_class="one"):
+def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
     """Fleiss' kappa: agreement of several raters on categories, beyond chance.
 
     Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin 76,
@@ -74,7 +77,9 @@ def _agreeing_pairs(codes, categories):
     return float((counts * (counts - 1)).sum()) / 2 / pairs
 
 
-def cohen_kappa(predictions, references, weights=None, single_class="one"):
+def cohen_kappa(
+    predictions: Values, references: Values, weights: str | None = None, single_class: str = "one"
+) -> float:
     """Cohen's kappa: agreement of two raters on categories, beyond chance.
 
     Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
@@ -106,7 +111,7 @@ def cohen_kappa(predictions, references, weights=None, single_class="one"):
     return kappa_of(left, right, weights, single_class)
 
 
-def krippendorff_alpha(ratings, level="nominal", single_class="one"):
+def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: str = "one") -> float:
     """Krippendorff's alpha: agreement of raters, some of whose ratings may be missing.
 
     Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011; VISTAR, section 4.1.

@@ -1,17 +1,26 @@
 """Which annotators' votes count: admission by control prompts, and the best few of a prompt."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._admission import admission, best_votes
 from pqpp_metrics.functional._groups import group_codes
 from pqpp_metrics.functional._inputs import as_floats, to_numpy
+from pqpp_metrics.functional._types import Floats, Values
 from pqpp_metrics.functional._votes import as_votes, require_images
 
 
 def admit_annotators(
-    labels, control_labels=None, reference_images=None, min_kappa=0.41, min_reference_share=0.5
-):
+    labels: Values,
+    control_labels: Values | None = None,
+    reference_images: Values | None = None,
+    min_kappa: float = 0.41,
+    min_reference_share: float = 0.5,
+) -> dict[str, Any]:
     """Which annotators are admitted, by their agreement with control annotators.
 
     PQPP, section 3.1: an annotator is admitted with (i) at least moderate agreement, Cohen's
@@ -45,7 +54,9 @@ def admit_annotators(
     return admission(as_votes("labels", labels), *rules)
 
 
-def keep_best_annotators(labels, prompt_ids, quality, best=3):
+def keep_best_annotators(
+    labels: Values, prompt_ids: Values, quality: Values, best: int = 3
+) -> Floats:
     """Keep, for each prompt, the votes of the few annotators of highest quality.
 
     PQPP, section 3.1: of a prompt with more than three judgments those of the three annotators

@@ -1,16 +1,21 @@
 """Strengths of models from comparisons of two at a time."""
 
+from __future__ import annotations
+
 from statistics import NormalDist
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import finite_numpy, require_between
+from pqpp_metrics.functional._types import Floats, Values
 
 _STEPS = 200
 
 
-def bradley_terry(wins, prior_wins=0.0, confidence=0.95):
+def bradley_terry(
+    wins: Values, prior_wins: float = 0.0, confidence: float = 0.95
+) -> dict[str, Floats]:
     """Strength of each model by the Bradley-Terry model, with an interval.
 
     Model i is preferred to j with probability 1 / (1 + exp(s_j - s_i)); the strengths s are those

@@ -1,14 +1,18 @@
 """Crowd workers' votes on an image as relevant or not, by ConQA's rules."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import finite_numpy, require_choice
+from pqpp_metrics.functional._types import Values
 
 RULES = ("unanimous", "majority", "three_votes", "any")
 
 
-def conqa_relevance(votes, rule="unanimous"):
+def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]:
     """Whether each image is relevant, from its workers' votes.
 
     ConQA (Rodriguez et al., ECIR 2024), sections 4 and 5. The paper calls an image relevant

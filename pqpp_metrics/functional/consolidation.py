@@ -1,6 +1,12 @@
 """Several annotators' feedback on one image as one: RichHF's scores, keywords and marked points."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
@@ -13,13 +19,21 @@ from pqpp_metrics.functional._inputs import (
     require_values,
     to_numpy,
 )
+from pqpp_metrics.functional._types import Floats, Values
 
 _TIES = ("aligned", "misaligned")
 # The radius of a marked point as a share of the image's height.
 _RADIUS = 1 / 20
 
 
-def richhf_consolidation(scores, keyword_labels, points, height, width, ties="aligned"):
+def richhf_consolidation(
+    scores: Values,
+    keyword_labels: Values,
+    points: Sequence[Values],
+    height: int,
+    width: int,
+    ties: str = "aligned",
+) -> dict[str, NDArray[Any]]:
     """Consolidate the feedback of several annotators on one image.
 
     RichHF (Liang et al., CVPR 2024), sections 3.1 and 3.2: scores are averaged, a keyword's
@@ -54,11 +68,11 @@ def richhf_consolidation(scores, keyword_labels, points, height, width, ties="al
     scores = to_numpy(as_floats("scores", scores, ndim=2)).astype(np.float64)
     if np.isinf(scores).any():
         raise MetricInputError("`scores` holds infinities; give NaN for a missing score")
-    keyword_labels = as_array("keyword_labels", keyword_labels)
-    labels = majority_labels(keyword_labels, ties)
+    given_labels = as_array("keyword_labels", keyword_labels)
+    labels = majority_labels(given_labels, ties)
     points = as_list("points", points)
     heatmap = points_heatmap(points, height, width)
-    numbers = {"scores": len(scores), "keyword_labels": len(keyword_labels), "points": len(points)}
+    numbers = {"scores": len(scores), "keyword_labels": len(given_labels), "points": len(points)}
     if len(set(numbers.values())) > 1:
         came = ", ".join(f"{n} in `{name}`" for name, n in numbers.items())
         raise MetricInputError(f"the numbers of annotators differ: {came}; give one row for each")
@@ -69,7 +83,7 @@ def richhf_consolidation(scores, keyword_labels, points, height, width, ties="al
     return {"scores": mean, "keyword_labels": labels, "heatmap": heatmap}
 
 
-def majority_labels(keyword_labels, ties="aligned"):
+def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np.int64]:
     """The most frequent label of each token.
 
     RichHF, section 3.2.
@@ -94,7 +108,7 @@ def majority_labels(keyword_labels, ties="aligned"):
     return aligned.astype(np.int64)
 
 
-def points_heatmap(points, height, width):
+def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
     """Heatmap of the points that several annotators marked.
 
     RichHF, sections 3.1 and 3.2: a point stands for a disk of radius height / 20; disks of one

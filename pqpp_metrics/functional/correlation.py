@@ -8,6 +8,8 @@ with a variance that holds for bivariate normal pairs only. How often each cover
 in benchmarks/calibration.md.
 """
 
+from __future__ import annotations
+
 import math
 import numbers
 
@@ -35,9 +37,10 @@ from pqpp_metrics.functional._statistics import (
     fisher_interval,
     merge_ties,
 )
+from pqpp_metrics.functional._types import Values
 
 
-def student_t_p_value(r, n):
+def student_t_p_value(r: float, n: int) -> float:
     """Two-sided p-value of a correlation by Student's t-test with n - 2 degrees of freedom.
 
     The test of PQPP, section 3.3. For Pearson's r of bivariate normal data it is exact, and the
@@ -71,7 +74,9 @@ def student_t_p_value(r, n):
     return float(2 * betainc(half, half, (1 - abs(r)) / 2))
 
 
-def pearson_qpp(predictions, references, confidence=0.95, interval="influence"):
+def pearson_qpp(
+    predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
+) -> dict[str, float]:
     """Pearson correlation between predicted and true performance.
 
     PQPP, section 3.3. The p-value is that of Student's t-test. The classic interval is Fisher's z
@@ -111,8 +116,12 @@ def pearson_qpp(predictions, references, confidence=0.95, interval="influence"):
 
 
 def spearman_qpp(
-    predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE, interval="influence"
-):
+    predictions: Values,
+    references: Values,
+    confidence: float = 0.95,
+    tie_tolerance: float = TIE_TOLERANCE,
+    interval: str = "influence",
+) -> dict[str, float]:
     """Spearman rank correlation between predicted and true performance.
 
     Pearson's r of the ranks, ties sharing the mean of theirs. The p-value is Student's
@@ -151,8 +160,12 @@ def spearman_qpp(
 
 
 def kendall_qpp(
-    predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE, interval="influence"
-):
+    predictions: Values,
+    references: Values,
+    confidence: float = 0.95,
+    tie_tolerance: float = TIE_TOLERANCE,
+    interval: str = "influence",
+) -> dict[str, float]:
     """Kendall rank correlation tau-b between predicted and true performance.
 
     PQPP, section 3.3. Pairs tied on one side count for neither order (tau-b). The p-value is

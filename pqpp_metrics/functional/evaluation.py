@@ -1,7 +1,10 @@
 """Several ranking measures at once, their means with intervals, and comparisons of runs."""
 
+from __future__ import annotations
+
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from pqpp_metrics.functional._inputs import (
 from pqpp_metrics.functional._means import bootstrap_intervals, sign_flip_p_values
 from pqpp_metrics.functional._measures import measured, parsed_measures
 from pqpp_metrics.functional._rankings.inputs import Rules
+from pqpp_metrics.functional._types import Floats, Values
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -23,16 +27,16 @@ _LARGEST = 1e290
 
 
 def evaluate_rankings(
-    scores,
-    relevance,
-    measures,
-    ties="expected",
-    unretrieved=None,
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    measures: str | Iterable[str],
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> dict[str, Floats]:
     """Several measures of the same rankings: the documents of a query are sorted once for all.
 
     A measure is called as in ir_measures or trec_eval, in any case: `ndcg@10` `ndcg_cut_10`,
@@ -67,7 +71,9 @@ def evaluate_rankings(
     return measured(parsed_measures(measures), scores, relevance, rules, unretrieved)
 
 
-def mean_intervals(values, confidence=0.95, resamples=2_000, seed=0):
+def mean_intervals(
+    values: Mapping[str, Values], confidence: float = 0.95, resamples: int = 2_000, seed: int = 0
+) -> dict[str, dict[str, float]]:
     """Means over queries with intervals: queries are drawn with replacement.
 
     BCa, by which skewed values like reciprocal ranks are allowed for: Efron and Tibshirani, "An
@@ -111,7 +117,12 @@ def _table(name, values):
     return list(values), table
 
 
-def compare_means(runs, permutations=10_000, alpha=0.05, seed=0):
+def compare_means(
+    runs: Mapping[str, Mapping[str, Values]],
+    permutations: int = 10_000,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
     """Whether runs differ in their means over the same queries: all pairs, in every measure.
 
     A permutation test of the paired differences: were two runs equally good, swapping their values

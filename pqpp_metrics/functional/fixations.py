@@ -1,12 +1,15 @@
 """Lists of fixated or marked points as maps."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import as_array, as_finite, require_size, to_numpy
+from pqpp_metrics.functional._types import Floats, Values
 
 
-def fixation_map(points, height, width):
+def fixation_map(points: Values, height: int, width: int) -> Floats:
     """Count fixations on the pixels of a map.
 
     Args:
@@ -29,7 +32,7 @@ def fixation_map(points, height, width):
     if points.size == 0:
         return np.zeros((height, width))
     if points.dtype.kind in "fO":
-        points = as_finite("points", points, ndim=points.ndim)
+        points = to_numpy(as_finite("points", points, ndim=points.ndim))
     whole = points.astype(np.int64) if points.dtype.kind in "iuf" else None
     if whole is None or (whole != points).any():
         what = "fractions" if points.dtype.kind == "f" else points.dtype

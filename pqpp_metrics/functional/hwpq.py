@@ -1,5 +1,9 @@
 """Hierarchical weighted questioning with pairs of a positive and a negative question."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
@@ -10,6 +14,7 @@ from pqpp_metrics.functional._inputs import (
     require_values,
     to_numpy,
 )
+from pqpp_metrics.functional._types import Floats, Values
 
 _LEVELS = 4
 # Weights come from a language model as decimals; their sum is 1 up to what rounding leaves.
@@ -17,7 +22,14 @@ _SUM_TOLERANCE = 1e-6
 _TIES = ("false", "true")
 
 
-def hwpq(positive, negative, levels, question_weights, level_weights, ties="false"):
+def hwpq(
+    positive: Values,
+    negative: Values,
+    levels: Values,
+    question_weights: Values,
+    level_weights: Values,
+    ties: str = "false",
+) -> dict[str, Any]:
     """HWPQ score of one image: weighted share of facts that both of its questions confirm.
 
     VISTAR, section 3.4. Every fact is asked twice, k times each: a positive question whose
@@ -79,7 +91,7 @@ def _majority(name, answers, ties):
     return twice >= answers.shape[1] if ties == "true" else twice > answers.shape[1]
 
 
-def _weights(name, values):
+def _weights(name: str, values: Values) -> Floats:
     weights = finite_numpy(name, values, ndim=1)
     if (weights < 0).any():
         raise MetricInputError(f"`{name}` holds {weights.min():g}; a weight is 0 or above")

@@ -6,6 +6,8 @@ of all judged documents that were not retrieved: 0 is one that is judged not rel
 up rows. All else is as in `ranking`.
 """
 
+from __future__ import annotations
+
 import array_api_compat
 import numpy as np
 
@@ -13,20 +15,21 @@ from pqpp_metrics.functional._inputs import require_int
 from pqpp_metrics.functional._rankings.groups import of_ranks, share
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 from pqpp_metrics.functional._rankings.ranked import relevant_in_top
+from pqpp_metrics.functional._types import Array, Values
 
 # As in trec_eval, so that a rank with nothing judged above it has a precision.
 _EPSILON = 1e-5
 
 
 def bpref(
-    scores,
-    relevance,
-    ties="expected",
-    unretrieved=None,
-    tie_tolerance=0.0,
-    relevance_level=None,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    document_ids: Values | None = None,
+) -> Array:
     """Binary preference: how few judged irrelevant documents stand above the relevant ones.
 
     Buckley and Voorhees, "Retrieval Evaluation with Incomplete Information", SIGIR 2004, in the
@@ -83,14 +86,14 @@ def _preferred(above, number, others):
 
 
 def inferred_average_precision(
-    scores,
-    relevance,
-    ties="expected",
-    unretrieved=None,
-    tie_tolerance=0.0,
-    relevance_level=None,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    document_ids: Values | None = None,
+) -> Array:
     """Inferred average precision (infAP), where only a sample of the pool was judged.
 
     Yilmaz and Aslam, "Estimating Average Precision with Incomplete and Imperfect Judgments", CIKM
@@ -194,7 +197,14 @@ def _log_choices(number, taken):
     return np.where(some, ways, -np.inf)
 
 
-def judged_at_k(scores, relevance, k=10, ties="expected", tie_tolerance=0.0, document_ids=None):
+def judged_at_k(
+    scores: Values,
+    relevance: Values,
+    k: int = 10,
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    document_ids: Values | None = None,
+) -> Array:
     """The share of judged documents among the first k, of fewer where fewer were retrieved.
 
     As Judged@k of ir_measures. Where it is low, an unjudged document that counts as not relevant

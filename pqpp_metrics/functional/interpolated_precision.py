@@ -1,24 +1,27 @@
 """Interpolated precision at a level of recall: a point of the recall-precision curve."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import brief
 from pqpp_metrics.functional._rankings.groups import of_ranks
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._types import Array, Values
 
 
 def interpolated_precision(
-    scores,
-    relevance,
-    recall=0.1,
-    ties="expected",
-    unretrieved=None,
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    recall: float = 0.1,
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Interpolated precision at recall: the best precision at any rank with at least that recall.
 
     Buckley and Voorhees, "Retrieval System Evaluation", 2005; "iprec_at_recall" of trec_eval 9 and

@@ -1,17 +1,21 @@
 """Misaligned keywords of a prompt: predicted against marked by annotators."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
+from typing import Any
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import as_array, as_list, brief, require_values, to_numpy
+from pqpp_metrics.functional._types import Values
 
 # RichHF's tokens: what is left between these characters; of all blanks only the plain space counts.
 TOKEN = re.compile(r'[^,.?!":; ]+')
 _SUFFIX = "_0"
 
 
-def prompt_tokens(prompt):
+def prompt_tokens(prompt: str) -> list[str]:
     r"""The tokens of a prompt that RichHF's labels are given for.
 
     Args:
@@ -29,7 +33,7 @@ def prompt_tokens(prompt):
     return TOKEN.findall(prompt)
 
 
-def keyword_f1(predictions, references):
+def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     """Precision, recall and F1 of misaligned keywords, over the tokens of all samples.
 
     RichHF (Liang et al., CVPR 2024), section 5.1. A sample is given either as labels or as text:
@@ -84,7 +88,7 @@ def keyword_f1(predictions, references):
     }
 
 
-def _as_list(name, samples):
+def _as_list(name: str, samples: Values) -> list[Any]:
     if isinstance(samples, str):
         raise MetricInputError(f"`{name}` is a single string; give a list of samples")
     samples = as_list(name, samples)

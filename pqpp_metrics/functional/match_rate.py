@@ -1,6 +1,10 @@
 """How often images match their prompts, over all and by task, model or any other grouping."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,11 +13,17 @@ from pqpp_metrics.functional._categories import as_labels, category_codes, label
 from pqpp_metrics.functional._containers import to_numpy
 from pqpp_metrics.functional._groups import number_integers
 from pqpp_metrics.functional._inputs import as_list, as_numbers, require_between, require_values
+from pqpp_metrics.functional._types import Integers, Values
 
 _FIGURES = ("match_rate", "ci_low", "ci_high", "n")
 
 
-def match_rate(matches, groups=None, group_names=None, confidence=0.95):
+def match_rate(
+    matches: Values,
+    groups: Values | None = None,
+    group_names: Sequence[str] | None = None,
+    confidence: float = 0.95,
+) -> dict[str, Any]:
     """Match rate: the share of images that were judged to match their prompt.
 
     GIMBRR (Achterberg et al., 2023), "Assessment results": overall, and by task and model. The
@@ -49,7 +59,7 @@ def match_rate(matches, groups=None, group_names=None, confidence=0.95):
         return result
     columns = _columns(groups, len(hits))
     names = _names(group_names, len(columns))
-    codes = np.zeros(len(hits), dtype=np.intp)
+    codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
         (own,), distinct = category_codes(column)
         _, codes = number_integers(codes * len(distinct) + own)

@@ -1,5 +1,7 @@
 """Whether a metric prefers what people prefer."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
@@ -10,11 +12,17 @@ from pqpp_metrics.functional._inputs import (
     require_values,
 )
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE
+from pqpp_metrics.functional._types import Values
 
 _SCORE_TIES = ("wrong", "half", "dropped")
 
 
-def pairwise_accuracy(predictions, references, score_ties="wrong", tie_tolerance=TIE_TOLERANCE):
+def pairwise_accuracy(
+    predictions: Values,
+    references: Values,
+    score_ties: str = "wrong",
+    tie_tolerance: float = TIE_TOLERANCE,
+) -> dict[str, float]:
     """Pairwise prediction accuracy: how often the better scored of two images is the preferred.
 
     VISTAR, section 4.2 (PPA): pairs without a preference are dropped, and a prediction is

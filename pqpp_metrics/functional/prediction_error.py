@@ -3,7 +3,10 @@
 Inputs, results and `interval` are as in `correlation`; "classic" is Student's t interval of a mean.
 """
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +20,7 @@ from pqpp_metrics.functional._statistics import (
     mean_interval,
     normal_two_sided,
 )
+from pqpp_metrics.functional._types import Values
 from pqpp_metrics.functional.correlation import student_t_p_value
 
 # Intervals of the RMSE are symmetric on the scale of its power -3/2. With a few large errors those
@@ -25,8 +29,12 @@ _POWER = -1.5
 
 
 def smare(
-    predictions, references, confidence=0.95, tie_tolerance=TIE_TOLERANCE, interval="influence"
-):
+    predictions: Values,
+    references: Values,
+    confidence: float = 0.95,
+    tie_tolerance: float = TIE_TOLERANCE,
+    interval: str = "influence",
+) -> dict[str, Any]:
     """Scaled mean absolute rank error: the mean absolute difference of both ranks, over n.
 
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
@@ -106,7 +114,9 @@ def _mean_distances(at, values, weights):
     return left + right
 
 
-def rmse_qpp(predictions, references, confidence=0.95, interval="influence"):
+def rmse_qpp(
+    predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
+) -> dict[str, float]:
     """Root mean squared error of predicted against true performance, in their unit.
 
     The p-value is two-sided against predictions that are paired with the references at random;

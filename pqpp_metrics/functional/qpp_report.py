@@ -1,6 +1,10 @@
 """The five measures of a performance predictor: the one set that everything here chooses from."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +16,11 @@ from pqpp_metrics.functional._inputs import (
     to_numpy,
 )
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE
+from pqpp_metrics.functional._types import Floats, Values
 from pqpp_metrics.functional.correlation import kendall_qpp, pearson_qpp, spearman_qpp
 from pqpp_metrics.functional.prediction_error import rmse_qpp, smare
 
-MEASURES = {
+MEASURES: dict[str, Callable[..., dict[str, Any]]] = {
     "pearson": pearson_qpp,
     "spearman": spearman_qpp,
     "kendall": kendall_qpp,
@@ -26,13 +31,13 @@ OF_RANKS = ("spearman", "kendall", "smare")
 
 
 def qpp_report(
-    predictions,
-    references,
-    confidence=0.95,
-    measures=tuple(MEASURES),
-    tie_tolerance=TIE_TOLERANCE,
-    interval="influence",
-):
+    predictions: Values,
+    references: Values,
+    confidence: float = 0.95,
+    measures: Sequence[str] = tuple(MEASURES),
+    tie_tolerance: float = TIE_TOLERANCE,
+    interval: str = "influence",
+) -> dict[str, dict[str, float]]:
     """Pearson, Spearman, Kendall, sMARE and RMSE of a predictor, with intervals and p-values.
 
     PQPP, section 3.3, reports Pearson and Kendall; the others are those of the QPP literature.
@@ -70,8 +75,11 @@ def qpp_report(
 
 
 def qpp_values(
-    predictions, references, measures=("pearson", "kendall"), tie_tolerance=TIE_TOLERANCE
-):
+    predictions: Values,
+    references: Values,
+    measures: Sequence[str] = ("pearson", "kendall"),
+    tie_tolerance: float = TIE_TOLERANCE,
+) -> dict[str, Floats]:
     """The bare values of QPP measures, of each column of predictions.
 
     Args:

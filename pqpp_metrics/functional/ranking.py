@@ -31,6 +31,8 @@ judged, are taken out before ranks are counted, as by trec_eval's -J; without it
 of `incomplete_judgments` take NaN.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from pqpp_metrics.functional._inputs import require_int
@@ -43,18 +45,19 @@ from pqpp_metrics.functional._rankings.ranked import (
     relevant_in_top,
     take_rows,
 )
+from pqpp_metrics.functional._types import Array, Values
 
 
 def reciprocal_rank(
-    scores,
-    relevance,
-    k=None,
-    ties="expected",
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    k: int | None = None,
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Reciprocal rank: 1 / the rank of the first relevant document.
 
     PQPP, section 3.2; Voorhees, "The TREC-8 Question Answering Track Report", 1999.
@@ -133,15 +136,15 @@ def _tied_ahead(xp, tied, relevant, ties):
 
 
 def precision_at_k(
-    scores,
-    relevance,
-    k=10,
-    ties="expected",
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    k: int = 10,
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Precision at k: the share of relevant documents among the first k.
 
     PQPP, section 3.2, with k = 10.
@@ -188,16 +191,16 @@ def _found_by_scores(given, k):
 
 
 def recall_at_k(
-    scores,
-    relevance,
-    k=10,
-    ties="expected",
-    unretrieved=None,
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    k: int = 10,
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Recall at k: the share of a query's relevant documents that are among the first k.
 
     TREC's recall. What text-to-image papers call Recall@K is `hit_rate_at_k`.
@@ -229,15 +232,15 @@ def recall_at_k(
 
 
 def hit_rate_at_k(
-    scores,
-    relevance,
-    k=10,
-    ties="expected",
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    k: int = 10,
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Hit rate at k: whether any of the first k documents is relevant.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5: text-to-image papers call its mean Recall@K.
@@ -275,15 +278,15 @@ def _any_found(given, k):
 
 
 def r_precision(
-    scores,
-    relevance,
-    ties="expected",
-    unretrieved=None,
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """R-precision: the share of relevant documents among the first R, R being their number.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System

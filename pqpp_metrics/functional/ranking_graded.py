@@ -3,6 +3,8 @@
 Inputs and the rule `ties` are those of `ranking`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,22 +21,23 @@ from pqpp_metrics.functional._rankings.gain_order import (
 )
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 from pqpp_metrics.functional._rankings.ranked import count
+from pqpp_metrics.functional._types import Array, Values
 
 _GAINS = ("linear", "exponential")
 _LARGEST_EXPONENT = 1000
 
 
 def ndcg(
-    scores,
-    relevance,
-    k=None,
-    gains="linear",
-    ties="expected",
-    unretrieved=None,
-    tie_tolerance=0.0,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    k: int | None = None,
+    gains: str | Mapping[float, float] = "linear",
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Normalized discounted cumulative gain: gains discounted by log2(rank + 1), over the best.
 
     Järvelin and Kekäläinen, "Cumulated Gain-based Evaluation of IR Techniques", ACM TOIS 2002;
@@ -178,16 +181,16 @@ def _ratio(xp, found, best):
 
 
 def average_precision(
-    scores,
-    relevance,
-    k=None,
-    ties="expected",
-    unretrieved=None,
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    k: int | None = None,
+    ties: str = "expected",
+    unretrieved: Values | None = None,
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Average precision: the mean over relevant documents of the precision at their rank.
 
     Buckley and Voorhees, "Retrieval System Evaluation", 2005; as "map" of trec_eval. Its

@@ -5,6 +5,8 @@ shape (n,), and resample the queries with a seeded generator: the same seed give
 in whatever order the queries come.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -21,6 +23,7 @@ from pqpp_metrics.functional._pairs import paired_with_another
 from pqpp_metrics.functional._resampled import OF_RESAMPLES
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
 from pqpp_metrics.functional._swapped import OF_SWAPS, prepared
+from pqpp_metrics.functional._types import Values
 from pqpp_metrics.functional.qpp_report import MEASURES, OF_RANKS
 
 # Of fewer queries the bootstrap tells equally good predictors apart too often, as
@@ -35,15 +38,15 @@ _COUNTED_AT_ONCE = 32
 
 
 def paired_bootstrap(
-    predictions,
-    other_predictions,
-    references,
-    statistic="kendall",
-    resamples=10_000,
-    confidence=0.95,
-    seed=0,
-    tie_tolerance=TIE_TOLERANCE,
-):
+    predictions: Values,
+    other_predictions: Values,
+    references: Values,
+    statistic: str = "kendall",
+    resamples: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    tie_tolerance: float = TIE_TOLERANCE,
+) -> dict[str, float]:
     """Bootstrap of the difference of two predictors: queries drawn with replacement.
 
     Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 13 and 15. Both
@@ -88,10 +91,10 @@ def paired_bootstrap(
         )
     value, other_value = (_value(statistic, side, y) for side in (x, other))
     measure = OF_RESAMPLES[statistic]
-    differences = []
+    drawn = []
     for weights in _draws(len(y), resamples, seed, statistic):
-        differences.append(measure(weights, x, y) - measure(weights, other, y))
-    differences = np.concatenate(differences)
+        drawn.append(measure(weights, x, y) - measure(weights, other, y))
+    differences = np.concatenate(drawn)
     differences = differences[~np.isnan(differences)]
     low = high = p = math.nan
     if differences.size and not math.isnan(value - other_value):
@@ -127,14 +130,14 @@ def _draws(n, resamples, seed, statistic):
 
 
 def paired_permutation(
-    predictions,
-    other_predictions,
-    references,
-    statistic="kendall",
-    permutations=10_000,
-    seed=0,
-    tie_tolerance=TIE_TOLERANCE,
-):
+    predictions: Values,
+    other_predictions: Values,
+    references: Values,
+    statistic: str = "kendall",
+    permutations: int = 10_000,
+    seed: int = 0,
+    tie_tolerance: float = TIE_TOLERANCE,
+) -> dict[str, float]:
     """Permutation test of two predictors: whose prediction it was is shuffled query by query.
 
     Were the predictors equally good, swapping their predictions of a query would change

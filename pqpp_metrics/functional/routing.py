@@ -5,7 +5,11 @@ The curve is the one of RouteLLM (Ong et al., arXiv 2406.18665) and of the routi
 model and the rest to the weak one. Queries of equal score count as in a random order among them.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +22,10 @@ from pqpp_metrics.functional._inputs import (
 )
 from pqpp_metrics.functional._means import draws_of_queries
 from pqpp_metrics.functional._statistics import TIE_TOLERANCE, merge_ties
+from pqpp_metrics.functional._types import Floats, Values
 
 
-def routing_curve(scores, weak, strong):
+def routing_curve(scores: Values, weak: Values, strong: Values) -> dict[str, Floats]:
     """Mean quality against the share of queries that the strong model gets.
 
     Args:
@@ -42,7 +47,15 @@ def routing_curve(scores, weak, strong):
     return {"shares": shares[0], "qualities": float(weak.mean()) + gains[0]}
 
 
-def routing_gain(scores, weak, strong, shares=(0.25, 0.5), resamples=1000, confidence=0.95, seed=0):
+def routing_gain(
+    scores: Values,
+    weak: Values,
+    strong: Values,
+    shares: Sequence[float] = (0.25, 0.5),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> dict[str, Any]:
     """The area between the curve of `routing_curve` and random routing, in units of the quality.
 
     Random routing is the straight line from the weak model's mean to the strong one's, the oracle
@@ -94,7 +107,15 @@ def routing_gain(scores, weak, strong, shares=(0.25, 0.5), resamples=1000, confi
     }
 
 
-def compare_routings(scores, other_scores, weak, strong, resamples=1000, confidence=0.95, seed=0):
+def compare_routings(
+    scores: Values,
+    other_scores: Values,
+    weak: Values,
+    strong: Values,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> dict[str, float]:
     """Paired bootstrap of the difference of two routings' areas on the same queries.
 
     Args:
@@ -139,7 +160,7 @@ def compare_routings(scores, other_scores, weak, strong, resamples=1000, confide
     }
 
 
-def _sides(scores, weak, strong):
+def _sides(scores: Values, weak: Values, strong: Values) -> tuple[Floats, Floats, Floats]:
     """Return the three as float64; scores that differ by float noise only are equal."""
     scores = finite_numpy("scores", scores, ndim=1)
     weak, strong = finite_numpy("weak", weak, ndim=1), finite_numpy("strong", strong, ndim=1)
@@ -147,7 +168,7 @@ def _sides(scores, weak, strong):
     return merge_ties(scores, TIE_TOLERANCE), weak, strong
 
 
-def _curves(counts, scores, gain):
+def _curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
     """Return shares and gains, (resamples, points) each, behind each distinct score.
 
     `counts` says how often each query was drawn, (resamples, n).
@@ -162,13 +183,13 @@ def _curves(counts, scores, gain):
     return shares, gains
 
 
-def _areas(counts, scores, gain):
+def _areas(counts: Floats, scores: Floats, gain: Floats) -> Floats:
     """Return the area over random routing of each resample."""
     shares, gains = _curves(counts, scores, gain)
     return np.trapezoid(gains, shares, axis=1) - gains[:, -1] / 2
 
 
-def _first_share(shares, gains, part):
+def _first_share(shares: Floats, gains: Floats, part: float) -> float:
     """Return the least share at which a curve has a part of its gain."""
     wanted = part * gains[-1]
     if gains[-1] <= 0:

@@ -22,6 +22,8 @@ no value: NaN. Predictions are maps of any finite numbers, shape (..., height, w
 have the same shape and are never negative; the result has shape (...).
 """
 
+from __future__ import annotations
+
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import (
     require_choice,
@@ -41,9 +43,10 @@ from pqpp_metrics.functional._maps import (
 from pqpp_metrics.functional._roc import auc_against, auc_of_map
 from pqpp_metrics.functional._saliency import cc_of, kld_of, mse_of, nss_of, sim_of
 from pqpp_metrics.functional._shuffled import fixated, fixations_elsewhere
+from pqpp_metrics.functional._types import Array, Values
 
 
-def nss(predictions, references, convention="tuebingen"):
+def nss(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
     """Normalized Scanpath Saliency: mean standardised prediction at the fixated pixels.
 
     Bylinskii et al. 2018, section 4.1.2.
@@ -64,7 +67,7 @@ def nss(predictions, references, convention="tuebingen"):
     return _of_each(nss_of, predictions, references, convention, counts=True)
 
 
-def cc(predictions, references, convention="tuebingen"):
+def cc(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
     """Correlation coefficient: Pearson's r of the pixels of two maps.
 
     Bylinskii et al. 2018, section 4.2.2.
@@ -83,7 +86,7 @@ def cc(predictions, references, convention="tuebingen"):
     return _of_each(cc_of, predictions, references, convention)
 
 
-def kld(predictions, references, convention="tuebingen"):
+def kld(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
     """Kullback-Leibler divergence of the predicted from the true density.
 
     Bylinskii et al. 2018, section 4.2.3: sum of q log(q / p), p and q the maps scaled to sum 1.
@@ -107,7 +110,7 @@ def kld(predictions, references, convention="tuebingen"):
     return _of_each(kld_of, predictions, references, convention)
 
 
-def sim(predictions, references, convention="tuebingen"):
+def sim(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
     """Similarity: the mass that two densities share, the sum of their pixelwise minimum.
 
     Bylinskii et al. 2018, section 4.2.1.
@@ -130,7 +133,7 @@ def sim(predictions, references, convention="tuebingen"):
     return _of_each(sim_of, predictions, references, convention)
 
 
-def auc_judd(predictions, references, convention="tuebingen"):
+def auc_judd(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
     """AUC-Judd: area under the ROC curve of the prediction as a detector of fixated pixels.
 
     Bylinskii et al. 2018, section 4.1.1. The thresholds are the predictions at the fixated
@@ -157,18 +160,18 @@ def auc_judd(predictions, references, convention="tuebingen"):
         0.875
     """
     require_choice("convention", convention, CONVENTIONS)
-    xp, predictions, references, shape = map_inputs(predictions, references)
+    xp, predicted, true, shape = map_inputs(predictions, references)
     values = []
-    for i in range(predictions.shape[0]):
-        prediction = as_map(xp, predictions[i, ...])
+    for i in range(predicted.shape[0]):
+        prediction = as_map(xp, predicted[i, ...])
         require_finite("predictions", prediction)
-        truth = checked_truth(xp, "references", references[i, ...])[0]
+        truth = checked_truth(xp, "references", true[i, ...])[0]
         flat = xp.reshape(prediction, (-1,)), xp.reshape(truth, (-1,))
         values.append(auc_of_map(xp, *flat, convention))
-    return as_values(xp, values, predictions, shape)
+    return as_values(xp, values, predicted, shape)
 
 
-def sauc(predictions, references, nonfixations=None):
+def sauc(predictions: Values, references: Values, nonfixations: Values | None = None) -> Array:
     """Shuffled AUC: chance that a fixation has a higher prediction than one of other images.
 
     The MIT/Tuebingen benchmark's and pysaliency's: where people look anyhow, like the centre, says
@@ -219,7 +222,7 @@ def sauc(predictions, references, nonfixations=None):
     return as_values(xp, values, maps[0], (len(values),))
 
 
-def heatmap_mse(predictions, references):
+def heatmap_mse(predictions: Values, references: Values) -> Array:
     """Mean squared error over the pixels of each map.
 
     RichHF (Liang et al., CVPR 2024), section 5.1. Defined for empty references too.

@@ -1,5 +1,10 @@
 """Several saliency metrics of the same maps at once, and RichHF's protocol for heatmaps."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
@@ -12,6 +17,7 @@ from pqpp_metrics.functional._maps import (
     map_pair,
 )
 from pqpp_metrics.functional._saliency import cc_of, kld_of, mse_of, nss_of, sim_of
+from pqpp_metrics.functional._types import Array, Values
 from pqpp_metrics.functional.saliency import auc_judd
 
 _OF_MAPS = {"cc": cc_of, "kld": kld_of, "sim": sim_of, "heatmap_mse": mse_of}
@@ -19,8 +25,12 @@ _METRICS = ("nss", "auc_judd", *_OF_MAPS)
 
 
 def saliency_report(
-    predictions, references, fixations=None, metrics=_METRICS, convention="tuebingen"
-):
+    predictions: Values,
+    references: Values,
+    fixations: Values | None = None,
+    metrics: Sequence[str] = _METRICS,
+    convention: str = "tuebingen",
+) -> dict[str, Array]:
     """Several saliency metrics of the same maps: each map is read once, not once a metric.
 
     Args:
@@ -43,7 +53,7 @@ def saliency_report(
         require_choice("metrics", name, _METRICS)
     xp, predicted, true, shape = map_inputs(predictions, references)
     fixated = true > 0 if fixations is None else map_inputs(predictions, fixations, "fixations")[2]
-    values = {name: [] for name in metrics}
+    values: dict[str, list[float]] = {name: [] for name in metrics}
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a typed error follows
         for i in range(predicted.shape[0]):
             pair = map_pair(xp, predicted[i, ...], true[i, ...])
@@ -62,7 +72,9 @@ def saliency_report(
     return {name: report[name] for name in metrics}
 
 
-def richhf_heatmap(predictions, references, convention="tuebingen"):
+def richhf_heatmap(
+    predictions: Values, references: Values, convention: str = "tuebingen"
+) -> dict[str, Any]:
     """RichHF's protocol for heatmaps: MSE on all and on empty truths, the rest on the others.
 
     Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, section 5.1:

@@ -3,7 +3,10 @@
 Tests that resample the queries are in `resampling`.
 """
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
@@ -24,18 +27,19 @@ from pqpp_metrics.functional._statistics import (
     merge_ties,
     normal_two_sided,
 )
+from pqpp_metrics.functional._types import Values
 
 _ALTERNATIVES = ("less", "greater", "two-sided")
 
 
 def dependent_correlations(
-    predictions,
-    other_predictions,
-    references,
-    test="williams",
-    correlation="pearson",
-    tie_tolerance=TIE_TOLERANCE,
-):
+    predictions: Values,
+    other_predictions: Values,
+    references: Values,
+    test: str = "williams",
+    correlation: str = "pearson",
+    tie_tolerance: float = TIE_TOLERANCE,
+) -> dict[str, float]:
     """Whether two predictors correlate differently with the same references.
 
     Both correlations share the references, so they are dependent (Steiger, "Tests for Comparing
@@ -118,7 +122,9 @@ def _steiger(first, second, between, n):
     return z, normal_two_sided(z)
 
 
-def mann_whitney(x, y, alternative="less", tie_tolerance=TIE_TOLERANCE):
+def mann_whitney(
+    x: Values, y: Values, alternative: str = "less", tie_tolerance: float = TIE_TOLERANCE
+) -> dict[str, float]:
     """Mann-Whitney U test of two groups of queries, with the relative improvement.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5.2 and Table 6: are the values of the queries
@@ -170,7 +176,7 @@ def _relative(before, after):
     return math.copysign(math.inf, after) if after else math.nan
 
 
-def holm(p_values, alpha=0.05):
+def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:
     """Holm's correction of a table of p-values for the number of tests in it.
 
     Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of

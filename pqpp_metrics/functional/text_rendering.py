@@ -1,12 +1,19 @@
 """How faithfully an image shows the text that it should show."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._inputs import as_list, brief, finite_numpy
+from pqpp_metrics.functional._types import Floats
 
 
-def text_rendering(predictions, references, weights=(0.5, 0.5)):
+def text_rendering(
+    predictions: Sequence[str], references: Sequence[str], weights: Sequence[float] = (0.5, 0.5)
+) -> dict[str, Floats]:
     """Text rendering score: character similarity and token overlap of read and wanted text.
 
     VISTAR, section 3.3.1: a weighted mean of 1 - Levenshtein distance / length of the longer

@@ -3,6 +3,8 @@
 Inputs and the rules that all ranking metrics share are those of `ranking`.
 """
 
+from __future__ import annotations
+
 import array_api_compat
 import numpy as np
 
@@ -11,20 +13,21 @@ from pqpp_metrics.functional._inputs import require_between, require_int
 from pqpp_metrics.functional._rankings.gain_order import gains_by_rank
 from pqpp_metrics.functional._rankings.groups import of_ranks
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._types import Array, Values
 
 _LARGEST_GRADE = 50
 
 
 def expected_reciprocal_rank(
-    scores,
-    relevance,
-    k=None,
-    max_grade=4,
-    ties="expected",
-    tie_tolerance=0.0,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    k: int | None = None,
+    max_grade: int = 4,
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Expected reciprocal rank (ERR): 1 / the rank at which a user is satisfied.
 
     Chapelle, Metzler, Zhang and Grinspan, "Expected Reciprocal Rank for Graded Relevance", CIKM
@@ -100,16 +103,16 @@ def _satisfied_in_groups(groups, k):
 
 
 def rank_biased_precision(
-    scores,
-    relevance,
-    p=0.8,
-    k=None,
-    ties="expected",
-    tie_tolerance=0.0,
-    relevance_level=None,
-    judged_only=False,
-    document_ids=None,
-):
+    scores: Values,
+    relevance: Values,
+    p: float = 0.8,
+    k: int | None = None,
+    ties: str = "expected",
+    tie_tolerance: float = 0.0,
+    relevance_level: float | None = None,
+    judged_only: bool = False,
+    document_ids: Values | None = None,
+) -> Array:
     """Rank-biased precision (RBP): relevant documents seen by a user who goes on with chance p.
 
     Moffat and Zobel, "Rank-Biased Precision for Measurement of Retrieval Effectiveness", ACM TOIS

@@ -4,6 +4,10 @@ VISTAR (Jiang et al., 2025), section 3.3. Detection, segmentation and depth are 
 here is the arithmetic that turns their output into a score.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
@@ -15,9 +19,10 @@ from pqpp_metrics.functional._inputs import (
     require_same_shape,
     to_numpy,
 )
+from pqpp_metrics.functional._types import Floats, Values
 
 
-def light_direction(predictions, references):
+def light_direction(predictions: Values, references: Values) -> Floats:
     """Light consistency: 1 - angle between inferred and wanted light direction / 90 degrees.
 
     VISTAR, section 3.3.2 (LI). Angles over 90 degrees would be negative; clipped at 0.
@@ -55,7 +60,7 @@ def _vectors(name, values):
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def scene_composition(coverage, consistency):
+def scene_composition(coverage: Values, consistency: Values) -> Floats:
     """Compositional scene score: geometric mean of coverage and consistency.
 
     VISTAR, section 3.3.3 (CSE-Score). Both parts are mean cosine similarities; a negative one
@@ -86,7 +91,13 @@ def scene_composition(coverage, consistency):
 WEIGHTINGS = ("printed", "corrected")
 
 
-def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6, weighting="printed"):
+def penetration(
+    overlap_depths: Values,
+    outside_depths: Values,
+    confidences: Values,
+    epsilon: float = 1e-6,
+    weighting: str = "printed",
+) -> dict[str, Any]:
     """Spatial consistency of one image: the worst sign of one solid inside another.
 
     VISTAR, section 3.3.5 (PSC): for each pair of objects with overlapping masks
@@ -140,7 +151,7 @@ def penetration(overlap_depths, outside_depths, confidences, epsilon=1e-6, weigh
     return {"penetration": float(weighted.min()), "chaos": chaos, "weighted": weighted}
 
 
-def geometric_minimum(scores):
+def geometric_minimum(scores: Values) -> Floats:
     """Geometric consistency: the lowest of an image's six cues.
 
     VISTAR, section 3.3.6 (GC): depth normals, depth curvature, highlight continuity, contour

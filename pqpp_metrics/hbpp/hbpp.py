@@ -1,5 +1,9 @@
 """Evaluate module `pqpp/hbpp`: human-based prompt performance from raw votes."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from pqpp_metrics import forms, metric, modules
 from pqpp_metrics.functional import hbpp
 
@@ -8,7 +12,7 @@ class Hbpp(modules.base(), function=hbpp, inputs=forms.LABELS_BY_PROMPT):
     """Mean HBPP over prompts, with the score of every prompt."""
 
     @classmethod
-    def shaped(cls, result):
+    def shaped(cls, result: Any) -> dict[str, Any]:
         """The mean over prompts, with their ids."""
         ids, scores = result
         return metric.per_item("hbpp", scores, prompt_ids=ids)

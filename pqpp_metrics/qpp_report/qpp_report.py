@@ -1,5 +1,9 @@
 """Evaluate module `pqpp/qpp_report`: all measures of a performance predictor."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from pqpp_metrics import forms, modules
 from pqpp_metrics.functional import qpp_report
 
@@ -8,7 +12,7 @@ class QppReport(modules.base(), function=qpp_report, inputs=forms.PAIRS):
     """Pearson, Spearman, Kendall, sMARE and RMSE; the main value is Kendall's tau-b."""
 
     @classmethod
-    def shaped(cls, result):
+    def shaped(cls, result: Any) -> dict[str, Any]:
         """Kendall's tau-b, or else the first measure asked for, and the report."""
         main = "kendall_qpp" if "kendall_qpp" in result else next(iter(result))
         return super().shaped({"qpp_report": result[main][main]} | result)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_files.extras import needing
 from pqpp_models.errors import PredictorError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLES = {"tsne": "t-SNE", "umap": "UMAP"}
 METHODS = tuple(TITLES)
@@ -93,7 +96,7 @@ def space_figure(
     name: str,
     space: Projection,
     colours: Mapping[str, Sequence[tuple[str, Sequence[float | None]]]],
-):
+) -> Figure:
     """Return a matplotlib figure: the space once a column, coloured by performance.
 
     Args:

@@ -5,9 +5,12 @@ split, each tested against chance by Student's t. The paper's text lost what its
 here † is p < .01 and ‡ is p < .001.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +123,7 @@ class Predictions:
 
 def predict_all(
     predictors: Mapping[str, Predictor],
-    rows,
+    rows: Any,
     targets: Sequence[str],
     progress: bool = False,
     nearest: bool = False,

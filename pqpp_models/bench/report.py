@@ -1,10 +1,13 @@
 """The HTML report of a bench: the tables, and a picture of every predictor against the truth."""
 
+from __future__ import annotations
+
 import base64
 import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +23,9 @@ from pqpp_models.bench.run import Run
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.explain.page import STYLE, coloured_words, scale_of
 from pqpp_models.predictor import Predictor
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _DRAWN = 1e100
 _BINS = 10
@@ -147,7 +153,7 @@ def scatter_figure(
     references: Mapping[str, Sequence[float | None]],
     results: Sequence[Result],
     sources: Sequence[str] | None = None,
-):
+) -> Figure:
     """Return a matplotlib figure: predicted against true performance, a panel a column.
 
     The line joins the mean true value in each of ten groups of equally many prompts, by predicted

@@ -1,16 +1,23 @@
 """Relevance grades in the order of rank, with ties resolved."""
 
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
 import array_api_compat
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.functional._rankings.ranked import take_rows
+from pqpp_metrics.functional._types import Array, Floats, Integers
 
 # Grades up to this are packed into the lowest bits of a score, to sort both at once.
 LARGEST_PACKED = 15
 _LARGEST_EXACT = 2.0**53
 
 
-def gains_by_rank(xp, scores, gains, ties):
+def gains_by_rank(xp: ModuleType, scores: Array, gains: Array, ties: str) -> Array:
     """Grades, float64 (queries, documents), in the order of rank.
 
     With "expected" every document of a tie gets the tie's mean grade.
@@ -40,7 +47,7 @@ class TieGroups:
     of documents ranked before it, `gain` its total grade, `gain_before` that of all before it.
     """
 
-    def __init__(self, xp, scores, gains):
+    def __init__(self, xp: ModuleType, scores: Array, gains: Array) -> None:
         """Find the groups in scores in falling order; the grades are in the same order."""
         queries, documents = scores.shape
         begins = scores[:, 1:] != scores[:, :-1]
@@ -63,7 +70,9 @@ class TieGroups:
         self.gain_before = xp.reshape(before, shape)
 
 
-def ranked_groups(xp, scores, gains):
+def ranked_groups(
+    xp: ModuleType, scores: Array, gains: Array
+) -> tuple[Array, tuple[Array, TieGroups] | None]:
     """Grades by rank, tied documents in any order, and the groups of the queries with ties.
 
     Returns:
@@ -90,7 +99,7 @@ class PackedGrades:
             in the other bits come out in an order that means nothing.
     """
 
-    def __init__(self, scores, grades):
+    def __init__(self, scores: Floats, grades: Integers) -> None:
         low = np.int64((1 << max(int(grades.max()).bit_length(), 1)) - 1)
         packed = scores + 0.0  # a copy, in which -0.0 is 0.0
         keys = packed.view(np.int64)
@@ -103,7 +112,7 @@ class PackedGrades:
         self.unclear = np.flatnonzero(alike.any(axis=1) if alike.any() else [])
 
 
-def as_integers(grades):
+def as_integers(grades: NDArray[Any]) -> NDArray[Any]:
     """Numpy grades as integers, if they are whole numbers of a size that integers hold."""
     if grades.dtype.kind != "f" or (grades.size and float(grades.max()) > _LARGEST_EXACT):
         return grades

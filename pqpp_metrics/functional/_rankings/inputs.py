@@ -1,7 +1,11 @@
 """What goes into a ranking metric: checked scores and grades, and the rules that a caller chose."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 import array_api_compat
 import numpy as np
@@ -23,6 +27,7 @@ from pqpp_metrics.functional._inputs import (
 )
 from pqpp_metrics.functional._rankings.gain_order import LARGEST_PACKED, PackedGrades, as_integers
 from pqpp_metrics.functional._rankings.ranked import below, count
+from pqpp_metrics.functional._types import Array, Integers, Values
 
 # Entries of a block of queries and documents, few enough for the cache.
 _ENTRIES_AT_ONCE = 131_072
@@ -38,9 +43,9 @@ class Rules:
     tie_tolerance: float = 0.0
     relevance_level: float | None = None
     judged_only: bool = False
-    document_ids: object = None
+    document_ids: Values | None = None
 
-    def checked(self):
+    def checked(self) -> Rules:
         """Return them, or raise for one that is not allowed."""
         require_choice("ties", self.ties, TIES)
         require_tolerance("tie_tolerance", self.tie_tolerance)
@@ -74,35 +79,35 @@ class RankingInputs:
         is_shared: Whether several metrics are computed of this block.
     """
 
-    xp: object
-    scores: object
-    relevance: object
-    missing: object
+    xp: ModuleType
+    scores: Array
+    relevance: Array
+    missing: Array
     ties: str
     level: float | None = None
 
     sizes: np.ndarray | None = None
     is_shared: bool = False
 
-    def of(self, rows, is_shared=False):
+    def of(self, rows: slice | Integers, is_shared: bool = False) -> RankingInputs:
         """The same of some queries, a slice or indices, in numpy."""
         parts = self.scores[rows], self.relevance[rows], self.missing[rows]
         sizes = None if self.sizes is None else self.sizes[rows]
         return RankingInputs(self.xp, *parts, self.ties, self.level, sizes, is_shared)
 
-    def relevant(self, grades):
+    def relevant(self, grades: Array) -> Array:
         """Which grades, of any library, are those of a relevant document."""
         if array_api_compat.array_namespace(grades).isdtype(grades.dtype, "bool"):
             return grades if self.level is None or self.level <= 1 else grades & ~grades
         return grades > 0 if self.level is None else grades >= self.level
 
     @functools.cached_property
-    def marks(self):
+    def marks(self) -> Array:
         """Which retrieved documents are relevant."""
         return self.relevant(self.relevance)
 
     @functools.cached_property
-    def number_relevant(self):
+    def number_relevant(self) -> Array:
         """How many relevant documents each query has, retrieved or not."""
         # Bytes that are sorted already are counted sooner.
         packed = self.__dict__.get("packed")
@@ -112,7 +117,7 @@ class RankingInputs:
         return number
 
     @functools.cached_property
-    def packed(self):
+    def packed(self) -> PackedGrades | None:
         """The `PackedGrades`, one sort for all who ask; None where grades can't be packed."""
         is_numpy = array_api_compat.is_numpy_namespace(self.xp)
         if not is_numpy or self.scores.dtype.itemsize > 8:
@@ -122,7 +127,7 @@ class RankingInputs:
             return None
         return PackedGrades(self.scores.astype(np.float64, copy=False), grades)
 
-    def blocks(self, are_shared=False):
+    def blocks(self, are_shared: bool = False) -> list[RankingInputs]:
         """Some queries at a time, so that what is worked on stays in the cache; numpy only."""
         step = max(1, _ENTRIES_AT_ONCE // self.scores.shape[1])
         if not array_api_compat.is_numpy_namespace(self.xp):
@@ -132,12 +137,16 @@ class RankingInputs:
         starts = range(0, len(self.scores), step)
         return [self.of(slice(i, i + step), are_shared) for i in starts]
 
-    def by_blocks(self, function):
+    def by_blocks(self, function: Callable[[RankingInputs], Array]) -> Array:
         """Apply a function from `RankingInputs` to values (queries,), to some queries at a time."""
         found = [function(block) for block in self.blocks()]
         return found[0] if len(found) == 1 else self.xp.concat(found)
 
-    def in_order(self, of_order, of_scores):
+    def in_order(
+        self,
+        of_order: Callable[[RankingInputs], Array],
+        of_scores: Callable[[RankingInputs], Array],
+    ) -> Array:
         """Values by the packed grades where the order is certain, by the scores elsewhere."""
         if self.packed is None:
             return of_scores(self)
@@ -146,12 +155,23 @@ class RankingInputs:
             values[unclear] = of_scores(self.of(unclear))
         return values
 
-    def in_shared_order(self, of_order, of_scores):
+    def in_shared_order(
+        self,
+        of_order: Callable[[RankingInputs], Array],
+        of_scores: Callable[[RankingInputs], Array],
+    ) -> Array:
         """As `in_order` where others share the sort; alone, scores give the value sooner."""
         return self.in_order(of_order, of_scores) if self.is_shared else of_scores(self)
 
 
-def ranking_inputs(scores, relevance, rules, unretrieved=None, unjudged="refuse", sizes=None):
+def ranking_inputs(
+    scores: Values | RankingInputs,
+    relevance: Values | None,
+    rules: Rules,
+    unretrieved: Values | None = None,
+    unjudged: str = "refuse",
+    sizes: Integers | None = None,
+) -> RankingInputs:
     """Check scores and relevance and bring them into one library, as float scores and grades.
 
     Args:
@@ -273,7 +293,9 @@ def _filled(name, rows, width, by):
     return filled
 
 
-def unretrieved_grades(xp, unretrieved, relevance, may_be_unjudged=False):
+def unretrieved_grades(
+    xp: ModuleType, unretrieved: Values | None, relevance: Array, may_be_unjudged: bool = False
+) -> Array:
     """Check the grades of documents that were not retrieved, (queries, any number).
 
     None becomes no columns. `relevance` are the checked grades of the retrieved documents. Where a
@@ -304,7 +326,7 @@ def unretrieved_grades(xp, unretrieved, relevance, may_be_unjudged=False):
     return grades
 
 
-def require_grades(xp, name, grades, has_unjudged=False):
+def require_grades(xp: ModuleType, name: str, grades: Array, has_unjudged: bool = False) -> None:
     """Raise unless grades are finite and 0 or above; or NaN or -1 where there may be no grade."""
     if xp.isdtype(grades.dtype, "bool"):
         return

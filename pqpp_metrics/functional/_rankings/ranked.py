@@ -1,17 +1,24 @@
 """What the ranking metrics share: counts, and relevant documents in the top k."""
 
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
 import array_api_compat
 import numpy as np
 
+from pqpp_metrics.functional._types import Array, Floats
 
-def below(lowest, highest):
+
+def below(lowest: float | Floats, highest: float | Floats) -> Any:
     """A finite score below all of a query, too far to tie with any; also of arrays."""
     with np.errstate(over="ignore"):
         far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
     return np.minimum(far, np.nextafter(lowest, -np.inf))
 
 
-def only_where(xp, scores, mask):
+def only_where(xp: ModuleType, scores: Array, mask: Array) -> Array:
     """Scores where a mask is True, minus infinity elsewhere."""
     if array_api_compat.is_numpy_namespace(xp):
         # Adding 0 or -inf from a table is several times as fast as a choice at random.
@@ -20,7 +27,7 @@ def only_where(xp, scores, mask):
     return xp.where(mask, scores, lowest)
 
 
-def count(xp, mask):
+def count(xp: ModuleType, mask: Array) -> Array:
     """Count the True entries of each row of a bool array (queries, documents)."""
     # Bytes add up four times as fast as integers of 64 bits, and rows this short fit them.
     small = mask.shape[1] < 256
@@ -28,17 +35,19 @@ def count(xp, mask):
     return xp.astype(counts, xp.int64)
 
 
-def take_rows(xp, rows, *arrays):
+def take_rows(xp: ModuleType, rows: Array, *arrays: Array) -> list[Array]:
     """Select rows of several arrays by their indices."""
     return [xp.take(array, rows, axis=0) for array in arrays]
 
 
-def as_float(xp, *arrays):
+def as_float(xp: ModuleType, *arrays: Array) -> list[Array]:
     """Several arrays as float64."""
     return [xp.astype(array, xp.float64) for array in arrays]
 
 
-def mean_reciprocal_of_tie(xp, ahead, tied, relevant, k):
+def mean_reciprocal_of_tie(
+    xp: ModuleType, ahead: Array, tied: Array, relevant: Array, k: int | None
+) -> Array:
     """Expected 1 / rank of the first relevant document of a group of ties in random order.
 
     Walks down the group: the first relevant document is at place j with the probability that
@@ -63,12 +72,14 @@ def mean_reciprocal_of_tie(xp, ahead, tied, relevant, k):
     return value
 
 
-def relevant_in_top(xp, scores, relevant, k, ties):
+def relevant_in_top(xp: ModuleType, scores: Array, relevant: Array, k: Array, ties: str) -> Array:
     """Number of relevant documents among the first k, which may differ by query, as float64."""
     return _at_threshold(xp, scores, relevant, k, ties, _share_of_tied)
 
 
-def any_relevant_in_top(xp, scores, relevant, k, ties):
+def any_relevant_in_top(
+    xp: ModuleType, scores: Array, relevant: Array, k: Array, ties: str
+) -> Array:
     """Whether a relevant document is among the first k: 1, 0, or under ties its probability."""
     found = _at_threshold(xp, scores, relevant, k, ties, _chance_of_any)
     return xp.clip(found, 0.0, 1.0)
@@ -122,7 +133,7 @@ def _extreme(xp, tied, relevant, free, ties):
     return xp.maximum(free - (tied - relevant), xp.zeros_like(free))
 
 
-def kth_largest(xp, scores, k):
+def kth_largest(xp: ModuleType, scores: Array, k: Array) -> Array:
     """The k-th largest score of each row; k is one for all, or an array (queries,)."""
     documents = scores.shape[1]
     if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp):
