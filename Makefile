@@ -9,7 +9,7 @@ CHECKED := pqpp.py pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks test
 VERSION := $(shell sed -n 's/^version = //p' setup.cfg)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz bench docs lint format clean
+.PHONY: help demo test test-all gallery fuzz bench docs lint format clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -22,6 +22,10 @@ test: $(VENV)/test-installed  ## the tests, without the slow ones
 
 test-all: $(VENV)/test-installed  ## all tests
 	$(BIN)/pytest -n 2 tests
+
+gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trained in 12 CPU minutes, and pqpp-gallery/gallery.html of what it says
+	$(BIN)/python benchmarks/rahf_learning.py --only all --folder pqpp-gallery --output pqpp-gallery/figures.md \
+	  --gallery pqpp-gallery/gallery.html
 
 fuzz: $(VENV)/test-installed  ## attacks with a new seed (SEED=N: that one), for an hour; what was found, by kind
 	cd tests && ../$(BIN)/python -m fuzz --jobs 2 $(if $(SEED),--seed $(SEED))
@@ -43,7 +47,7 @@ format: $(VENV)/test-installed  ## put the style right
 	$(BIN)/ruff format $(CHECKED)
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) build docs/_build docs/made *.egg-info pqpp-demo .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build docs/_build docs/made *.egg-info pqpp-demo pqpp-gallery .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

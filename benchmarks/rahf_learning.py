@@ -6,6 +6,7 @@ Writes scenes, trains by training/recipes/rahf_scenes.yaml what sees all, what s
 and what sees the image only, and measures each on the test scenes, which no training looked at.
 `--only` names some of the three. What was trained is kept in the folder and used again as long as
 the recipe and the scenes are the same; `--note` puts a remark on the circumstances into the page.
+`--gallery` shows what the model that sees all says of test scenes: `make gallery` is this.
 """
 
 import argparse
@@ -26,6 +27,10 @@ SCENES = {"train": 10000, "validation": 300, "test": 300}
 VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
 RUNS = {"all": "none", "prompt only": "image", "image only": "prompt"}
 TIMES = "times.json"
+CPU_MINUTES = 12
+"""What a training takes, rounded up: told before it begins."""
+SHOWN = 60
+"""Test scenes in the gallery."""
 # What is printed: table, column, the bar that it is measured by (of all), and the scale.
 FIGURES = {
     "implausibility CC": ("implausibility_heatmap", "cc", 0.6, 1),
@@ -123,6 +128,27 @@ def best_f1(judged, labels) -> float:
     return float(100 * f1[possible].max(initial=0.0))
 
 
+def write_gallery(folder: Path, page: Path) -> None:
+    """Judge the first test scenes by the model that sees all, as a user would, and show them."""
+    from pqpp_cli.main import main as pqpp
+    from pqpp_feedback.rahf.examples import load_split
+
+    scenes, images = folder / "scenes", folder / "images"
+    images.mkdir(exist_ok=True)
+    table = load_split("test", str(scenes / "richhf"), str(scenes / "pickapic"), limit=SHOWN)
+    rows = []
+    for number, row in enumerate(table):
+        name = f"scene_{number:02d}.png"
+        (images / name).write_bytes(row["image"]["bytes"])
+        rows.append(json.dumps({"file_name": name, "prompt": row["prompt"]}))
+    (images / "metadata.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    model, table = place_of(folder, "all") / "model", folder / "verdicts.parquet"
+    words = ["--image-dir", images, "--model", model, "--output", table, "--gallery", page]
+    if pqpp(["assess", "rahf", *map(str, words), "--embed"]):
+        raise SystemExit("the gallery could not be written")
+    print(f"gallery of {len(rows)} test scenes: {page}")
+
+
 def shown(value: float) -> str:
     """Return a figure, a dash where it is undefined (a constant prediction has no correlation)."""
     return "–" if np.isnan(value) else f"{value:.3f}"
@@ -182,10 +208,13 @@ def main() -> None:
     parser.add_argument("--output", default="benchmarks/rahf_learning.md")
     parser.add_argument("--note", help="a remark on the times, as what else ran beside")
     parser.add_argument("--only", help="some of: all, prompt only, image only; with commas")
+    parser.add_argument("--gallery", help="also show what the model says of test scenes, as HTML")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else list(RUNS)
     if not set(names) <= set(RUNS):
         parser.error(f"--only {options.only}: some of {', '.join(RUNS)} are allowed")
+    if options.gallery and "all" not in names:
+        parser.error("--gallery: it shows what the model that sees all says; add it to --only")
     from pqpp_files.write_beside import write_whole
 
     sys.path.insert(0, str(ROOT / "tests"))
@@ -196,6 +225,7 @@ def main() -> None:
         write_scenes(folder / "scenes", SCENES)
     for name in names:
         if name not in read_times(folder):
+            print(f"training {name!r}: about {CPU_MINUTES} CPU minutes", flush=True)
             times = train(folder, name)
             # Read anew: another process may train another of the three in the same folder.
             text = json.dumps({**read_times(folder), name: times}, indent=1)
@@ -206,6 +236,8 @@ def main() -> None:
         text = render(found, options.note)
         write_whole(Path(options.output), text)
         print(text)
+    if options.gallery:
+        write_gallery(folder, Path(options.gallery))
 
 
 if __name__ == "__main__":

@@ -161,7 +161,10 @@ def train_rahf(recipe: RahfRecipe, training, validation):
         head="heads",
         identity={"train": examples.fingerprint(), "validation": held_out.fingerprint()},
         primary="mean",
-        shown=("mean", "plausibility_plcc", "implausibility_cc", "keyword_f1"),
+        shown=(
+            *("mean", "plausibility_plcc", "alignment_plcc"),
+            *("implausibility_cc", "misalignment_cc", "keyword_f1"),
+        ),
     )
     progress = train(task, recipe, accelerator)
     if accelerator.is_main_process:

@@ -9,9 +9,9 @@ EPILOG = """examples:
   pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
 """
 TRAIN = (
-    "--model: no weights are published; python benchmarks/rahf_learning.py --only all trains a "
-    "small one on generated scenes in 12 CPU minutes, training/train_rahf.py a large one on "
-    "RichHF-18K, for which a GPU is needed"
+    "--model: no weights are published; in a clone of the repository `make gallery` trains a small "
+    "one on generated scenes in 12 CPU minutes, training/train_rahf.py a large one on RichHF-18K, "
+    "for which a GPU is needed"
 )
 AGREEMENT = "How well a RAHF model agrees with people stands in its card (pqpp bench measures it)."
 

@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -51,3 +53,36 @@ def test_the_page_says_where_it_was_measured(learning, monkeypatch):
     text = learning.about_times({"all": {"circumstances": "2 CPU(s), a"}, "b": {}}, "Noisy.")
     assert "Trained on: 2 CPU(s), a; not recorded. Measured on: 7 CPU(s), OMP_NUM_THREADS=3" in text
     assert text.endswith("included. Noisy.")
+
+
+def test_without_a_model_a_line_says_how_to_train_one_and_how_long(learning, tmp_path, capsys):
+    from pqpp_cli.main import main
+
+    minutes = f"in {learning.CPU_MINUTES} CPU minutes"
+    for words in (["assess", "rahf", "--image-dir"], ["feedback"]):
+        assert main([*words, str(tmp_path)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "`make gallery` trains a small one on generated scenes " + minutes in line
+    target = re.search(
+        r"^gallery:.*\n.*", Path(__file__).parents[3].joinpath("Makefile").read_text(), re.MULTILINE
+    )[0]
+    assert minutes in target and "rahf_learning.py --only all" in target
+
+
+def test_a_gallery_of_test_scenes_is_written_with_their_prompts(learning, tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="needs the extra `models`")
+    pytest.importorskip("transformers", reason="needs the extra `models`")
+    from support.richhf_scenes import make_scene, write_scenes
+    from support.tiny_rahf import tiny_feedback
+
+    from pqpp_feedback.assess.verdicts import read_verdicts
+
+    monkeypatch.setattr(learning, "SHOWN", 3)
+    write_scenes(tmp_path / "scenes", {"test": 4}, misaligned=1.0)
+    tiny_feedback().save_pretrained(tmp_path / "all" / "model")
+    learning.write_gallery(tmp_path, tmp_path / "gallery.html")
+    page = (tmp_path / "gallery.html").read_text("utf-8")
+    assert page.count("<article") == 3 and page.count("data:image/jpeg;base64") == 3
+    rows = list(read_verdicts(tmp_path / "verdicts.parquet"))
+    prompts = [make_scene(0, number, misaligned=1.0).prompt for number in range(3)]
+    assert [row["prompt"] for row in rows] == prompts
