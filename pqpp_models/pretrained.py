@@ -24,7 +24,7 @@ from pqpp_models.checkpoint import CONFIG, FORMAT_VERSION, WEIGHTS
 from pqpp_models.errors import CheckpointError
 from pqpp_models.foreign import check_foreign
 
-TEXTS = ("*.json", "*.txt", "*.model")
+TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 """What tokenizers and processors read of a repository."""
 WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
 """What models read of a repository."""

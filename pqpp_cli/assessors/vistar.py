@@ -193,13 +193,9 @@ def _chat(name: str, options: argparse.Namespace, budget):
         from pqpp_models.chat.endpoint import Endpoint
 
         return Endpoint(options.chat_url, name, budget)
-    from pqpp_models.chat.in_process import InProcess
-    from pqpp_models.pretrained import load_model
+    from pqpp_models.chat.in_process import open_in_process
 
-    kind = "AutoModelForImageTextToText"
-    loaded = load_model(name, kind, "model of images and text", options.device, options.dtype)
-    told = f"{loaded.told.name}@{loaded.told.revision}"
-    return InProcess(loaded.model, loaded.processor, told, budget)
+    return open_in_process(name, budget, options.device, options.dtype, sees=True)
 
 
 def finish(options: argparse.Namespace) -> None:

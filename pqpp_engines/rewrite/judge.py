@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -80,6 +81,7 @@ class Judge:
             raise RewriteError(f"margin {margin}: give a number from 0")
         self.target, self.margin, self.confidence = target, margin, confidence
         self.least_cosine = least_cosine
+        self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor)
         if not self.predictor.knows_uncertainty:
             raise RewriteError(f"{predictor} does not know how sure it is; name one that does")
@@ -103,6 +105,24 @@ class Judge:
             figures = (float(values[at]), float(gains[at]), float(bounds[at]))
             verdicts.append(RewriteVerdict(text, not reason, reason, *figures))
         return verdicts
+
+    def check_writer(self, name: str) -> None:
+        """Refuse the judge itself as the writer: it would praise its own words.
+
+        Args:
+            name: Folder or OWNER/NAME of the model that writes.
+
+        Raises:
+            RewriteError: It is the predictor that judges.
+
+        Example:
+            >>> Judge("mean_hbpp").check_writer("static")
+            Traceback (most recent call last):
+            pqpp_engines.errors.RewriteError: static judges and cannot write as well; name another
+        """
+        one, other = Path(name).expanduser(), Path(self.predictor_name).expanduser()
+        if name == self.predictor_name or (one.exists() and other.exists() and one.samefile(other)):
+            raise RewriteError(f"{name} judges and cannot write as well; name another")
 
     def best(self, original: str, candidates: Sequence[str]) -> str:
         """Return the accepted candidate with the highest lower bound, or the original.

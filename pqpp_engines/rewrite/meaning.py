@@ -1,7 +1,8 @@
 """Whether a rewritten prompt still asks for what the original asked for.
 
 Words may be added and moved. What may not be lost: each content word, or a word of WordNet that
-means the same or something more special; each number; each negation; each word for a place.
+means the same or something more special; each number; each negation; each word for a place; and who
+does what to whom, as far as `roles` sees it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import re
 from collections import Counter
 from functools import cache, lru_cache
 
+from pqpp_engines.rewrite.roles import turned_round
 from pqpp_models.measures.nltk_resources import stopwords, wordnet
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_WORD_OR_STOP = re.compile(rf"{_WORD.pattern}|[,.;:!?]")
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"
@@ -45,8 +48,6 @@ _STEPS_UP = 3
 def meaning_lost(original: str, rewrite: str) -> str:
     """Say what of the original a rewrite has lost; empty where nothing was found missing.
 
-    Roles are not looked at: "a dog chases a cat" and "a cat chases a dog" have the same words.
-
     Args:
         original: What was asked for.
         rewrite: What shall be asked instead.
@@ -70,14 +71,26 @@ def meaning_lost(original: str, rewrite: str) -> str:
     if lost:
         return f"the place is lost: {lost[0]}"
     kept = frozenset(after)
-    for word in dict.fromkeys(before):
-        if _is_content(word) and not any(_stands_for(other, word) for other in kept):
+    for word in words_to_keep(original):
+        if not any(_stands_for(other, word) for other in kept):
             return f"a word is lost: {word}"
-    return ""
+    turned = turned_round(_words(original, True), _words(rewrite, True), _is_content, _stands_for)
+    return f"turned round: {' '.join(turned)}" if turned else ""
 
 
-def _words(text: str) -> list[str]:
-    return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
+def words_to_keep(text: str) -> list[str]:
+    """Return the words of a text that are more than grammar, numbers or places, each once.
+
+    Example:
+        >>> words_to_keep("Two dogs on a red couch.")
+        ['dogs', 'red', 'couch']
+    """
+    return list(dict.fromkeys(word for word in _words(text) if _is_content(word)))
+
+
+def _words(text: str, with_stops: bool = False) -> list[str]:
+    pattern = _WORD_OR_STOP if with_stops else _WORD
+    return [word.replace("’", "'") for word in pattern.findall(text.casefold())]
 
 
 def _numbers(words: list[str]) -> Counter:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import jsonschema
 
+from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import RewriteError
 from pqpp_models.chat.chat import Chat, Request, json_of
 
-INSTRUCTION = Path(__file__).with_name("instruction.txt")
+_HERE = Path(__file__).parent
 _TRIES = 3
 _SCHEMA = {
     "type": "object",
@@ -26,17 +27,27 @@ class Writer:
     Args:
         chat: The model; its budget is planned before the start and held to.
         count: Rewrites of each prompt.
-        instruction: What it is told; the file beside this one if left out.
+        target: What shall become better: for one of retrieval it is told to expand a query.
+        instruction: What it is told; one of the files beside this one if left out.
 
     Raises:
         RewriteError: The count is below 1.
     """
 
-    def __init__(self, chat: Chat, count: int = 4, instruction: str | None = None) -> None:
+    def __init__(
+        self,
+        chat: Chat,
+        count: int = 4,
+        target: str = "mean_hbpp",
+        instruction: str | None = None,
+    ) -> None:
         if count < 1:
             raise RewriteError(f"{count} rewrites: give a number from 1")
+        measure = measure_of(target)
+        retrieves = measure is not None and measure.task == "retrieval"
+        file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
         self.chat, self.count = chat, count
-        self.instruction = instruction or INSTRUCTION.read_text("utf-8").strip()
+        self.instruction = instruction or file.read_text("utf-8").strip()
 
     def plan(self, prompts: list[str]) -> None:
         """Refuse, before anything is asked, what would cost more than is allowed.
@@ -54,8 +65,10 @@ class Writer:
             BudgetError: The limit is reached.
         """
         for seed in range(_TRIES):
+            # Out of the block: no reply, or none allowed, is no reply that cannot be read.
+            reply = self.chat.ask(self._request(prompt, seed))
             try:
-                found = json_of(self.chat.ask(self._request(prompt, seed)).text)
+                found = json_of(reply.text)
                 jsonschema.validate(found, _SCHEMA)
             except (ValueError, jsonschema.ValidationError):
                 continue

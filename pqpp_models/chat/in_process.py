@@ -1,10 +1,12 @@
-"""A model of transformers' `image-text-to-text` that chats in this process."""
+"""A model of transformers that chats in this process, of texts or of images and texts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pqpp_models.chat.chat import Budget, Chat, Reply, Request
+from pqpp_models.chat.chat import Budget, Chat, ChatError, Reply, Request
+
+_SEEING = "AutoModelForImageTextToText"
 
 
 class InProcess(Chat):
@@ -12,7 +14,7 @@ class InProcess(Chat):
 
     Args:
         model: Of transformers, in evaluation mode on its device.
-        processor: Its processor, which has a chat template.
+        processor: Its processor, or its tokenizer where it sees no images; it has a chat template.
         name: As it is kept with results.
         budget: What may be spent; without a limit by default.
     """
@@ -22,12 +24,23 @@ class InProcess(Chat):
         self.budget = budget or Budget()
 
     def ask(self, request: Request) -> Reply:
-        """Return the reply to one question; the same seed gives the same reply."""
+        """Return the reply to one question; the same seed gives the same reply.
+
+        Raises:
+            ChatError: The model has no chat template, or the question has an image, which it cannot
+                see.
+        """
         import torch
+
+        if getattr(self.processor, "chat_template", None) is None:
+            raise ChatError(f"{self.name} has no chat template; name a model that chats")
+        sees = hasattr(self.processor, "image_processor")
+        if request.image is not None and not sees:
+            raise ChatError(f"{self.name} sees no images; name a model of images and text")
 
         self.budget.admit(request)
         inputs = self.processor.apply_chat_template(
-            _messages(request),
+            _messages(request, sees),
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
@@ -52,9 +65,52 @@ class InProcess(Chat):
         return reply
 
 
-def _messages(request: Request) -> list[dict[str, Any]]:
+def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
+    """Return what templates take: of models of images and text a list of parts, else plain text."""
+    if not sees:
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        return [*system, {"role": "user", "content": request.text}]
     content: list[dict[str, Any]] = [{"type": "text", "text": request.text}]
     if request.image is not None:
         content.insert(0, {"type": "image", "image": request.image})
     system = [{"role": "system", "content": [{"type": "text", "text": request.system}]}]
     return [*(system if request.system else []), {"role": "user", "content": content}]
+
+
+def open_in_process(
+    name: str,
+    budget: Budget | None = None,
+    device: str | None = None,
+    dtype: str = "float32",
+    sees: bool = False,
+) -> InProcess:
+    """Load a model that chats, of texts or of images and texts, by its configuration.
+
+    Args:
+        name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; safetensors, no code.
+        budget: What may be spent; without a limit by default.
+        device: Where it runs; the usual one if left out.
+        dtype: Of its numbers.
+        sees: Whether it must be one of images and texts.
+
+    Raises:
+        CheckpointError: It cannot be had, or is of another kind.
+
+    Example:
+        >>> open_in_process("no-such-folder")
+        Traceback (most recent call last):
+        pqpp_models.errors.CheckpointError: model that chats: there is no folder no-such-folder, ...
+    """
+    from pqpp_models.pretrained import load_model
+
+    what = "model of images and text" if sees else "model that chats"
+    loaded = load_model(name, _SEEING if sees else _class_of, what, device, dtype)
+    told = f"{loaded.told.name}@{loaded.told.revision}"
+    return InProcess(loaded.model, loaded.processor, told, budget)
+
+
+def _class_of(config: Any) -> str:
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+
+    sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    return _SEEING if sees else "AutoModelForCausalLM"

@@ -55,6 +55,24 @@ def test_replies_that_cannot_be_read_leave_the_original(capsys):
     assert "(kept)" in capsys.readouterr().out
 
 
+def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_path, capsys):
+    with serve_chat() as server:
+        server.answer = lambda body: json.dumps({"rewrites": ["a dog sits"]})
+        server.faults = ["nonsense"]
+        words = ["rewrite", "a dog", "a cat", "--target", "mean_hbpp", "--chat-url", server.url,
+                 "--chat-model", "tiny", "--keep", str(tmp_path / "kept.jsonl"), "--output",
+                 str(tmp_path / "out.csv")]  # fmt: skip
+        assert main([*words, "--most-calls", "2"]) == 2
+        error = capsys.readouterr().err
+        assert "1 calls are needed, 0 are allowed" in error
+        assert "from prompt 2 on all stay as they were" in error
+        assert len((tmp_path / "kept.jsonl").read_text().splitlines()) == 1
+        assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
+        server.faults = [None, 401]
+        assert main(words) == 2
+        assert "status 401" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -67,7 +85,15 @@ def test_replies_that_cannot_be_read_leave_the_original(capsys):
         ),
         (["--chat-url", "here", "--chat-model", "m"], "is no address of an endpoint"),
         (["--candidates", "none.csv"], "there is no such file"),
-        (["--candidates", "c.csv", "--chat-model", "m"], "leave it out"),
+        (["--candidates", "c.csv", "--chat-model", "m"], "--candidates and --chat-model: give one"),
+        ([], "no candidates: give one of --candidates, --synonyms, --chat-model"),
+        (["--synonyms", "--most-calls", "3"], "--most-calls: it is about a --chat-model"),
+        (["--synonyms", "--count", "0"], "0 rewrites: give a number from 1"),
+        (["--synonyms", "--study", "ab"], "--study: say by --name"),
+        (["--synonyms", "--name", "sdxl"], "--name: it is about a --study"),
+        (["--synonyms", "--study", "ab", "--name", "x", "--images-per-prompt", "0"], "from 1"),
+        (["--chat-model", "static"], "static judges and cannot write as well"),
+        (["--chat-model", "no-such-folder"], "there is no folder no-such-folder"),
         (["--candidates", "c.csv", "--predictor", "n_words"], "does not know how sure"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A random model of images and text, of a few kilobytes, that can chat."""
+"""Random models of a few kilobytes that can chat: of images and text, and of text alone."""
 
 from support.tiny_models import _character_tokenizer
 
@@ -8,6 +8,37 @@ _TEMPLATE = (
     "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}"
     "{% endfor %} {% endfor %}{% if add_generation_prompt %}assistant {% endif %}"
 )
+
+_TEXT_TEMPLATE = (
+    "{% for message in messages %}{{ message['role'] }} {{ message['content'] + ' ' }}{% endfor %}"
+    "{% if add_generation_prompt %}assistant {% endif %}"
+)
+
+
+def save_text_chat(folder, template=_TEXT_TEMPLATE):
+    """Save a random Llama with a tokenizer of characters; without a template if told so."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    tokenizer = _character_tokenizer()
+    tokenizer.model_max_length = 4096
+    tokenizer.chat_template = template
+    config = LlamaConfig(
+        hidden_size=16,
+        intermediate_size=16,
+        num_attention_heads=2,
+        num_hidden_layers=2,
+        num_key_value_heads=2,
+        vocab_size=len(tokenizer),
+        max_position_embeddings=4096,
+        eos_token_id=tokenizer.sep_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.cls_token_id,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 def save_chat(folder):
