@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.output import OutputFolder
+from pqpp_cli.output import OutputFile, OutputFolder
 
 _EPILOG = """examples:
   pqpp index build images --model CLIP --output my_index
@@ -16,6 +16,7 @@ _EPILOG = """examples:
   pqpp index add my_index more_images
   pqpp index merge my_index other_index --output both
   pqpp index show my_index
+  pqpp index labels captions.csv --file prompts.csv --encoder NAME --output candidates.csv
   pqpp retrieve my_index --file queries.txt --output run.trec
 
 What index of faiss is taken, and what it needs, is printed before it is built. Search results are
@@ -67,6 +68,53 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     show = actions.add_parser("show", help="say what an index holds")
     show.add_argument("index", metavar="INDEX")
     show.set_defaults(run=run_show)
+    _add_labels(actions)
+
+
+def _add_labels(actions) -> None:
+    labels = actions.add_parser(
+        "labels",
+        help="list images of a captioned collection that people shall judge for each prompt",
+        description="List the images whose captions are like a prompt, as PQPP chose what people "
+        "judged: over a threshold of cosine, or with enough of the prompt's words. pqpp annotate "
+        "init takes the table; --kind ranking asks as PQPP did.",
+    )
+    labels.add_argument(
+        "captions", metavar="CAPTIONS", help="a table of image and caption; several an image may be"
+    )
+    labels.add_argument("--file", metavar="FILE", required=True, help="prompts: a table or a text")
+    labels.add_argument(
+        "--column", default="prompt", help="its column of prompts (default: %(default)s)"
+    )
+    labels.add_argument(
+        "--image-column", metavar="COLUMN", default="image", help="of images (default: image)"
+    )
+    labels.add_argument(
+        "--caption-column", metavar="COLUMN", default="caption", help="(default: caption)"
+    )
+    way = labels.add_mutually_exclusive_group(required=True)
+    way.add_argument("--encoder", metavar="NAME_OR_PATH", help="of sentences, like MiniLM")
+    way.add_argument("--words", action="store_true", help="count shared words, without a model")
+    labels.add_argument(
+        "--threshold",
+        type=float,
+        metavar="X",
+        help="cosine to be over, or share of a prompt's words to reach (default: .7, .5)",
+    )
+    labels.add_argument(
+        "--most", type=int, metavar="N", default=2000, help="images of a prompt (default: 2000)"
+    )
+    labels.add_argument(
+        "--refined-from",
+        type=int,
+        metavar="N",
+        default=1000,
+        help="rank behind which captions must hold all words of the prompt (default: 1000)",
+    )
+    labels.add_argument(
+        "--output", type=OutputFile, metavar="FILE", required=True, help="the table to write"
+    )
+    labels.set_defaults(run=run_labels)
 
 
 def _models(prefix: str, **_) -> list[str]:
@@ -134,6 +182,48 @@ def run_show(options: argparse.Namespace) -> None:
     from pqpp_engines.index import Index
 
     _tell(Index(options.index))
+
+
+def run_labels(options: argparse.Namespace) -> None:
+    """Compare prompts with captions, and write what people shall judge."""
+    from pqpp_cli.output import emit_columns, format_of
+    from pqpp_engines.index import preliminary_relevance
+    from pqpp_files.read_table import read_table
+
+    options.format = None
+    style = format_of(options, ("csv", "json", "jsonl", "parquet"))
+    columns = [options.image_column, options.caption_column]
+    captions = read_table(options.captions, columns, remedy="name it with --image-column or so")
+    prompts = read_table(options.file, plain=options.column, remedy="name it with --column")
+    texts = prompts.texts(options.column)
+    found = preliminary_relevance(
+        texts,
+        captions.texts(options.image_column),
+        captions.texts(options.caption_column),
+        None if options.words else _sentences(options.encoder),
+        options.threshold,
+        options.most,
+        options.refined_from,
+    )
+    query = found.query.tolist()
+    rows = {"prompt": [texts[one] for one in query], "image": found.image}
+    if "prompt_id" in prompts:
+        rows = {"prompt_id": [prompts["prompt_id"][one] for one in query], **rows}
+    emit_columns(
+        {**rows, "score": [round(float(one), 6) for one in found.score]}, style, options.output
+    )
+    empty = len(texts) - len(set(query))
+    print(
+        f"pqpp: {len(query)} images to judge, {empty} of {len(texts)} prompts without one",
+        file=sys.stderr,
+    )
+
+
+def _sentences(encoder: str):
+    """Return what embeds texts by an encoder of sentences."""
+    from pqpp_datasets.select import embed_captions
+
+    return lambda texts: embed_captions(texts, encoder, progress=sys.stderr.isatty())
 
 
 def _tell(index) -> None:

@@ -1,0 +1,211 @@
+"""Index kinds beside plain calls of faiss, on the same made-up collection in one run.
+
+The collection has topics, each with fifty concepts around it, each with twenty images around it; a
+query is as far from its concept's images as a caption is from CLIP's (cosine about .3). An image is
+relevant to the queries of its concept. Seconds are of one thread's CPU time, so that other
+processes count little.
+
+    OMP_NUM_THREADS=1 python benchmarks/engines_index.py [--images 100000] [--factories A B ...]
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+FACTORIES = ("Flat", "IVF1024,Flat", "IVF1024,SQ8", "OPQ64,IVF1024,PQ64", "HNSW32")
+_AN_IMAGE, _A_QUERY = 0.7, 3.0  # noise, as a share of the concept's length
+_IMAGES_A_CONCEPT, _CONCEPTS_A_TOPIC, _OF_TOPIC = 20, 50, 0.8
+_K = 10
+
+
+@dataclass
+class Made:
+    """A made-up collection.
+
+    Attributes:
+        images: float32 (images, size).
+        queries: float32 (queries, size).
+        concepts: The concept of each query; image n is of concept n // 20.
+        true: The nearest images of each query, when they have been searched.
+    """
+
+    images: np.ndarray
+    queries: np.ndarray
+    concepts: np.ndarray
+    true: np.ndarray | None = None
+
+
+@dataclass
+class Row:
+    """What was measured of one way to search."""
+
+    way: str
+    bytes_a_vector: float
+    build_seconds: float
+    ms: float
+    recall: float
+    precision: float
+    reciprocal_rank: float
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--images", type=int, default=100_000, help="default: %(default)s")
+    parser.add_argument("--size", type=int, default=256, help="default: %(default)s")
+    parser.add_argument("--queries", type=int, default=500, help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    parser.add_argument(
+        "--factories", nargs="*", default=FACTORIES, help="chosen stands for the plan's"
+    )
+    parser.add_argument("--memory-of", metavar="FOLDER", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory_of:
+        return print(memory_of(options.memory_of, options.size))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("faiss-cpu", "numpy"))
+    print(f"python {platform.python_version()}, {packages}, one thread")
+    print(f"{options.images} x {options.size}, {options.queries} queries, seed {options.seed}")
+    made = made_collection(options.images, options.size, options.queries, options.seed)
+    rows = [exact_row(made)]
+    print_row(rows[0], rows[0])
+    for factory in options.factories:
+        chosen = None if factory == "chosen" else factory
+        for row in rows_of(made, chosen):
+            print_row(row, rows[0])
+            rows.append(row)
+
+
+def made_collection(images: int, size: int, queries: int, seed: int) -> Made:
+    """Make a collection and queries; images lie by concept, as no index knows."""
+    rng = np.random.default_rng(seed)
+    count = -(-images // _IMAGES_A_CONCEPT)
+    topics = rng.normal(0, size**-0.5, (-(-count // _CONCEPTS_A_TOPIC), size))
+    own = rng.normal(0, size**-0.5, (count, size))
+    of = np.arange(count) // _CONCEPTS_A_TOPIC
+    concepts = _OF_TOPIC * topics[of] + (1 - _OF_TOPIC**2) ** 0.5 * own
+    concepts = concepts.astype(np.float32)
+    found = np.empty((images, size), dtype=np.float32)
+    for start in range(0, images, 65_536):
+        part = found[start : start + 65_536]
+        of = np.arange(start, start + len(part)) // _IMAGES_A_CONCEPT
+        noise = rng.standard_normal(part.shape, dtype=np.float32)
+        part[:] = concepts[of] + noise * np.float32(_AN_IMAGE / np.sqrt(size))
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    asked = rng.choice(count, queries, replace=False)
+    noise = rng.standard_normal((queries, size), dtype=np.float32)
+    texts = concepts[asked] + noise * np.float32(_A_QUERY / np.sqrt(size))
+    return Made(found, texts / np.linalg.norm(texts, axis=1, keepdims=True), asked)
+
+
+def figures(found: np.ndarray, made: Made) -> tuple[float, float]:
+    """Return precision at 10 and the mean reciprocal rank of the places that were found."""
+    hits = found[:, :_K] // _IMAGES_A_CONCEPT == made.concepts[:, None]
+    first = np.where(hits.any(axis=1), 1 / (hits.argmax(axis=1) + 1), 0)
+    return float(hits.mean()), float(first.mean())
+
+
+def row_of(way, bytes_a_vector, built, search, made) -> Row:
+    """Time a search and say what it found."""
+    start = time.process_time()
+    found = search()
+    ms = (time.process_time() - start) / len(made.queries) * 1000
+    if made.true is None:
+        made.true = found
+    true = made.true
+    recall = np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)])
+    return Row(way, bytes_a_vector, built, ms, float(recall), *figures(found, made))
+
+
+def exact_row(made: Made) -> Row:
+    """Compare all vectors, by faiss, and keep what is true."""
+    import faiss
+
+    index = faiss.IndexFlatIP(made.images.shape[1])
+    index.add(made.images)
+    return row_of("faiss Flat", index.d * 4, 0, lambda: index.search(made.queries, _K)[1], made)
+
+
+def rows_of(made: Made, factory: str | None) -> list[Row]:
+    """Build an index by us and by faiss alone with as many cells looked at, and search both."""
+    import faiss
+
+    from pqpp_engines.index import build_index, plan_for
+
+    plan = plan_for(*made.images.shape, factory)
+    with tempfile.TemporaryDirectory() as folder:
+        ids = [str(one) for one in range(len(made.images))]
+        start = time.process_time()
+        index = build_index(made.images, ids, f"{folder}/index", factory)
+        built = time.process_time() - start
+        on_disk = sum(path.stat().st_size for path in Path(f"{folder}/index").iterdir())
+        print(
+            f"  {plan.factory}: planned {plan.told()}; {built:.1f} CPU-s, {on_disk / 1e6:.4g} MB, "
+            f"{index.config['probes']} cells looked at, recall told {index.config['recall_at_10']}"
+        )
+        each = on_disk / len(made.images)
+        name = f"pqpp {plan.factory}"
+        ours = row_of(name, each, built, lambda: index.search(made.queries, _K)[0], made)
+        command = [sys.executable, __file__, "--size", str(index.config["size"])]
+        command += ["--memory-of", f"{folder}/index"]
+        print(f"  {subprocess.run(command, capture_output=True, text=True).stdout.strip()}")
+        plain = faiss.read_index(f"{folder}/index/index.faiss")
+    if index.config["probes"] > 1:
+        faiss.extract_index_ivf(plain).nprobe = index.config["probes"]
+    if "HNSW" in plan.factory:
+        faiss.downcast_index(plain).hnsw.efSearch = 256
+    theirs = row_of(
+        f"faiss {plan.factory}",
+        plan.bytes_a_vector,
+        np.nan,
+        lambda: plain.search(made.queries, _K)[1],
+        made,
+    )
+    return [ours, theirs]
+
+
+def memory_of(folder: str, size: int) -> str:
+    """Say what a search takes, mapped as we do it and loaded as faiss does by default."""
+    import faiss
+
+    from pqpp_engines.index import Index
+
+    def anonymous() -> float:
+        status = Path("/proc/self/status").read_text().split("RssAnon:")[1]
+        return int(status.split()[0]) / 1e3
+
+    queries = np.random.default_rng(0).normal(size=(100, size)).astype(np.float32)
+    ids = (Path(folder) / "ids.txt").read_text().split("\n")  # names, which both need
+    before = anonymous()
+    index = Index(folder)
+    index.ids = ids
+    index.search(queries, _K)
+    mapped = anonymous() - before
+    before = anonymous()
+    loaded = faiss.read_index(f"{folder}/index.faiss")
+    loaded.search(queries, _K)
+    told = anonymous() - before
+    return f"memory that is not mapped: pqpp {mapped:.1f} MB, faiss.read_index {told:.1f} MB"
+
+
+def print_row(row: Row, exact: Row) -> None:
+    """Print a line of the table of benchmarks/engines.md."""
+    print(
+        f"| {row.way} | {row.bytes_a_vector:.0f} | {row.build_seconds:.1f} | {row.ms:.2f} | "
+        f"{row.recall:.4f} | {row.precision:.4f} ({row.precision - exact.precision:+.4f}) | "
+        f"{row.reciprocal_rank:.4f} ({row.reciprocal_rank - exact.reciprocal_rank:+.4f}) |",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

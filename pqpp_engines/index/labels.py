@@ -1,0 +1,155 @@
+"""Preliminary relevance: which images of a captioned collection people shall judge for a query.
+
+Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is taken of which a
+caption is over a threshold of cosine with the query, by a sentence encoder; of a query with over
+1,000 such images those ranked lower stay only if their captions hold all of its words; 2,000 at
+most. The thresholds here are ours: with MiniLM and .7 as large a share of PQPP's images becomes a
+candidate as in the paper, about .1 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pqpp_engines.errors import IndexingError
+from pqpp_models.text.words import content_words, words_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+_AT_ONCE = 64
+COSINE, SHARED_WORDS = 0.7, 0.5
+"""Thresholds that are usual here: a cosine, or a share of the query's words."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Images that may be relevant, a row each, by query in order and the likeliest first.
+
+    Attributes:
+        query: int64 (rows,), the number of the query.
+        image: The image of each row.
+        score: float32 (rows,), its best caption's cosine, or the share of the query's words.
+    """
+
+    query: NDArray[np.int64]
+    image: list[str]
+    score: Floats
+
+
+def preliminary_relevance(
+    queries: Sequence[str],
+    images: Sequence[str],
+    captions: Sequence[str],
+    embed: Callable[[Sequence[str]], Floats] | None = None,
+    threshold: float | None = None,
+    most: int = 2000,
+    refined_from: int = 1000,
+) -> Candidates:
+    """Return the images that may be relevant to each query, by their captions.
+
+    Args:
+        queries: Texts.
+        images: The image of each caption; an image with several captions stands several times.
+        captions: Texts.
+        embed: From texts to embeddings of unit length, (texts, size); None to count shared words:
+            the share of a query's content words that the captions of an image hold together.
+        threshold: What an image's score must be over (a cosine), or reach (a share of words);
+            `COSINE` or `SHARED_WORDS` if None.
+        most: Images of a query at most.
+        refined_from: Rank from which on an image stays only if its captions together hold all
+            content words of the query.
+
+    Returns:
+        Equal scores in the order in which the images first stand.
+
+    Raises:
+        IndexingError: There is no query or caption, there are not as many images as captions, or
+            a number is out of range.
+
+    Example:
+        >>> captions = ["two dogs on a beach", "a red car", "a dog runs", "a beach with dogs"]
+        >>> found = preliminary_relevance(["a dog on the beach"], list("abcd"), captions)
+        >>> list(zip(found.image, found.score.tolist()))
+        [('a', 1.0), ('d', 1.0), ('c', 0.5)]
+    """
+    if not queries or not captions:
+        raise IndexingError("no queries or no captions came; give a line for each")
+    if len(images) != len(captions):
+        raise IndexingError(f"{len(images)} images for {len(captions)} captions; give one each")
+    if threshold is None:
+        threshold = SHARED_WORDS if embed is None else COSINE
+    least = 0 if embed is None else -1
+    if not least <= threshold <= 1:
+        raise IndexingError(f"threshold {threshold}: {least} to 1 is allowed")
+    if most < 1 or refined_from < 0:
+        raise IndexingError(f"{most} images, refined from {refined_from}: give 1 and 0 or more")
+    names = list(dict.fromkeys(images))
+    place_of = {name: place for place, name in enumerate(names)}
+    places = np.array([place_of[name] for name in images])
+    words = _words_by_image(captions, places, len(names))
+    if embed is None:
+        scored = _shares(queries, words)
+    else:
+        scored = _cosines(queries, captions, places, embed)
+    rows: list[tuple[int, NDArray, Floats]] = []
+    for number, scores in enumerate(scored):
+        kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
+        kept = kept[np.argsort(-scores[kept], kind="stable")]
+        wanted = _words(queries[number])
+        late = [one for one in kept[refined_from:].tolist() if wanted <= words[one]]
+        kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:most]
+        rows.append((number, kept, scores[kept]))
+    return Candidates(
+        np.repeat([number for number, _, _ in rows], [len(kept) for _, kept, _ in rows]),
+        [names[one] for _, kept, _ in rows for one in kept.tolist()],
+        np.concatenate([scores for _, _, scores in rows]).astype(np.float32),
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the words that name something, all words where none does."""
+    every = words_of(text)
+    return frozenset(content_words(every) or every)
+
+
+def _words_by_image(captions: Sequence[str], places: Any, images: int) -> list[set[str]]:
+    found: list[set[str]] = [set() for _ in range(images)]
+    for place, caption in zip(places.tolist(), captions, strict=True):
+        found[place] |= _words(caption)
+    return found
+
+
+def _shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
+    images_of: dict[str, list[int]] = {}
+    for place, own in enumerate(words):
+        for word in own:
+            images_of.setdefault(word, []).append(place)
+    for query in queries:
+        wanted = _words(query)
+        scores = np.zeros(len(words), dtype=np.float32)
+        for word in wanted:
+            scores[images_of.get(word, [])] += 1
+        yield scores / np.float32(max(1, len(wanted)))
+
+
+def _cosines(
+    queries: Sequence[str],
+    captions: Sequence[str],
+    places: NDArray,
+    embed: Callable[[Sequence[str]], Floats],
+) -> Iterator[Floats]:
+    """Give the cosine of each image's best caption, query by query."""
+    order = np.argsort(places, kind="stable")
+    _, starts = np.unique(places[order], return_index=True)
+    known = np.ascontiguousarray(embed(captions)[order])
+    asked = embed(queries)
+    for start in range(0, len(queries), _AT_ONCE):
+        cosines = asked[start : start + _AT_ONCE] @ known.T
+        yield from np.maximum.reduceat(cosines, starts, axis=1)

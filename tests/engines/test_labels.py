@@ -1,0 +1,141 @@
+"""What people shall judge: PQPP's rule by hand and by brute force, and the road to a study."""
+
+import numpy as np
+import pytest
+from support.tiny_models import save_text_encoder
+
+from pqpp_cli.main import main
+from pqpp_engines.errors import IndexingError
+from pqpp_engines.index.labels import preliminary_relevance
+from pqpp_files.read_table import read_table
+
+CAPTIONS = [
+    ("beach.png", "two dogs run on a beach"),
+    ("car.png", "a red car in the rain"),
+    ("beach.png", "sand and the sea"),
+    ("dog.png", "a dog sleeps"),
+    ("sea.png", "the sea at night"),
+]
+IMAGES, TEXTS = map(list, zip(*CAPTIONS, strict=True))
+
+
+def by_table(vectors):
+    """Embed texts by a table, normalised."""
+
+    def embed(texts):
+        rows = np.array([vectors[text] for text in texts], dtype=np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    return embed
+
+
+def test_shared_words_by_hand():
+    found = preliminary_relevance(["a dog by the sea", "red"], IMAGES, TEXTS)
+    # dog and sea: both in beach's two captions together, one of two in dog's and in sea's.
+    assert found.query.tolist() == [0, 0, 0, 1]
+    assert found.image == ["beach.png", "dog.png", "sea.png", "car.png"]
+    assert found.score.tolist() == [1, 0.5, 0.5, 1]
+    all_words = preliminary_relevance(["a dog by the sea", "red"], IMAGES, TEXTS, threshold=1)
+    assert all_words.image == ["beach.png", "car.png"]
+    nothing = preliminary_relevance(["xylophone"], IMAGES, TEXTS)
+    assert nothing.image == [] and nothing.query.tolist() == []
+
+
+def test_cosines_by_hand():
+    vectors = dict(zip(TEXTS, [[1, 0], [0, 1], [0.6, 0.8], [0.8, 0.6], [-1, 0]], strict=True))
+    vectors["q"] = [1, 0]
+    found = preliminary_relevance(["q"], IMAGES, TEXTS, by_table(vectors), threshold=0.5)
+    assert found.image == ["beach.png", "dog.png"]  # the better of beach's two captions counts
+    np.testing.assert_allclose(found.score, [1, 0.8], atol=1e-6)
+    # A cosine has to be over the threshold.
+    exact = preliminary_relevance(["q"], IMAGES, TEXTS, by_table(vectors), threshold=1.0)
+    assert exact.image == []
+
+
+def test_the_rule_of_the_paper_by_brute_force():
+    rng = np.random.default_rng(0)
+    words = ["dog", "cat", "car", "sea", "sand", "rain", "road", "hill", "tree", "bird"]
+    captions = [" ".join(rng.choice(words, 4)) for _ in range(300)]
+    images = [f"{n}.png" for n in rng.integers(0, 120, 300)]
+    queries = [" ".join(rng.choice(words, 2, replace=False)) for _ in range(70)]
+    vectors = {text: rng.normal(size=4) for text in [*captions, *queries]}
+    embed = by_table(vectors)
+    found = preliminary_relevance(queries, images, captions, embed, 0.2, 40, 25)
+    names = list(dict.fromkeys(images))
+    for number, query in enumerate(queries):
+        scores, held = {}, {}
+        for image, caption in zip(images, captions, strict=True):
+            one, other = embed([query])[0], embed([caption])[0]
+            scores[image] = max(scores.get(image, -1), float(one @ other))
+            held[image] = held.get(image, set()) | set(caption.split())
+        ranked = sorted((n for n in names if scores[n] > 0.2), key=lambda n: -scores[n])
+        late = [n for n in ranked[25:] if set(query.split()) <= held[n]]
+        at = found.query == number
+        own = [image for image, is_own in zip(found.image, at, strict=True) if is_own]
+        assert own == [*ranked[:25], *late][:40]
+        np.testing.assert_allclose(found.score[at], [scores[n] for n in own], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["relevance", "ranking"])
+def test_a_captioned_collection_becomes_a_study(kind, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("torch")
+    Image = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "images").mkdir()
+    for number, image in enumerate(dict.fromkeys(IMAGES)):
+        Image.new("RGB", (8, 8), (40 * number, 0, 0)).save(tmp_path / "images" / image)
+    lines = [f'{image},"{caption}"' for image, caption in CAPTIONS]
+    (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *lines]) + "\n")
+    (tmp_path / "p.csv").write_text("prompt_id,prompt\n7,a dog by the sea\n8,red\n9,a xylophone\n")
+    encoder = str(save_text_encoder(tmp_path / "encoder"))
+    for way in (["--words"], ["--encoder", encoder, "--threshold", "-1"]):
+        capsys.readouterr()
+        words = ["index", "labels", "captions.csv", "--file", "p.csv", *way]
+        assert main([*words, "--output", "candidates.csv"]) == 0
+        said = capsys.readouterr().err
+        table = read_table("candidates.csv")
+        if way == ["--words"]:
+            assert "4 images to judge, 1 of 3 prompts without one" in said
+            assert table["image"] == ["beach.png", "dog.png", "sea.png", "car.png"]
+            assert [str(one) for one in table["prompt_id"]] == ["7", "7", "7", "8"]
+        else:
+            assert "12 images to judge, 0 of 3" in said and max(table.numbers("score")) <= 1
+        study = f"{len(way)}.yaml"
+        init = ["annotate", "init", study, "--file", "candidates.csv", "--image-dir", "images"]
+        assert main([*init, "--kind", kind]) == 0
+        made = capsys.readouterr().out
+        assert f"made: {study}" in made
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--words", "--threshold", "2"], "threshold 2.0: 0 to 1 is allowed"),
+        (["--words", "--most", "0"], "give 1 and 0 or more"),
+        (["--words", "--caption-column", "text"], "no column 'text'"),
+        (["--encoder", "no-such"], "encoder 'no-such': cannot be loaded"),
+        ([], "one of the arguments --encoder --words is required"),
+    ],
+)
+def test_what_cannot_be_listed_is_said_in_a_line(more, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "captions.csv").write_text("image,caption\na.png,a dog\n")
+    (tmp_path / "p.txt").write_text("a dog\n")
+    words = ["index", "labels", "captions.csv", "--file", "p.txt", "--output", "o.csv", *more]
+    try:
+        assert main(words) == 2
+    except SystemExit as ended:
+        assert ended.code == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_captions_that_do_not_fit_are_refused():
+    for queries, images, captions, said in (
+        ([], IMAGES, TEXTS, "no queries or no captions"),
+        (["a"], [], [], "no queries or no captions"),
+        (["a"], IMAGES[1:], TEXTS, "4 images for 5 captions"),
+    ):
+        with pytest.raises(IndexingError, match=said):
+            preliminary_relevance(queries, images, captions)
