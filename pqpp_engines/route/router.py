@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from pqpp_engines.errors import RouteError
+from pqpp_engines.route.file import KIND, read_router
 from pqpp_engines.route.routes import Route, Rule, check_routes, choose, price_for
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
@@ -22,7 +23,6 @@ from pqpp_hub import is_repository_id
 from pqpp_hub.card import render_card
 from pqpp_hub.pull import pull_files
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
-from pqpp_models.foreign import read_foreign_json
 from pqpp_models.prompts import read_prompts
 
 FILE, CARD = "router.json", "README.md"
@@ -229,7 +229,7 @@ class Router:
         }
         place = Path(folder).expanduser()
         with whole_folder(place, (FILE, CARD)) as beside:
-            text = json.dumps({"model_type": "pqpp_router", **facts}, indent=1) + "\n"
+            text = json.dumps({"model_type": KIND, **facts}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")
             (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
         return place
@@ -253,23 +253,16 @@ class Router:
             raise RouteError(
                 f"{name_or_path} has no {FILE}; name a folder that a router was saved in"
             )
-        try:
-            found = read_foreign_json(path)
-            if found["model_type"] != "pqpp_router":
-                raise RouteError(f"{path}: its model_type is {found['model_type']!r}, no router")
-            return cls(
-                [Route(**one) for one in found["routes"]],
-                Rule(**found["rule"]),
-                str(found["predictor"]),
-                float(found["price"]),
-                {str(name): float(share) for name, share in found["shares"].items()},
-                int(found["prompts"]),
-                found["revision"],
-            )
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            if isinstance(error, RouteError):
-                raise
-            raise RouteError(f"{path} is damaged ({in_a_line(error)}); make it again") from None
+        found = read_router(path)
+        return cls(
+            [Route(**one) for one in found["routes"]],
+            Rule(**found["rule"]),
+            found["predictor"],
+            found["price"],
+            found["shares"],
+            found["prompts"],
+            found.get("revision"),
+        )
 
     @property
     def _costs(self):
