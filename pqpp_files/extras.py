@@ -20,6 +20,7 @@ _EXTRAS = {
     **dict.fromkeys(("uvicorn", "multipart"), "annotate"),
     **dict.fromkeys(("cv2", "httpx", "rapidocr"), "assess"),
     "psycopg": "postgresql",
+    "ray": "ray",
     "faiss": "select",
     "tensorboard": "trackers",
 }
