@@ -10,8 +10,10 @@ import pytest
 
 pytest.importorskip("httpx", reason="an endpoint needs pqpp[assess]")
 
+import numpy as np
 from PIL import Image
 from support.chat_server import serve_chat
+from support.small_disk import can_mount, run_on_small_disks
 
 from pqpp_cli.main import main
 from pqpp_engines.errors import GenerateError
@@ -238,3 +240,28 @@ def test_a_broken_file_is_named_and_a_folder_is_taken_by_the_command(made, tmp_p
     (made / "p-0/image_4.png").write_bytes(drawn(4)[:40])
     assert main([*words[:7], "--output", str(tmp_path / "two"), *words[9:]]) == 2
     assert "image_4.png is no whole image" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
+def test_a_full_disk_is_one_line_and_what_was_made_before_is_whole(tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "made").mkdir()
+    for n in range(12):  # noise, so that a file has about 12 kB
+        pixels = rng.integers(0, 256, (64, 64, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"made/{n}_0.png")
+    (tmp_path / "p.txt").write_text("".join(f"cat {n}\n" for n in range(12)))
+    disk = str(tmp_path / "disk")
+    words = ["generate", "--image-dir", "made", "--name", "sdxl", "--file", "p.txt",
+             "--images-per-prompt", "1", "--output", f"{disk}/out"]  # fmt: skip
+    sizes = (4096, 100_000, 0, 2_000_000)
+    cases = [{"disk": disk, "size": size, "words": words, "cache": disk} for size in sizes]
+    tiny, small, read_only, enough = run_on_small_disks(cases, tmp_path)
+    for answer in (tiny, small, read_only):
+        assert (answer["code"], answer["error"]) == (2, None), answer
+        assert answer["stderr"].count("\n") == 1 and disk in answer["stderr"]
+    assert "no space is left" in small["stderr"]
+    images = [name for name in small["left"] if name.endswith(".png")]
+    assert 0 < len(images) < 12 and not read_only["left"]
+    assert {name.replace(".png", ".json") for name in images} <= set(small["left"])
+    assert not [name for name in small["left"] if "pqpp-" in name or ".tmp" in name]
+    assert enough["code"] == 0 and "12 images made" in enough["stderr"]
