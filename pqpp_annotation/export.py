@@ -153,8 +153,8 @@ def annotator_rows(found: Standings) -> Iterator[dict[str, Any]]:
             "reason": "; ".join(one.reasons) if one else "",
             "votes": one.votes if one else int((found.votes.annotator == place).sum()),
             "control_images": one.control_images if one else None,
-            "kappa": _number(one and one.kappa),
-            "reference_share": _number(one and one.reference_share),
+            "kappa": _number(one.kappa if one else None),
+            "reference_share": _number(one.reference_share if one else None),
             "agreement": _number(agreed.agreement[place]) if agreed else None,
             "flag": agreed.reasons[place] if agreed else "",
         }

@@ -36,8 +36,10 @@ The folder loads by load_dataset("my-benchmark") and can be pushed as it is.
 """
 
 _FLAGGED_SAID = 20
-_READING = ("scale", "labels", "model", "aggregate", "blank", "repeats", "prompts", "images")
-_READING += ("same_text", "exclude", "model_pattern", "encoding")
+_READING = (
+    *("scale", "labels", "model", "aggregate", "blank", "repeats", "prompts", "images"),
+    *("same_text", "exclude", "model_pattern", "encoding"),
+)
 # Of `BuildOptions`, which is not imported until the command runs: default, metavar and help.
 _RULES = {
     "reference_model": ("reference", "NAME", "the model of the reference images in the judgments"),

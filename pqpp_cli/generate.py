@@ -7,11 +7,15 @@ import os
 import sys
 from collections.abc import Set
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_retired
 from pqpp_cli.output import OutputFolder
 from pqpp_cli.shards import add_shards, refuse_with_shards, wants_shards, work_on_shards
+
+if TYPE_CHECKING:
+    from pqpp_engines.generate.generators import Generator
 
 _EPILOG = """examples:
   pqpp generate --model SDXL --file prompts.csv --images-per-prompt 2 --output study
@@ -185,7 +189,7 @@ def _generate_shards(options: argparse.Namespace) -> None:
             del job.generator  # each worker has its own
         return job, settings, place
 
-    work_on_shards(options, begin, ("prompt_id",))
+    work_on_shards(options, begin, "prompt_id")
     if not (options.shard or launched_share(os.environ)):
         list_images(Path(options.output).expanduser())
 
@@ -217,7 +221,7 @@ def _check_options(options: argparse.Namespace) -> None:
         raise CommandError("--most-money: say by --price-per-image what an image costs")
 
 
-def open_generator(options: argparse.Namespace, prompt_ids: Set[str] = frozenset()):
+def open_generator(options: argparse.Namespace, prompt_ids: Set[str] = frozenset()) -> Generator:
     """Open what makes the images, or where they are taken from."""
     from pqpp_engines import generate
 

@@ -36,7 +36,7 @@ def add_dataset(
     """
     parser.add_argument("--dataset", metavar="NAME_OR_PATH", default=default, help=what)
     if older:
-        hidden = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+        hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
         parser.add_argument(older, dest="dataset", **hidden)
     parser.add_argument("--subset", metavar="NAME", help=f"its configuration (default: {subset})")
     add_retired(parser, "--config", "--subset, and --dataset for the data")

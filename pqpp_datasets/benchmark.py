@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -86,13 +87,13 @@ class Benchmark:
     description: str
     splits: tuple[str, ...]
     features: Callable[[Mapping[str, object]], object]
-    read: Callable[[Path | None, str, Mapping[str, object]], pa.Table] | None = None
+    read: Callable[[Any, str, Mapping[str, Any]], pa.Table] | None = None
     licence: str = ""
     year: int = 0
     citation: str = ""
     homepage: str = ""
     folders: tuple[str, ...] = ()
-    files: Callable[[Path | None, str], tuple[str, ...]] = field(default=lambda folder, split: ())
+    files: Callable[[Any, str], tuple[str, ...]] = field(default=lambda folder, split: ())
     optional_files: tuple[str, ...] = ()
     version_in: Callable[[Path], str] | None = None
     options: Mapping[str, Callable[[object], str]] = field(default_factory=dict)

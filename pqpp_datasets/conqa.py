@@ -10,6 +10,7 @@ judgments, these rows do not.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -185,7 +186,7 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     return pa.table({"image_id": pa.array([int(line) for line in lines], pa.int64())})
 
 
-_COMMON = {
+_COMMON: dict[str, Any] = {
     "version": "1.0.0",
     "folders": ("conqa",),
     "citation": CITATION,

@@ -11,6 +11,7 @@ are called as in the file; its `SDXL_2_1` is what the paper calls SD v2.1.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -87,7 +88,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
-def _is_rated(ratings: object) -> bool:
+def _is_rated(ratings: Any) -> bool:
     whole = isinstance(ratings, list) and all(type(one) is int and one > 0 for one in ratings)
     return whole and len(ratings) == _RATERS
 

@@ -18,6 +18,7 @@ Kept as published, and to be known when rates are computed:
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -219,7 +220,7 @@ def _as_type(cell, kind: pa.DataType):
     return cell
 
 
-_COMMON = {
+_COMMON: dict[str, Any] = {
     "version": "1.0.0",
     "folders": ("gimbrr",),
     "citation": CITATION,

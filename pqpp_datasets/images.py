@@ -78,7 +78,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     """
     if not options.get("image_dir"):
         return table
-    root = image_root(options["image_dir"])
+    root = image_root(str(options["image_dir"]))
     identities = zip(*(table[name].to_pylist() for name in _IDENTITY), strict=True)
     rows = [_paths_of(root, *identity) for identity in identities]
     if not any(paths for row in rows for paths in row.values()):

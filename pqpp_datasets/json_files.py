@@ -60,7 +60,7 @@ def read_entries(path: Path, fields: Mapping[str, type]) -> dict[str, dict]:
         raise DataFileError(f"{path}: no object with an entry for each row; {REMEDY}")
     for key, entry in found.items():
         for name, kind in fields.items():
-            value = entry.get(name) if isinstance(entry, dict) else None
+            value: Any = entry.get(name) if isinstance(entry, dict) else None
             if not isinstance(value, kind) or (kind is str and not value.strip()):
                 raise DataFileError(
                     f"{path}, entry {key[:40]}: {name} is {value!r:.60}, a {kind.__name__} with "

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -311,7 +311,7 @@ def _refuse_cut_average(path: Path, rows: Mapping[str, pa.Array]) -> None:
         )
 
 
-_COMMON = {
+_COMMON: dict[str, Any] = {
     "description": DESCRIPTION,
     "splits": SPLITS,
     "features": features,

@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from pqpp_autoload import when_imported
 from pqpp_files.hashes import sha256_of_parts
@@ -41,9 +42,10 @@ def patch(load_module: ModuleType) -> None:
         if getattr(original, "_resolves_pqpp", False):
             return
         wrapped = _resolving_pqpp(original, load_module)
-        for module in (load_module, *map(sys.modules.get, _COPIES)):
-            if getattr(module, "dataset_module_factory", None) is original:
-                module.dataset_module_factory = wrapped
+        module: Any
+    for module in (load_module, *map(sys.modules.get, _COPIES)):
+        if getattr(module, "dataset_module_factory", None) is original:
+            module.dataset_module_factory = wrapped
 
 
 def _resolving_pqpp(original, load_module):

@@ -12,6 +12,7 @@ are measured on: leave them out of a training.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -70,7 +71,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
-def _is_rating(value: object) -> bool:
+def _is_rating(value: Any) -> bool:
     one = isinstance(value, list) and len(value) == 1 and type(value[0]) in (int, float)
     return one and _LEAST <= value[0] <= _MOST
 

@@ -151,7 +151,7 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=place))
 
 
-def exact_mean(parts: Sequence[np.ndarray]) -> np.ndarray:
+def exact_mean(parts: Sequence[Any]) -> Any:
     """Return the mean of some columns, rounded to 12 digits: equal means rank as ties.
 
     Sums of decimal fractions differ in their last bit by the order of the terms: PQPP's published

@@ -61,8 +61,9 @@ def ray_predict(
         import ray.data  # noqa: F401
     job = PredictShard(predictor, None, uncertainty, column, revision)
     job.targets = job.loaded.columns_for(targets)  # refuses here what would fail on the machines
+    block: Any = _predict_block  # a table of Arrow, which is more than a batch may be to Ray
     return ds.map_batches(
-        _predict_block,
+        block,
         fn_args=(batch_size, astuple(job)),
         batch_format="pyarrow",
         batch_size=None,  # a block as it is: joined ones must be of one type, and a bad row's isn't

@@ -124,7 +124,8 @@ def _check_json(path: Path) -> None:
         return  # what reads it says what is wrong
     if path.name == "adapter_config.json":
         raise CheckpointError(f"{visible(str(path))} adapts another model; merge the two first")
-    growth, left = 1.0, [([content], 0)]
+    growth = 1.0
+    left: list[tuple[Any, int]] = [([content], 0)]
     while left:
         value, depth = left.pop()
         if depth > _DEEPEST:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pqpp_annotation.errors import StudyError
 from pqpp_files.names import did_you_mean
@@ -91,7 +91,7 @@ class TaskKind(ABC):
 
     name: str
     about_image: bool = True
-    schema: Mapping[str, Any]
+    schema: ClassVar[Mapping[str, Any]]
     scale: str | None = None
     level: str = "ordinal"
 

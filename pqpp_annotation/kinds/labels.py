@@ -34,7 +34,7 @@ class LabelKind(TaskKind):
         """Return the schema with the labels of the scale."""
         return {**self.schema, "properties": {"label": {"enum": list(self.labels(settings))}}}
 
-    def labels(self, settings: Mapping[str, Any]) -> tuple[int, ...]:
+    def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the labels that may be given, best first or lowest first."""
         from pqpp_datasets.own_benchmark.votes.scales import named_scale
 

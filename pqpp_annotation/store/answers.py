@@ -93,7 +93,7 @@ class StoredAnswers:
     def count(self) -> int:
         """Return how many answers are kept, those that were changed included."""
         with self._store.reading() as db:
-            return db.scalar(select(func.count()).select_from(Answer))
+            return db.scalar(select(func.count()).select_from(Answer)) or 0
 
     def votes(
         self,

@@ -86,4 +86,4 @@ def check_in(db: Connection, study: Study, person: Participant, now: int) -> Tra
 def _own(db: Connection, person_id: int) -> list[Any]:
     query = select(*Assignment.__table__.c).join(Item, Item.id == Assignment.item_id)
     is_own = Assignment.person_id == person_id
-    return db.execute(query.where(is_own, Item.purpose == "training")).all()
+    return list(db.execute(query.where(is_own, Item.purpose == "training")).all())

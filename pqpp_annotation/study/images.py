@@ -75,7 +75,8 @@ def check_images(paths: Mapping[str, Path], root: Path) -> dict[str, CheckedImag
     if faults:
         more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
         raise StudyError(f"{faults[0]}; correct the table or the folder{more}")
-    return dict(zip(paths, found, strict=True))
+    checked = [one for one in found if not isinstance(one, str)]
+    return dict(zip(paths, checked, strict=True))
 
 
 def _checked(path: Path, root: Path) -> CheckedImage | str:

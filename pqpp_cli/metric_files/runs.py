@@ -98,7 +98,7 @@ def shown_runs(result: dict) -> str:
     if "comparisons" in result:
         keys = ("measure", "run", "other_run", "difference", "p_value", "adjusted", "rejected")
         rows = [[row[key] for key in keys] for row in result["comparisons"]]
-        head = (*keys[:4], "p", "p by Holm", "differ")
+        head = [*keys[:4], "p", "p by Holm", "differ"]
         shown.append(tabulate(rows, head, floatfmt=".4f"))
     return "\n\n".join(shown)
 

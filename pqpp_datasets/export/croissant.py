@@ -6,6 +6,7 @@ Format: Croissant 1.0, docs.mlcommons.org/croissant/docs/croissant-spec.html.
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -66,7 +67,7 @@ def _field(record_set: str, column: pa.Field, file: str) -> dict:
 
 
 def _node(name: str, kind: pa.DataType, source: dict, path: list[str]) -> dict:
-    node = {"@type": "cr:Field", "@id": name, "name": name}
+    node: dict[str, Any] = {"@type": "cr:Field", "@id": name, "name": name}
     if _is_list(kind):
         node["repeated"] = True
         kind = kind.value_type

@@ -83,9 +83,9 @@ def score_votes(columns: Columns, prompts: Prompts, options: BuildOptions) -> Ge
     matrix = vote_matrix(votes, counted, votes.value[counted])
     used = matrix
     if aggregate == "mos":
-        scores = z_scores(votes.value[counted], votes.annotator[counted])
-        used = vote_matrix(votes, counted, scores)
-        if left := int(np.isnan(scores).sum()):
+        standard = z_scores(votes.value[counted], votes.annotator[counted])
+        used = vote_matrix(votes, counted, standard)
+        if left := int(np.isnan(standard).sum()):
             notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
     of_images = image_scores(aggregate, used, votes.scale, options.vote_ties)
     scores = _scores(aggregate, used, of_images, votes, options)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -201,7 +201,7 @@ def _rows_of(column: Codes | None) -> np.ndarray | None:
     return np.where(rows < 0, np.arange(len(rows)), rows)  # those before the first list have none
 
 
-def refuse_missing(path: Path, missing: Sequence[str], names: Sequence[str]) -> None:
+def refuse_missing(path: Path | str, missing: Sequence[str], names: Sequence[str]) -> None:
     """Refuse a file that lacks columns."""
     if missing:
         remedy = "name the columns so, or say how they are called by --column ROLE=COLUMN"
@@ -236,7 +236,7 @@ def _coded(column: Codes) -> Coded:
     return Coded(codes, texts)
 
 
-def _text_of(value: object) -> str:
+def _text_of(value: Any) -> str:
     if value is None or value != value:  # NaN is how pandas writes an empty cell
         return ""
     if isinstance(value, bool):

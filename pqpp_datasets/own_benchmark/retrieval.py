@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -159,7 +160,8 @@ def score_runs(
     judged = np.zeros(len(names), bool)
     judged[vote_prompt] = True
     scores = numbers_of(run, "score")
-    precision, ranks = {}, {}
+    precision: dict[str, Any] = {}
+    ranks: dict[str, Any] = {}
     for number, model in enumerate(run["model"].names):
         rows = np.flatnonzero((run["model"].codes == number) & judged[run_prompt])
         found = _performance(run_prompt[rows], scores[rows], is_relevant[rows], options)

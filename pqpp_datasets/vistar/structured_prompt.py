@@ -12,6 +12,7 @@ import functools
 import itertools
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from pqpp_datasets.errors import DataFileError
 
@@ -176,7 +177,7 @@ def _unquoted(token: str) -> str:
     return re.sub(r"\\(.)", r"\1", token[1:-1])
 
 
-def _syntax_error(text: str, position: int, allowed) -> PromptSyntaxError:
+def _syntax_error(text: str, position: int | None, allowed: Any) -> PromptSyntaxError:
     before = text[:position]
     line = before.count("\n") + 1
     column = position - (before.rfind("\n") + 1) + 1

@@ -52,6 +52,6 @@ def rerank(
     for place, cells in shown(list(zip(distinct.tolist(), groups, strict=True))):
         own = [texts[cell // places.shape[1]] for cell in cells.tolist()]
         scores[cells] = encoder.matches(image_at(place), own, batch_size)
-    scores = scores.reshape(places.shape)
-    best = np.argsort(-scores, axis=1, kind="stable")
-    return np.take_along_axis(places, best, axis=1), np.take_along_axis(scores, best, axis=1)
+    table = scores.reshape(places.shape)
+    best = np.argsort(-table, axis=1, kind="stable")
+    return np.take_along_axis(places, best, axis=1), np.take_along_axis(table, best, axis=1)

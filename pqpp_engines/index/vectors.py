@@ -6,6 +6,7 @@ that of the item's best vector.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,6 +159,5 @@ def checked_ids(ids: Sequence[str], items: int) -> list[str]:
 def refuse_twice(names: Sequence[str]) -> None:
     """Refuse ids of which one stands twice."""
     if len(set(names)) != len(names):
-        seen: set[str] = set()
-        twice = next(one for one in names if one in seen or seen.add(one))
+        twice = Counter(names).most_common(1)[0][0]
         raise IndexingError(f"id {twice!r:.80} stands twice; keep one of them")

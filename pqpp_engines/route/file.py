@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,7 @@ def read_router(path: Path) -> dict[str, Any]:
 def _numbers(value: Any, where: str = "") -> Iterator[tuple[str, float]]:
     if isinstance(value, float):
         yield where, value
-    parts = value.items() if isinstance(value, dict) else ()
+    parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else ()
     parts = enumerate(value) if isinstance(value, list) else parts
     for name, part in parts:
         yield from _numbers(part, f"{where}.{name}" if where else str(name))

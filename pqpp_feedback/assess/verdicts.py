@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +85,7 @@ def picture_of(row: Mapping[str, Any]) -> Picture:
     )
 
 
-def verdict_table(rows: list[Mapping[str, Any]]) -> pa.Table:
+def verdict_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Return rows as a table with the types that files of verdicts have.
 
     Example:
@@ -110,7 +110,8 @@ def write_verdicts(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """
     import pyarrow.parquet
 
-    count, some = 0, []
+    count = 0
+    some: list[Any] = []
     schema = verdict_table([]).schema
     with write_beside(path) as beside, pyarrow.parquet.ParquetWriter(beside, schema) as writer:
 

@@ -69,8 +69,8 @@ class Shard:
     def told(self) -> dict[str, str | int]:
         """Return what it is made from, the same on all machines, where paths may differ."""
         file = self.path.rpartition("/")[2]
-        of = {"name": self.name, "start": self.start, "rows": self.rows, "digest": self.digest}
-        return {**of, "path": file}
+        of: dict[str, str | int] = {"name": self.name, "start": self.start, "rows": self.rows}
+        return of | {"digest": self.digest, "path": file}
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class HeldShard:
         return {"name": self.name, "rows": self.rows}
 
 
-def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = ()) -> list[Shard]:
+def find_shards(source: str, size: int | None = None, numbered: str = "") -> list[Shard]:
     """Cut an input into shards; the same input gives the same shards wherever it is asked.
 
     Args:
@@ -107,8 +107,7 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
             `prompts/*.parquet`, a folder of such files or one that `datasets` has saved; also with
             `hf://` before. The cells of CSV are text.
         size: The most rows of a shard, 100,000 if left out; no shard spans two files.
-        numbered: Columns that may name rows; where the input has none of them the first one is
-            there and has their numbers.
+        numbered: A column that gets the rows' numbers where the input has none of that name.
 
     Returns:
         The shards, in the order of the files' names.
@@ -136,8 +135,7 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
         types = tuple(
             (one.name, common[one.name]) for one in shape.schema if one.type != common[one.name]
         )
-        is_named = not numbered or any(one in shape.schema.names for one in numbered)
-        number = "" if is_named else numbered[0]
+        number = "" if numbered in shape.schema.names else numbered
         for at, rows, span in shape.cuts:
             cuts.append((path, at, rows, shape.digest, before + at, number, span, types))
         before += sum(rows for _, rows, _ in shape.cuts)

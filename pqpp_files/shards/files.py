@@ -94,7 +94,7 @@ def shape_of(path: str, size: int) -> FileShape:
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
         raise FileError(f"{path}: the column {twice} stands twice; keep one of them, or rename one")
-    cuts = [(at, min(size, rows - at), None) for at in range(0, rows, size)]
+    cuts: list[Any] = [(at, min(size, rows - at), None) for at in range(0, rows, size)]
     return FileShape(schema, _digest_of_end(path), cuts)
 
 
@@ -206,7 +206,8 @@ def _shape_of_separated(path: str, size: int) -> FileShape:
 
     with _readable(path):
         names, spans, digest = _separated(path).spans(size)
-    at, cuts = 0, []
+    at = 0
+    cuts: list[Any] = []
     for rows, begin, end in spans:
         cuts.append((at, rows, (begin, end)))
         at += rows

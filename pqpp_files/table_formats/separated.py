@@ -10,7 +10,7 @@ import io
 import itertools
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from pqpp_files.errors import FileError, NoHeaderError
@@ -144,7 +144,7 @@ class Separated(Format):
                 "the columns belong; write a line of names above them"
             )
 
-    def _reader(self, lines: io.TextIOWrapper) -> _csv.Reader:
+    def _reader(self, lines: Iterable[str]) -> _csv.Reader:
         return csv.reader(lines, delimiter=self.separator, strict=True)
 
     def _header(self) -> tuple[str, list[str]]:

@@ -63,7 +63,7 @@ def study_row(
     }
     if study.groups is not None:
         within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
-        row["within_tasks"] = _rounded(np.mean(within) if within else np.nan)
+        row["within_tasks"] = _rounded(float(np.mean(within)) if within else np.nan)
     row["rewritten"] = {
         name: coefficient(predictor.predict([typed(one) for one in prompts], target)[:, 0])
         for name, typed in REWRITTEN.items()

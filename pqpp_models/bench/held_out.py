@@ -22,9 +22,17 @@ from pqpp_models.prompts import read_prompts
 class Marked(Protocol):
     """A result of a predictor that may have been fitted to its rows."""
 
-    predictor: str
-    n: int
-    fitted_rows: int | None
+    @property
+    def predictor(self) -> str:
+        """Its name."""
+
+    @property
+    def n(self) -> int:
+        """How many rows it has."""
+
+    @property
+    def fitted_rows(self) -> int | None:
+        """To how many of them it was fitted."""
 
 
 @dataclass(frozen=True)

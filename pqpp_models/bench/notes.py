@@ -102,5 +102,5 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
             )
         else:
             same.setdefault(", ".join(names), []).append(label)
-    for names, labels in same.items():
-        yield f"– no figure of {names} on {', '.join(labels)}: the same is said of all prompts"
+    for together, labels in same.items():
+        yield f"– no figure of {together} on {', '.join(labels)}: the same is said of all prompts"

@@ -51,7 +51,7 @@ class InProcess(Chat):
             name: value.to(model.device, model.dtype if value.is_floating_point() else None)
             for name, value in inputs.items()
         }
-        sampled = {"do_sample": False}
+        sampled: dict[str, Any] = {"do_sample": False}
         if request.temperature > 0:
             sampled = {"do_sample": True, "temperature": request.temperature}
         devices = [model.device] if model.device.type == "cuda" else []
@@ -68,12 +68,14 @@ class InProcess(Chat):
 def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
     """Return what templates take: of models of images and text a list of parts, else plain text."""
     if not sees:
-        system = [{"role": "system", "content": request.system}] if request.system else []
-        return [*system, {"role": "user", "content": request.text}]
+        said = [{"role": "system", "content": request.system}] if request.system else []
+        return [*said, {"role": "user", "content": request.text}]
     content: list[dict[str, Any]] = [{"type": "text", "text": request.text}]
     if request.image is not None:
         content.insert(0, {"type": "image", "image": request.image})
-    system = [{"role": "system", "content": [{"type": "text", "text": request.system}]}]
+    system: list[dict[str, Any]] = [
+        {"role": "system", "content": [{"type": "text", "text": request.system}]}
+    ]
     return [*(system if request.system else []), {"role": "user", "content": content}]
 
 

@@ -162,7 +162,7 @@ class Service:
 
 def _seconds(text: str | None) -> float | None:
     try:
-        found = float(text)
+        found = float(text or "")
     except (TypeError, ValueError):
         return None
     return found if 0 <= found < 1e9 else None

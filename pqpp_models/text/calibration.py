@@ -213,8 +213,10 @@ def spread_columns(
     away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
     kinds = kinds_of_prompts([normalise(prompt) for prompt in prompts])
     words, places, number, letters, lettering = kinds.T
-    row = (np.minimum(distance, 1.0), np.clip(words, *_WORDS), places, number)
-    row = (*row, np.clip(letters, *_LETTERS), lettering)
+    row = (
+        *(np.minimum(distance, 1.0), np.clip(words, *_WORDS), places, number),
+        *(np.clip(letters, *_LETTERS), lettering),
+    )
     ones = np.ones_like(away)
     return np.stack([ones, away, np.abs(away), *(ones * one[:, None] for one in row)], axis=2)
 

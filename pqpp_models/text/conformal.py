@@ -187,5 +187,5 @@ def conformal_quantile(ratio: Floats, weight: Floats) -> float:
     order = np.argsort(ratio, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
     wanted = COVERED * (len(ratio) + 1) / len(ratio)
-    place = np.searchsorted(reached, wanted - 1e-9)
+    place = int(np.searchsorted(reached, wanted - 1e-9))
     return float(ratio[order][min(place, len(ratio) - 1)])

@@ -67,7 +67,8 @@ def _reason(error: Exception) -> str | None:
         return f"the memory is not enough; {remedy}"
     if is_full(error):
         named = getattr(error, "filename", None)
-        where = f"{named}: {error.strerror}" if named else "no space is left on output_dir's disk"
+        said = getattr(error, "strerror", None)
+        where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
         return f"{where}; a trainer with checkpoints goes on with --resume"
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"

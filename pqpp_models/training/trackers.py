@@ -34,8 +34,8 @@ def check_trackers(names: Sequence[str]) -> None:
         if name not in LOGGER_TYPE_TO_CLASS:
             known = ", ".join([_ALL, *sorted(LOGGER_TYPE_TO_CLASS)])
             raise RecipeError(f"`report_to` names {name!r}; choose among {known}")
-        known = name == "tensorboard"
-        remedy = install_command("trackers") if known else f"install the package of {name}"
+        is_ours = name == "tensorboard"
+        remedy = install_command("trackers") if is_ours else f"install the package of {name}"
         raise MissingResourceError(
             f"`report_to` names {name!r}, which is not installed; {remedy}, or leave it out"
         )

@@ -61,7 +61,7 @@ class Ranking(LabelKind):
         """Return the answer that a cell stands for: relevant or not, in words or 1 and 0."""
         from pqpp_datasets.own_benchmark.retrieval import RELEVANCE
 
-        words = {**RELEVANCE, "not relevant": 0, "not_relevant": 0}
+        words: dict[str, int | None] = {**RELEVANCE, "not relevant": 0, "not_relevant": 0}
         if settings.get("unsure", True):
             words[_UNSURE] = None
         word = cell.strip().lower()

@@ -97,7 +97,7 @@ def _side(taken: int, decided: int, all_taken: int, all_decided: int, annotators
     which = "first" if 2 * taken >= decided else "second"
     taken = taken if which == "first" else decided - taken
     rest = all_decided - decided
-    usual = all_taken if which == "first" else all_decided - all_taken
+    usual: float = all_taken if which == "first" else all_decided - all_taken
     usual = (usual - taken + 1) / (rest + 2)  # of the others, never quite 0 or 1
     if decided < _LEAST_DECIDED or taken < _ONE_SIDE * decided:
         return ""

@@ -73,7 +73,9 @@ def join_known(columns: Columns, table: Columns | None, role: str) -> list[str]:
     known = np.array([rows.get(name, -1) for name in own.names])
     for position in np.flatnonzero(known < 0):
         if (own.codes == position).any():
-            columns.refuse(role, position, f"which is not in {place}; add it there, or correct it")
+            columns.refuse(
+                role, int(position), f"which is not in {place}; add it there, or correct it"
+            )
     chosen = known[own.codes]
     notes = _differing(columns, table, chosen, place)
     for name in table:

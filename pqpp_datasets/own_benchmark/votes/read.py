@@ -297,7 +297,8 @@ def label_values(
         blank: What an empty one does, "refuse" or "drop".
     """
     label = columns[role]
-    values, left = np.empty(len(label.names)), {"blank": [], "missing": []}
+    values = np.empty(len(label.names))
+    left: dict[str, list[str]] = {"blank": [], "missing": []}
     for position, text in enumerate(label.names):
         values[position] = np.nan
         key = key_of(text)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -198,7 +199,7 @@ def scale_of_map(path: str | Path) -> Scale:
     )
 
 
-def _numbers_of(path: str | Path, labels: object) -> dict[str, float]:
+def _numbers_of(path: str | Path, labels: Any) -> dict[str, float]:
     try:
         words = {key_of(label): float(value) for label, value in labels.items()}
         if all(map(math.isfinite, words.values())):

@@ -1,0 +1,99 @@
+"""The wheel and the source archive: what they hold, and that README's code runs of them alone."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pqpp_hub.card import card_names
+
+ROOT = Path(__file__).parents[2]
+LARGEST = 12_000_000  # bytes; the weights of both static builds are 9 MB of them
+INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+
+
+def run(*command, cwd):
+    """Run a command of the archives alone: this checkout is on no path of it."""
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(word) for word in command], cwd=cwd, env=without, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A copy of what is packed: a build writes beside its sources."""
+    folder = tmp_path_factory.mktemp("archives")
+    listed = ("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard")
+    apart = ("tests/", "docs/", "benchmarks/", "training/", ".")  # nothing of them is packed
+    for name in run(*listed, cwd=folder).splitlines():
+        # What is deleted is listed until it is committed.
+        if (ROOT / name).is_file() and not name.startswith(apart):
+            (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / "source" / name)
+    return folder / "source"
+
+
+@pytest.fixture(scope="module")
+def archives(source):
+    """The source archive, and the wheel that is built of it, by suffix."""
+    build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", "../both", ".")
+    run(*build, cwd=source)
+    return {path.suffix: path for path in (source.parent / "both").iterdir()}
+
+
+def test_a_wheel_holds_what_an_install_needs(source, tmp_path):
+    code = f"import setuptools.build_meta as b; b.build_wheel({str(tmp_path)!r})"
+    run(sys.executable, "-c", code, cwd=source)
+    (path,) = tmp_path.glob("*.whl")
+    assert path.stat().st_size < LARGEST
+    with zipfile.ZipFile(path) as wheel:
+        names = set(wheel.namelist())
+        wheel.extractall(tmp_path / "installed", [n for n in names if "/weights/" not in n])
+    packages = {path.name for path in ROOT.glob("pqpp_*/")}
+    alone = {"pqpp.py", "pqpp_autoload.py", "pqpp_autoload.pth", "pqpp_autoload.start"}
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert tops == packages | alone
+    assert {f"{package}/py.typed" for package in packages} <= names
+    weights = [path for path in (ROOT / "pqpp_models" / "weights").rglob("*") if path.is_file()]
+    assert {path.relative_to(ROOT).as_posix() for path in weights} <= names and weights
+    cards = (ROOT / "hub_cards").rglob("*.md")
+    packed = {f"pqpp_hub/cards/{path.relative_to(ROOT / 'hub_cards').as_posix()}" for path in cards}
+    assert {name for name in names if name.startswith("pqpp_hub/cards/")} == packed
+    # Isolated from the checkout, the cards are those of the wheel.
+    code = f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r})\n"
+    code += "from pqpp_hub.card import card_names; print(*card_names())"
+    assert run(sys.executable, "-c", code, cwd=tmp_path).split() == card_names()
+
+
+@pytest.mark.slow
+def test_archives_are_as_an_index_wants_them(archives, tmp_path):
+    assert set(archives) == {".whl", ".gz"}
+    assert all(path.stat().st_size < LARGEST for path in archives.values())
+    run(sys.executable, "-m", "twine", "check", "--strict", *archives.values(), cwd=tmp_path)
+    with tarfile.open(archives[".gz"]) as source:
+        held = {name.partition("/")[2] for name in source.getnames()}
+    assert {"constraints.txt", "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md"} <= held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [".whl", ".gz"])
+def test_the_code_of_readme_runs_in_an_empty_environment(archives, kind, tmp_path):
+    """It needs a package index; what is installed has the tested versions."""
+    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    python = tmp_path / "venv" / "bin" / "python"
+    run(python, *INSTALL, "-c", ROOT / "constraints.txt", archives[kind], cwd=tmp_path)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    ((code, printed),) = re.findall(r"```python\n(.*?)```\n+```\n(.*?)```", readme, re.DOTALL)
+    assert run(python, "-c", code, cwd=tmp_path).split() == printed.split()
+    where = "import pqpp; print(pqpp.__file__)"
+    assert Path(run(python, "-c", where, cwd=tmp_path).strip()).is_relative_to(tmp_path)
+    assert "static" in run(python.with_name("pqpp"), "models", "list", cwd=tmp_path)
