@@ -1,9 +1,11 @@
-"""Keeps evaluate's caches out of the home folder, where no test has imported evaluate before."""
+"""A browser, and evaluate's caches out of the home folder, before any test imports evaluate."""
 
 import atexit
 import os
 import shutil
 import tempfile
+
+from support.browser import browser, visitor  # noqa: F401
 
 _folder = tempfile.mkdtemp(prefix="pqpp-metrics-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)

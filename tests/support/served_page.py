@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.browser import in_every_look, violations
+
 END = "\nimport sys; print('torch is imported:', 'torch' in sys.modules)\n"
 
 
@@ -68,6 +70,23 @@ def serving_page(code: str, place: Path, **environment: str) -> Iterator[ServedP
         finally:
             process.kill()
             process.wait()
+
+
+def wait_for_scheme(page, scheme: str) -> None:
+    """Wait until gradio has followed the browser to `light` or `dark`."""
+    dark = str(scheme == "dark").lower()
+    page.wait_for_function(f"!!document.querySelector('.dark') === {dark}")
+
+
+def barriers(page) -> list[str]:
+    """Return what axe finds in each look, and in which the page is wider than the window."""
+    found = []
+    for how in in_every_look(page):
+        wait_for_scheme(page, how.split()[-1])
+        found.extend(f"{how}: {one}" for one in violations(page))
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{how}: wider than the window")
+    return found
 
 
 def _address(page: ServedPage) -> str:
