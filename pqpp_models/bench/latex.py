@@ -10,7 +10,7 @@ from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.published import PublishedResult
 from pqpp_models.bench.rows import (
     COEFFICIENTS,
-    Row,
+    TableRow,
     halves,
     heading,
     headings,
@@ -90,7 +90,7 @@ def _block(measure: str, results, published) -> Iterator[str]:
     yield r"\end{tabular}}"
 
 
-def _cells(row: Row) -> Iterator[str]:
+def _cells(row: TableRow) -> Iterator[str]:
     for column in range(len(row.cells)):
         found = halves(row, column) or ("–", "–")
         for text, coefficient in zip(found, COEFFICIENTS, strict=True):

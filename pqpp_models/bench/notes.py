@@ -9,7 +9,7 @@ from pqpp_models.bench.comparison import COMPARISON_NOTE
 from pqpp_models.bench.held_out import fitted_notes
 from pqpp_models.bench.protocol import MARKS_NOTE, Result, mean_over_targets
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import COEFFICIENTS, labels_of, number, published_groups
+from pqpp_models.bench.rows import COEFFICIENTS, coefficient_text, labels_of, published_groups
 from pqpp_models.bench.split import ALL_ROWS, other_releases
 
 GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
@@ -56,7 +56,7 @@ def _means(results: Sequence[Result]) -> list[str]:
             continue
         having = [r for r in results if r.label in some and some <= columns[r.predictor]]
         means = [
-            f"{name} {number(r).strip()} / {number(tau).strip()}"
+            f"{name} {coefficient_text(r).strip()} / {coefficient_text(tau).strip()}"
             for name, r, tau in mean_over_targets(having)
             if not math.isnan(r)
         ]

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_files.extras import needing
 from pqpp_models.errors import PredictorError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 TITLES = {"tsne": "t-SNE", "umap": "UMAP"}
 METHODS = tuple(TITLES)
@@ -90,39 +86,3 @@ def _umap(points: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
         warnings.simplefilter("ignore")
         model = UMAP(n_neighbors=neighbours, init=start, random_state=seed, n_jobs=1)
         return model.fit_transform(points)
-
-
-def space_figure(
-    name: str,
-    space: Projection,
-    colours: Mapping[str, Sequence[tuple[str, Sequence[float | None]]]],
-) -> Figure:
-    """Return a matplotlib figure: the space once a column, coloured by performance.
-
-    Args:
-        name: The predictor's name.
-        space: What `project` returned.
-        colours: Target to pairs of a word and one value a point, None where there is none; each
-            pair is a panel, and the panels of a target share their scale of colours.
-    """
-    from matplotlib.figure import Figure
-
-    columns, lines = len(colours), max(len(pairs) for pairs in colours.values())
-    figure = Figure(figsize=(3.6 * columns, 2.9 * lines), layout="constrained", dpi=110)
-    panels = figure.subplots(lines, columns, squeeze=False)
-    for column, (target, pairs) in enumerate(colours.items()):
-        values = [np.array([np.nan if v is None else v for v in some], float) for _, some in pairs]
-        # The outermost hundredths take the ends of the scale, so that a few don't use it all up.
-        low, high = np.nanquantile(np.concatenate(values), [0.01, 0.99])
-        for panel, (word, _), one in zip(panels[:, column], pairs, values, strict=True):
-            known = ~np.isnan(one)
-            x, y = space.points[known].T
-            drawn = panel.scatter(
-                x, y, c=one[known], s=5, linewidths=0, cmap="viridis", vmin=low, vmax=high
-            )
-            panel.set_title(f"{target}, {word}", fontsize=9)
-            panel.set_xticks([])
-            panel.set_yticks([])
-            figure.colorbar(drawn, ax=panel, shrink=0.8).ax.tick_params(labelsize=7)
-    figure.suptitle(f"{name}, by {TITLES[space.method]}")
-    return figure

@@ -5,6 +5,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+_TITLES = {
+    "finetuned_bert": "fine-tuned BERT",
+    "finetuned_clip": "fine-tuned CLIP",
+    "correlation_cnn": "correlation CNN",
+}
+
 
 @dataclass(frozen=True)
 class PublishedResult:
@@ -34,6 +40,11 @@ class PublishedResult:
     def label(self) -> str:
         """The heading of its column: its target."""
         return self.target
+
+    @property
+    def title(self) -> str:
+        """The predictor as texts call it."""
+        return _TITLES.get(self.predictor, self.predictor)
 
 
 @functools.cache

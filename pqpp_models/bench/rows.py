@@ -26,7 +26,7 @@ Figure = Result | PublishedResult
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table.
 
     Attributes:
@@ -61,7 +61,7 @@ class Row:
 
 def table_rows(
     labels: Sequence[str], results: Sequence[Result], published: Sequence[PublishedResult]
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Yield the rows of a table: ours, the published ones, then those that are not ranked.
 
     Args:
@@ -79,10 +79,10 @@ def table_rows(
                 own = {getattr(mine[label], "stands_in", None) for label in labels if label in mine}
                 told = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
                 shown = marked(told, unranked(group)[name]) if key == FITTED else f"{told} {key}"
-                yield Row(name, shown.rstrip(), key, tuple(map(mine.get, labels)), group)
+                yield TableRow(name, shown.rstrip(), key, tuple(map(mine.get, labels)), group)
 
 
-def halves(row: Row, column: int) -> tuple[str, str] | None:
+def halves(row: TableRow, column: int) -> tuple[str, str] | None:
     """Return Pearson and Kendall of a cell as texts with their marks, None for an empty cell."""
     result = row.cells[column]
     if result is None:
@@ -100,14 +100,14 @@ def _half(result: Figure, baseline: Figure | None, name: str) -> str:
     if baseline is not None:
         other = getattr(result, f"{name}_baseline_p")
         sign = f"{arrow(value, getattr(baseline, name), other):1}"
-    return f"{number(value)}{mark(p):1}{sign}"
+    return f"{coefficient_text(value)}{mark(p):1}{sign}"
 
 
-def number(value: float) -> str:
+def coefficient_text(value: float) -> str:
     """Return a coefficient with three digits, a dash in the same width for none.
 
     Example:
-        >>> number(0.5), number(float("nan"))
+        >>> coefficient_text(0.5), coefficient_text(float("nan"))
         (' 0.500', '   –  ')
     """
     return "   –  " if math.isnan(value) else f"{value:6.3f}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pqpp_datasets.target_columns import is_number, sort_targets, targets_of
+from pqpp_datasets.target_columns import Target, is_number, sort_targets, targets_of
 from pqpp_models.errors import PredictorError
 from pqpp_models.targets import TARGETS, resolve_targets
 
@@ -63,9 +63,14 @@ class Split:
         return self.sources is not None and set(self.sources) == {"generated"}
 
     @cached_property
+    def told(self) -> dict[str, Target]:
+        """What the rows tell of their targets."""
+        return {} if self.rows is None else targets_of(self.rows.features)
+
+    @cached_property
     def known_targets(self) -> list[str]:
         """The targets that the rows have, as tables show them."""
-        return list(sort_targets(targets_of(self.rows.features)))
+        return list(sort_targets(self.told))
 
     @property
     def is_pqpp(self) -> bool:

@@ -10,7 +10,7 @@ from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.notes import notes
 from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import Row, halves, headings, labels_of, table_rows
+from pqpp_models.bench.rows import TableRow, halves, headings, labels_of, table_rows
 
 
 def format_results(
@@ -68,7 +68,7 @@ def _blocks(results, published, style: str, heading: Callable[[str], str]) -> st
     return "\n".join([*blocks, *notes(results, published)])
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: TableRow) -> list[str]:
     found = (halves(row, column) for column in range(len(row.cells)))
     return [" ".join(cell) if cell else "–" for cell in found]
 

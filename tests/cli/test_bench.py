@@ -170,10 +170,12 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
     rows = json.loads(bench(*arguments, cwd=tmp_path, home=home))["rows"]
     page = (tmp_path / "report.html").read_text()
     for row in rows:
-        assert f"<td>{row['pearson']:.3f}{mark(row['pearson_p'])}</td>" in page
-        assert f"<td>{row['kendall']:.3f}{mark(row['kendall_p'])}</td>" in page
-    assert all("<td>static</td>" in part for part in page.split("<h2>")[1:4])
-    assert "data:image/png;base64," in page and "Generated data." in page
+        for name in ("pearson", "kendall"):
+            figure = f"{row[name]:.3f}{mark(row[f'{name}_p'])}"
+            ends = [f"{row[f'{name}_ci_{end}']:.3f}" for end in ("low", "high")]
+            assert f'{figure}<span class="ci">{" to ".join(ends)}</span></td>' in page
+    assert page.count('<th scope="row">static</th>') == 3  # a table a measure
+    assert page.count('<svg viewBox="0 0 320 248" role="img"') == 9 and "Generated data." in page
     assert "finetuned_bert" not in page and "http" not in re.sub(r"base64,[^\"]*", "", page)
     again = tmp_path / "again"
     again.mkdir()
@@ -433,45 +435,6 @@ def test_baseline_agrees_with_an_outside_test():
 def test_baseline_that_is_not_there(tmp_path, home):
     done = run_pqpp("bench", *SAMPLE, "--baseline", "n_words", cwd=tmp_path, **home)
     assert done.returncode == 2 and "'n_words' is not among the predictors static" in done.stderr
-
-
-def test_pictures_show_the_points_and_the_means():
-    from pqpp_models.bench.report import scatter_figure
-
-    one, references = said(n=200)
-    results = evaluate_predictions([one], references, SPLIT)
-    first, second, *_ = scatter_figure(one, references, results).axes
-    points = first.collections[0].get_offsets()
-    assert np.allclose(points, np.column_stack([one.values[:, 0], references["mean_hbpp"]]))
-    assert len(second.collections[0].get_offsets()) == 160  # nulls are no points
-    order = np.argsort(one.values[:, 0], kind="stable")
-    means = np.array(references["mean_hbpp"])[order].reshape(10, 20).mean(axis=1)
-    assert np.allclose(first.lines[0].get_ydata(), means)
-
-
-@pytest.mark.parametrize(
-    ("higher", "easiest", "note"),
-    [
-        ("harder", [("a", "0.100", "0.200"), ("d", "0.700", "0.400")], "means a harder prompt"),
-        ("unknown", [("b", "0.900", "1.000"), ("d", "0.700", "0.400")], "is not known"),
-    ],
-)
-def test_easiest_prompts_follow_the_sign_of_a_measure(higher, easiest, note):
-    from pqpp_models.bench.report import extreme_prompts
-
-    values = np.array([[0.1], [0.9], [0.5], [0.7], [np.nan]])
-    one = Predictions("p", ("mean_rr",), values, higher)
-    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), count=2)
-    assert found["easiest"] == easiest and note in found["note"]
-
-
-def test_easiest_and_hardest_prompts():
-    from pqpp_models.bench.report import extreme_prompts
-
-    one = Predictions("p", ("mean_rr",), np.array([[0.1], [0.9], [0.5], [0.7]]))
-    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), count=2)
-    assert found["easiest"] == [("b", "0.900", "1.000"), ("d", "0.700", "0.400")]
-    assert found["hardest"] == [("a", "0.100", "0.200"), ("d", "0.700", "0.400")]
 
 
 @pytest.mark.parametrize(

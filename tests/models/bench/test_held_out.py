@@ -166,8 +166,10 @@ def test_no_format_ranks_what_learned_the_rows(both):
 
 def test_the_page_marks_it_too(both):
     page = render_report(both)
-    assert '<tr class="fitted"><td>static (fitted to 80 of these rows)</td>' in page
-    assert page.index("<td>n_words</td>") < page.index('<tr class="fitted">')
+    row = '<tr class="fitted"><th scope="row">static (fitted to 80 of these rows)</th>'
+    assert page.index('<th scope="row">n_words</th>') < page.index(row)
+    ranked = page[page.index('<ol class="rank">') : page.index("</ol>")]
+    assert "n_words" in ranked and '<span class="name">static</span>' not in ranked
 
 
 def test_it_is_no_baseline_and_is_not_tested(both):

@@ -7,7 +7,7 @@ import pytest
 
 from pqpp_files.errors import MissingExtraError
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.bench.projection import TITLES, Projection, project, require_method, space_figure
+from pqpp_models.bench.projection import TITLES, project, require_method
 
 
 def two_heaps(n=40):
@@ -45,19 +45,6 @@ def test_what_cannot_be_projected_is_refused(monkeypatch):
             project(two_heaps(), method)
         with lacking:
             require_method(method)
-
-
-def test_points_are_coloured_by_what_is_known():
-    space = Projection(np.arange(12.0).reshape(6, 2), "umap")
-    true, predicted = [0.1, None, 0.3, 0.4, 0.5, None], [0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
-    figure = space_figure("mine", space, {"mean_rr": [("true", true), ("predicted", predicted)]})
-    first, second = [panel for panel in figure.axes if panel.get_title()]
-    assert first.get_title() == "mean_rr, true" and figure.get_suptitle() == "mine, by UMAP"
-    known = [0, 2, 3, 4]
-    np.testing.assert_array_equal(first.collections[0].get_offsets(), space.points[known])
-    np.testing.assert_array_equal(first.collections[0].get_array(), [true[i] for i in known])
-    np.testing.assert_array_equal(second.collections[0].get_array(), predicted)
-    assert first.collections[0].get_clim() == second.collections[0].get_clim()
 
 
 def test_the_static_space_is_the_one_that_distances_are_measured_in():

@@ -1,0 +1,187 @@
+"""The page: a summary, the ranking, tables, and every predictor beside the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pqpp_files.render_page import render_page
+from pqpp_files.visible import visible
+from pqpp_models.bench.held_out import marked, unranked
+from pqpp_models.bench.notes import notes
+from pqpp_models.bench.projection import TITLES, Projection
+from pqpp_models.bench.protocol import Result
+from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.report.extremes import extreme_prompts
+from pqpp_models.bench.report.panels import FEW, panel
+from pqpp_models.bench.report.ranking import leading, ranked_rows
+from pqpp_models.bench.report.spaces import space_panels
+from pqpp_models.bench.report.summary import heading_of, in_words
+from pqpp_models.bench.rows import (
+    COEFFICIENTS,
+    FITTED,
+    TableRow,
+    halves,
+    headings,
+    labels_of,
+    published_groups,
+    table_rows,
+)
+from pqpp_models.bench.run import Run
+from pqpp_models.explain.explanation import NOTE
+from pqpp_models.explain.page import STYLE
+
+
+def render_report(
+    run: Run,
+    published: Sequence[PublishedResult] = (),
+    spaces: Mapping[str, Projection] | None = None,
+    explain: bool = False,
+) -> str:
+    """Return a self-contained HTML page: a summary, a ranking, tables and charts.
+
+    Args:
+        run: Ours, of one split.
+        published: Published figures to put beside them.
+        spaces: Predictor to its space in two dimensions, a point a prompt.
+        explain: Colour the words of the easiest and hardest prompts by what they add to the
+            prediction, for predictors of texts.
+
+    Returns:
+        The page; its charts are inside, so that it can be mailed as one file.
+    """
+    results, split = run.results, run.split
+    titles = {r.label: heading_of([r], r.label, split.told) for r in reversed(results)}
+    label = leading(results, published)
+    out = unranked(results)
+    return render_page(
+        Path(__file__).with_name("report.html"),
+        name=visible(split.config),
+        split=visible(split.name),
+        generated=split.generated,
+        summary=in_words(results, published, split.told),
+        ranking={**ranked_rows(results, published, label), "title": titles[label]},
+        measures=_measures(results, published, titles),
+        notes=[visible(line) for line in notes(results, published)],
+        few=FEW,
+        predictors=[
+            {
+                "name": visible(marked(one.predictor, out.get(one.predictor))),
+                "panels": _panels(run, one, titles),
+            }
+            for one in run.predictions
+        ],
+        spaces=[
+            {
+                "name": visible(one.predictor),
+                "method": TITLES[spaces[one.predictor].method],
+                "panels": space_panels(one, spaces[one.predictor], run.references, results, titles),
+            }
+            for one in run.predictions
+            if spaces and one.predictor in spaces
+        ],
+        style=STYLE,
+        caution=NOTE if explain else "",
+        extremes=_extremes(run, titles, explain),
+    )
+
+
+def _panels(run: Run, one: Any, titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    predictor = run.predictors.get(one.predictor)
+    in_units = bool(predictor is not None and predictor.supervised and not predictor.one_score)
+    return [
+        panel(
+            one,
+            result,
+            titles[result.label],
+            run.references,
+            run.split.sources,
+            in_units and result.predicted == result.target and result.stands_in is None,
+        )
+        for result in run.results
+        if result.predictor == one.predictor
+    ]
+
+
+def _extremes(run: Run, titles: Mapping[str, str], explain: bool) -> list[dict[str, Any]]:
+    found = [
+        extreme_prompts(
+            one,
+            run.references,
+            run.split.prompts,
+            run.predictors.get(one.predictor) if explain else None,
+        )
+        for one in run.predictions
+        if set(one.targets) & set(run.references)
+    ]
+    return [
+        {
+            **one,
+            "predictor": visible(one["predictor"]),
+            "title": titles.get(one["target"], one["target"]),
+        }
+        for one in found
+    ]
+
+
+def _measures(
+    results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the tables of each measure: ours, and one of each published source."""
+    tables = []
+    for measure, title in headings(results).items():
+        labels = labels_of(results, measure)
+        beside = []
+        for key, group in published_groups(published).items():
+            own = [one for one in labels if any(r.label == one for r in group)]
+            if own:
+                first = group[0]
+                caption = (
+                    f"{key} Published: {first.source}; {first.config}, {first.split} split, "
+                    f"{first.n} prompts."
+                )
+                beside.append({"caption": caption, **_table(own, titles, [], group)})
+        tables.append(
+            {
+                "id": measure,
+                "title": title,
+                "caption": "",
+                **_table(labels, titles, results, []),
+                "published": beside,
+            }
+        )
+    return tables
+
+
+def _table(labels, titles, results, published) -> dict[str, Any]:
+    rows = list(table_rows(labels, results, published))
+    return {
+        "headings": [titles[label] for label in labels],
+        "rows": [
+            {
+                "name": _name(row),
+                "fitted": row.key == FITTED,
+                "cells": [one for at in range(len(labels)) for one in _cells(row, at)],
+            }
+            for row in rows
+        ],
+    }
+
+
+def _name(row: TableRow) -> str:
+    first = next((one for one in row.cells if isinstance(one, PublishedResult)), None)
+    return first.title if first else visible(row.name)
+
+
+def _cells(row: TableRow, column: int) -> list[dict[str, Any] | None]:
+    found, result = halves(row, column), row.cells[column]
+    if found is None:
+        return [None, None]
+    cells: list[dict[str, Any] | None] = []
+    for text, name in zip(found, COEFFICIENTS, strict=True):
+        ends = [getattr(result, f"{name}_ci_{end}", math.nan) for end in ("low", "high")]
+        interval = "" if any(map(math.isnan, ends)) else "{:.3f} to {:.3f}".format(*ends)
+        cells.append({"text": text.strip(), "interval": interval, "best": row.best(column, name)})
+    return cells

@@ -1,0 +1,83 @@
+"""The chart of a report: predictors and published rows in order, on the column that most have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pqpp_datasets.target_columns import is_mean
+from pqpp_files.visible import visible
+from pqpp_models.bench.protocol import Result
+from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.report.axes import Axis
+from pqpp_models.bench.rows import Figure, labels_of
+
+
+def comparable(
+    results: Sequence[Result], published: Sequence[PublishedResult]
+) -> list[PublishedResult]:
+    """Return the published rows of the release that ours are of: those of others say nothing."""
+    configs = {result.config for result in results}
+    return [one for one in published if one.config in configs]
+
+
+def leading(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
+    """Return the column that most predictors and published rows have; a mean before its parts.
+
+    Args:
+        results: Ours, one at least.
+        published: The published figures.
+    """
+    rows: list[Figure] = [*results, *comparable(results, published)]
+    labels = labels_of(results)
+    count = {label: sum(one.label == label for one in rows) for label in labels}
+    return max(labels, key=lambda label: (count[label], is_mean(label), -labels.index(label)))
+
+
+def ranked_rows(
+    results: Sequence[Result], published: Sequence[PublishedResult], label: str
+) -> dict[str, Any]:
+    """Return what the template draws: rows by Pearson's coefficient, the highest first.
+
+    Args:
+        results: Ours; those that are not ranked are left out.
+        published: The published figures; those of another release are left out.
+        label: The column.
+    """
+    ours = [one for one in results if one.label == label and one.ranked]
+    theirs = [one for one in comparable(results, published) if one.label == label]
+    both: list[Figure] = [*ours, *theirs]
+    known = [one for one in both if not math.isnan(one.pearson)]
+    ends = [end for one in known for end in (one.pearson, *_interval(one)) if end == end]
+    axis = Axis.around([0.0, *ends], 2.0, 98.0)
+    known.sort(key=lambda one: -one.pearson)
+    return {
+        "rows": [_row(one, axis) for one in known],
+        "ticks": axis.ticks(6),
+        "zero": float(axis.at(0.0)),
+        "published": bool(theirs),
+    }
+
+
+def _interval(one: Figure) -> tuple[float, float]:
+    return (
+        getattr(one, "pearson_ci_low", math.nan),
+        getattr(one, "pearson_ci_high", math.nan),
+    )
+
+
+def _row(one: Figure, axis: Axis) -> dict[str, Any]:
+    low, high = _interval(one)
+    has_interval = not (math.isnan(low) or math.isnan(high))
+    is_ours = isinstance(one, Result)
+    return {
+        "name": visible(one.predictor) if isinstance(one, Result) else one.title,
+        "ours": is_ours,
+        "where": "" if is_ours else f"published, {one.split}",
+        "value": one.pearson,
+        "interval": (low, high) if has_interval else None,
+        "x": float(axis.at(one.pearson)),
+        "low": float(axis.at(low)) if has_interval else None,
+        "high": float(axis.at(high)) if has_interval else None,
+    }

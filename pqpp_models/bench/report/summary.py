@@ -1,0 +1,89 @@
+"""What a report says first: the figures of its tables, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from pqpp_datasets.target_columns import Target
+from pqpp_files.names import how_many
+from pqpp_files.visible import visible
+from pqpp_models.bench.held_out import fitted_notes
+from pqpp_models.bench.protocol import Result
+from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.report.ranking import comparable, leading
+from pqpp_models.bench.rows import heading, headings, labels_of
+from pqpp_models.bench.split import ALL_ROWS
+
+
+def where(result: Result) -> str:
+    """Return what a result was measured on, in words."""
+    release = f" (release {result.release})" if result.release else ""
+    part = "all rows" if result.split == ALL_ROWS else f"the {result.split} split"
+    return f"{part} of {visible(result.config)}{release}"
+
+
+def in_words(
+    results: Sequence[Result],
+    published: Sequence[PublishedResult],
+    told: Mapping[str, Target],
+) -> list[str]:
+    """Return sentences: what was compared on what, who is first, and how published rows stand.
+
+    Args:
+        results: Ours, from one split.
+        published: The published figures.
+        told: What the dataset tells of its targets.
+    """
+    names = dict.fromkeys(result.predictor for result in results)
+    most = max((result.n for result in results), default=0)
+    lines = [
+        f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {where(results[0])}."
+        " Pearson's r and Kendall's τ say how well predictions follow what was found:"
+        " 1 is perfect, 0 is none at all."
+    ]
+    for measure in headings(results):
+        own = [one for one in results if one.label in labels_of(results, measure)]
+        label = leading(own, published)
+        ranked = [one for one in own if one.label == label and one.ranked]
+        known = sorted(
+            (one for one in ranked if not math.isnan(one.pearson)), key=lambda one: -one.pearson
+        )
+        if not known:
+            lines.append(f"On {heading_of(own, label, told)} nobody has a figure.")
+            continue
+        lines.append(f"{_first(known, heading_of(own, label, told))}{_best(label, own, published)}")
+    return [*lines, *(f"{visible(line)}." for line in fitted_notes(results))]
+
+
+def heading_of(results: Sequence[Result], label: str, told: Mapping[str, Target]) -> str:
+    """Return a column's heading in words."""
+    result = next(one for one in results if one.label == label)
+    return visible(heading(result, told.get(result.target)))
+
+
+def _first(known: Sequence[Result], title: str) -> str:
+    best = known[0]
+    interval = ""
+    if not math.isnan(best.pearson_ci_low + best.pearson_ci_high):
+        interval = f" (95 % interval {best.pearson_ci_low:.3f} to {best.pearson_ci_high:.3f})"
+    figures = f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}"
+    if len(known) == 1:
+        return f"On {title} {visible(best.predictor)} has {figures}."
+    return (
+        f"On {title} {visible(best.predictor)} is first with {figures}; "
+        f"{visible(known[1].predictor)} follows with {known[1].pearson:.3f}."
+    )
+
+
+def _best(label: str, results: Sequence[Result], published: Sequence[PublishedResult]) -> str:
+    found = [one for one in comparable(results, published) if one.label == label]
+    if not found:
+        return ""
+    best = max(found, key=lambda one: one.pearson)
+    other = best.split != results[0].split
+    rough = ", on other prompts: compare roughly" if other else ""
+    return (
+        f" The highest published figure is {best.pearson:.3f}, {best.title}, on the {best.split} "
+        f"split{rough}."
+    )

@@ -1,0 +1,180 @@
+"""The parts of a bench's report: axes, panels, ranking, summary, extremes."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pqpp_models.bench.projection import Projection
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions
+from pqpp_models.bench.published import published_results
+from pqpp_models.bench.report.axes import Axis
+from pqpp_models.bench.report.extremes import extreme_prompts
+from pqpp_models.bench.report.panels import FEW, calibration, cells, panel
+from pqpp_models.bench.report.ranking import leading, ranked_rows
+from pqpp_models.bench.report.spaces import neighbours_alike, space_panels
+from pqpp_models.bench.report.summary import in_words
+from pqpp_models.bench.split import Split
+
+
+def said(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0, config="pqpp-v1.0"):
+    generator = np.random.default_rng(100 + seed)
+    true = {t: list(np.random.default_rng(k).normal(size=n)) for k, t in enumerate(targets)}
+    values = np.column_stack([true[t] + noise * generator.normal(size=n) for t in targets])
+    one = Predictions(name, tuple(targets), values)
+    results = evaluate_predictions([one], true, Split(None, config, "validation"))
+    return one, true, results
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0.0, 1.0, ["0", "0.25", "0.5", "0.75", "1"]),
+        (-1.0, 2.0, ["-1", "0", "1", "2"]),
+        (12.0, 13.0, ["12", "12.25", "12.5", "12.75", "13"]),
+        (-3e100, 3e100, ["-2e+100", "0", "2e+100"]),
+    ],
+)
+def test_ticks_are_round_and_inside(low, high, texts):
+    axis = Axis(low, high, 0.0, 100.0)
+    places, found = zip(*axis.ticks(), strict=True)
+    assert list(found) == texts and all(-1e-9 <= place <= 100 + 1e-9 for place in places)
+    assert np.allclose([axis.at(float(text)) for text in texts], places)
+
+
+@pytest.mark.parametrize("values", [[], [3.0], [0.0, 0.0], [1e-300, 1e307, -1e307]])
+def test_any_values_have_an_axis(values):
+    axis = Axis.around(values, 0, 10)
+    assert axis.low < axis.high and axis.ticks()
+
+
+def test_few_prompts_are_points_and_many_are_cells():
+    for n, is_few in ((80, True), (FEW, True), (FEW + 1, False), (8000, False)):
+        one, true, results = said(n)
+        found = panel(one, results[0], "mean HBPP", true)
+        assert (len(found["points"]) == n and not found["cells"]) is is_few
+        if not is_few:
+            assert not found["points"] and found["cells"][-1]["level"] == 5
+            assert sum(len(cell["path"]) for cell in found["cells"]) < 30_000
+        assert (
+            f"of {n} prompts." in found["alt"] and "the mean true value goes from" in found["alt"]
+        )
+
+
+def test_cells_count_every_point_in_the_hexagon_nearest_to_it():
+    generator = np.random.default_rng(1)
+    xs, ys = generator.uniform(0, 200, (2, 5000))
+    found = cells(xs, ys)
+    centres = {
+        (float(x), float(y) + 5)
+        for cell in found
+        for x, y in re.findall(r"M([\d.-]+) ([\d.-]+)l", cell["path"])
+    }
+    at = np.array(sorted(centres))
+    away = np.sqrt(((np.column_stack([xs, ys])[:, None] - at) ** 2).sum(-1))
+    assert away.min(axis=1).max() < 5.2  # nobody is farther from a centre than a corner is
+    counts = np.bincount(away.argmin(axis=1))
+    assert counts.min() >= 1 and abs(counts.max() - found[-1]["high"]) <= 2
+    assert [cell["level"] for cell in found] == sorted({cell["level"] for cell in found})
+
+
+def test_the_line_joins_means_of_ten_groups_with_their_intervals():
+    one, true, _ = said(200)
+    predicted, values = one.values[:, 0], np.array(true["mean_hbpp"])
+    groups = calibration(predicted, values)
+    rows = np.argsort(predicted, kind="stable").reshape(10, 20)
+    assert np.allclose([mean for _, mean, _, _ in groups], values[rows].mean(axis=1))
+    low, high = stats.t.interval(
+        0.95, 19, loc=values[rows[0]].mean(), scale=stats.sem(values[rows[0]])
+    )
+    assert groups[0][2:] == pytest.approx((low, high))
+    assert calibration(predicted[:19], values[:19]) == []
+
+
+def test_nulls_are_no_points():
+    one, true, _ = said(40)
+    true["mean_rr"] = [None if i % 5 == 0 else x for i, x in enumerate(true["mean_rr"])]
+    results = evaluate_predictions([one], true, Split(None, "x", "y"))
+    assert len(panel(one, results[1], "mean RR", true)["points"]) == 32
+
+
+def test_the_ranking_is_on_what_most_have_and_in_order():
+    results = said(60)[2] + said(60, "worse", noise=5.0, seed=1)[2]
+    beside = published_results()
+    assert leading(results, beside) == "mean_hbpp"  # 13 published rows of v1.0 have it
+    found = ranked_rows(results, beside, "mean_hbpp")
+    values = [row["value"] for row in found["rows"]]
+    assert values == sorted(values, reverse=True) and len(values) == 2 + 13
+    ours = [row for row in found["rows"] if row["ours"]]
+    assert [row["name"] for row in ours] == ["mine", "worse"]
+    assert all(row["low"] < row["x"] < row["high"] for row in ours)
+    theirs = [row for row in found["rows"] if not row["ours"]]
+    assert all(row["interval"] is None for row in theirs)
+    assert {row["where"] for row in theirs} == {"published, test"}
+    assert "fine-tuned CLIP" in {row["name"] for row in theirs}
+
+
+def test_figures_of_another_release_are_not_in_the_ranking():
+    results = said(60, config="pqpp")[2]
+    assert not ranked_rows(results, published_results(), "mean_hbpp")["published"]
+    other = said(60, targets=("glide_hbpp",), config="pqpp")[2]
+    found = ranked_rows(other, published_results(), "glide_hbpp")
+    assert sum(not row["ours"] for row in found["rows"]) == 3
+
+
+def test_the_summary_says_who_is_first_and_on_what():
+    results = said(60)[2] + said(60, "worse", noise=5.0, seed=1)[2]
+    first, hbpp, rr = in_words(results, published_results(), {})
+    assert first.startswith("2 predictors on 60 prompts: the validation split of pqpp-v1.0.")
+    assert hbpp.startswith(f"On mean HBPP mine is first with r = {results[0].pearson:.3f}")
+    assert "worse follows with" in hbpp and "on other prompts: compare roughly" in hbpp
+    assert "The highest published figure is 0.600, fine-tuned CLIP, on the test split" in hbpp
+    assert rr.startswith("On mean RR mine is first")
+    flat = Predictions("flat", ("mean_rr",), np.ones((5, 1)))
+    nobody = evaluate_predictions([flat], {"mean_rr": [0.1] * 5}, Split(None, "x", "all rows"))
+    assert in_words(nobody, (), {}) == [
+        first.replace(
+            "2 predictors on 60 prompts: the validation split of pqpp-v1.0",
+            "1 predictor on 5 prompts: all rows of x",
+        ),
+        "On mean RR nobody has a figure.",
+    ]
+
+
+def test_a_space_is_coloured_by_fifths_of_what_is_known():
+    generator = np.random.default_rng(0)
+    n = 50
+    true = [None if i < 5 else float(i) for i in range(n)]
+    one = Predictions("mine", ("mean_rr",), generator.normal(size=(n, 1)))
+    results = evaluate_predictions([one], {"mean_rr": true}, Split(None, "x", "y"))
+    space = Projection(np.column_stack([np.arange(n), np.zeros(n)]).astype(float), "umap")
+    first, second = space_panels(one, space, {"mean_rr": true}, results, {"mean_rr": "mean RR"})
+    assert first["title"] == "mean RR, true" and second["title"] == "mean RR, predicted"
+    assert [part["path"].count("M") for part in first["parts"]] == [9] * 5
+    assert (first["parts"][0]["low"], first["parts"][-1]["high"]) == (5.0, 49.0)
+    assert "UMAP: 45 prompts by mean RR, true value" in first["alt"]
+    assert neighbours_alike(space.points, np.arange(50.0)) > 0.98
+    assert abs(neighbours_alike(space.points, generator.permutation(50) * 1.0)) < 0.6
+    assert neighbours_alike(space.points[:5], np.arange(5.0)) is None
+
+
+@pytest.mark.parametrize(
+    ("higher", "easiest", "note"),
+    [
+        ("harder", [("a", "0.100", "0.200"), ("d", "0.700", "0.400")], "means a harder prompt"),
+        ("unknown", [("b", "0.900", "1.000"), ("d", "0.700", "0.400")], "is not known"),
+    ],
+)
+def test_easiest_prompts_follow_the_sign_of_a_measure(higher, easiest, note):
+    values = np.array([[0.1], [0.9], [0.5], [0.7], [np.nan]])
+    one = Predictions("p", ("mean_rr",), values, higher)
+    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), count=2)
+    assert found["easiest"] == easiest and note in found["note"]
+
+
+def test_easiest_and_hardest_prompts():
+    one = Predictions("p", ("mean_rr",), np.array([[0.1], [0.9], [0.5], [0.7]]))
+    found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), count=2)
+    assert found["easiest"] == [("b", "0.900", "1.000"), ("d", "0.700", "0.400")]
+    assert found["hardest"] == [("a", "0.100", "0.200"), ("d", "0.700", "0.400")]
