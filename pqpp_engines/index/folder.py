@@ -30,11 +30,12 @@ _WHOLE = {
     "vectors_per_id": (1, 10_000),
     "probes": (1, 2**31 - 1),
     "added": (0, 10**12),
+    "index_bytes": (1, 10**15),
 }
 _SHARES = {"recall_at_10": 1.0, "bytes_a_vector": 1e9}
 _CANDIDATES = 256  # that a graph keeps in mind
 # What `open_parts` may meet in a folder that others made or that is damaged.
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError, EOFError, OverflowError)
+_DAMAGE = (OSError, ValueError, TypeError, RuntimeError, EOFError, OverflowError, MemoryError)
 
 
 def open_parts(folder: Path) -> tuple[dict[str, Any], list[str], Any, Any]:
@@ -51,6 +52,9 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], list[str], Any, Any]:
         config = checked_config(read_foreign_json(folder / CONFIG))
         ids = (folder / IDS).read_text("utf-8").split("\n")[:-1]
         embeddings = np.load(folder / EMBEDDINGS, mmap_mode="r", allow_pickle=False)
+        # Of a file that was cut faiss may read what is not there, and end the process.
+        if (found := (folder / INDEX).stat().st_size) != config["index_bytes"]:
+            raise ValueError(f"{INDEX} has {found:,} bytes, not {config['index_bytes']:,}")
         # Older versions of faiss map inverted lists alone.
         mapped = getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
         index = faiss.read_index(str(folder / INDEX), mapped)
@@ -114,6 +118,7 @@ def write_rest(folder: Path, index: Any, ids: Sequence[str], config: Mapping[str
     with (folder / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
     (folder / IDS).write_text("".join(f"{one}\n" for one in ids), "utf-8")
+    config = {**config, "index_bytes": (folder / INDEX).stat().st_size}
     (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
     (folder / CARD).write_text(render_card("engines/index", **config), "utf-8")
 

@@ -24,6 +24,7 @@ from pqpp_engines.index.vectors import (
     unit_vectors,
     write_vectors,
 )
+from pqpp_files.full_disk import require_room
 from pqpp_files.write_beside import whole_folder
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Index:
             counts.
 
         Raises:
-            IndexingError: The queries have another size, or k is below 1.
+            IndexingError: The queries have another size, k is below 1, or the index is damaged.
         """
         vectors = unit_vectors(queries, "queries")
         if vectors.shape[1] != self.config["size"]:
@@ -85,6 +86,8 @@ class Index:
         cosines = np.empty((len(vectors), k), dtype=np.float32)
         found = candidates(self._faiss, vectors, k, self.config["vectors_per_id"])
         for row, (vector, some) in enumerate(zip(vectors, found, strict=True)):
+            if len(some) and some[-1] >= len(self):
+                raise IndexingError(f"{self.folder}: a damaged index (an id that it has not)")
             if len(some) < k:  # the cells that were looked at hold fewer
                 places[row], cosines[row] = (
                     one[0] for one in nearest(self.embeddings, vector[None], k)
@@ -142,6 +145,7 @@ class Index:
         place = self.folder if output is None else Path(output).expanduser()
         per, size = self.config["vectors_per_id"], self.config["size"]
         added = {"vectors": len(every) * per, "added": len(ids) * per}
+        require_room(place, (len(self) + len(ids)) * per * size * 2)
         with whole_folder(place, FILES) as beside:
             own = stored_parts(self.embeddings)
             shape = (len(every), *self.embeddings.shape[1:])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.benchmark_folders import write_conqa
 from support.small_disk import can_mount, run_on_small_disks
@@ -47,6 +48,32 @@ CASES = {
         (4096,),
         "@/p.parquet",
     ),
+    # Room for nothing, for the embeddings alone, and for all but the ids.
+    "index-build": (
+        ("index", "build", "e.npy", "--output", "@/i"),
+        (4096, 180_000, 204_800),
+        "@/i",
+    ),
+    "index-add": (("index", "add", "one", "e.npy", "--output", "@/i"), (4096, 131_072), "@/i"),
+    "index-merge": (("index", "merge", "one", "two", "--output", "@/i"), (4096, 65_536), "@/i"),
+    "index-labels": (
+        (
+            *("index", "labels", "votes.csv", "--caption-column", "prompt", "--file", "p.csv"),
+            *("--words", "--most", "2", "--output", "@/l.csv"),
+        ),
+        (4096,),
+        "@/l.csv",
+    ),
+    "retrieve": (
+        ("retrieve", "one", "--file", "p.csv", "--queries", "q.npy", "--output", "@/r.trec"),
+        (4096,),
+        "@/r.trec",
+    ),
+    "retrieve-parquet": (
+        ("retrieve", "one", "--file", "p.csv", "--queries", "q.npy", "--output", "@/r.parquet"),
+        (4096,),
+        "@/r.parquet",
+    ),
 }
 
 
@@ -58,6 +85,7 @@ def ended(tmp_path_factory):
     (folder / "votes.csv").write_text(VOTES)
     (folder / "p.csv").write_text("prompt\n" + "\n".join(f"a cat and {n}" for n in range(3000)))
     write_conqa(folder / "conqa")
+    write_indices(folder)
     cases = []
     for name, (words, sizes, _) in CASES.items():
         subset = ("--subset", "sample") if name.startswith("bench-") else ()
@@ -69,6 +97,18 @@ def ended(tmp_path_factory):
     return disk, dict(zip(keys, run_on_small_disks(cases, folder), strict=True))
 
 
+def write_indices(folder):
+    """Two small indices, embeddings to add, and those of the queries."""
+    from pqpp_engines.index import build_index
+
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        ids = [f"{name}-{n}" for n in range(100)]
+        build_index(rng.normal(size=(100, 64)), ids, folder / name)
+    np.save(folder / "e.npy", rng.normal(size=(500, 64)))
+    np.save(folder / "q.npy", rng.normal(size=(3000, 64)))
+
+
 @mounted
 @pytest.mark.parametrize("name", CASES)
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(ended, name):
@@ -77,7 +117,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(ended, name):
     for size in sizes:
         answer = found[name, size]
         assert (answer["code"], answer["error"]) == (2, None), answer
-        said = [line for line in answer["stderr"].splitlines() if "not the published" not in line]
+        lines = answer["stderr"].splitlines()
+        said = [
+            line for line in lines if "not the published" not in line and " kB on disk" not in line
+        ]
         assert len(said) == 1 and said[0].startswith("pqpp: error: "), said
         assert f"{place.replace('@', disk)}: no space is left" in said[0]
         assert re.search(r" \([\d,]+ are free\); make room, or name another place$", said[0])
@@ -108,14 +151,34 @@ def test_a_disk_that_can_only_be_read_is_one_line(ended, name):
     assert (said if name != "bench" else "Read-only file system") in line and disk in line
 
 
+def without_rights():
+    """Return the words by which a command runs without the rights of root."""
+    if os.geteuid() != 0:
+        return []
+    if not shutil.which("setpriv"):  # who may write anywhere, but for this
+        pytest.skip("setpriv takes root its rights")
+    return ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+
+
+def test_an_index_in_a_folder_that_can_only_be_read_stays_as_it_is(tmp_path):
+    write_indices(tmp_path)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
+    tmp_path.chmod(0o555)
+    (tmp_path / "one").chmod(0o555)
+    command = [sys.executable, "-m", "pqpp_cli.main", "index", "add", "one", "e.npy"]
+    done = subprocess.run(
+        [*without_rights(), *command], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert f"{tmp_path}/one cannot be written to; name another folder" in done.stderr
+    assert {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()} == before
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "two", "e.npy", "q.npy"}
+
+
 def test_a_folder_without_write_permission_is_one_line(tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
-    user = []
-    if os.geteuid() == 0:  # who may write anywhere, but for this
-        if not shutil.which("setpriv"):
-            pytest.skip("setpriv takes root its rights")
-        user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    user = without_rights()
     for name in ("o.csv", "sub/o.csv"):
         command = [sys.executable, "-m", "pqpp_cli.main", "predict", "a cat", "--output", name]
         done = subprocess.run([*user, *command], cwd=closed, capture_output=True, text=True)

@@ -154,3 +154,108 @@ def test_damaged_folders_and_wrong_queries(tmp_path):
     (tmp_path / "index/index.faiss").write_bytes(b"no index")
     with pytest.raises(IndexingError, match="a damaged index"):
         Index(tmp_path / "index")
+
+
+ODD = [None, "x", True, -1, 0, 1.5, float("nan"), float("inf"), 10**400, [1], {}]
+
+
+@pytest.mark.parametrize("name", ["size", "vectors", "vectors_per_id", "probes", "index_bytes"])
+def test_odd_numbers_are_refused_in_a_line(name, tmp_path, capsys):
+    from pqpp_cli.main import main
+
+    build_index(clustered(40), names(40), tmp_path / "index", "IVF4,SQ8")
+    place = tmp_path / "index/index.json"
+    config = json.loads(place.read_text())
+    for odd in [*ODD, 10**18]:
+        place.write_text(json.dumps({**config, name: odd}))
+        assert main(["index", "show", str(place.parent)]) == 2
+        said = capsys.readouterr().err
+        assert f"a damaged index (index.json: {name} is " in said and said.count("\n") == 1, said
+    place.write_text(json.dumps({one: config[one] for one in config if one != name}))
+    with pytest.raises(IndexingError, match=f"{name} is None; a whole number from 1 to"):
+        Index(place.parent)
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        *(("recall_at_10", one) for one in (None, "x", True, -0.1, 1.1, float("nan"), 10**400)),
+        *(("bytes_a_vector", one) for one in (None, "x", -1, float("inf"))),
+        *(("added", one) for one in (None, -1, 0.5, True)),
+        *(("normalised", one) for one in (None, 1, False, "true")),
+        *(("factory", one) for one in (None, 1)),
+        *((one, 3) for one in ("model", "revision")),
+        ("vectors", 41),
+        ("vectors_per_id", 2),
+        ("size", 31),
+        ("index_bytes", 7),
+    ],
+)
+def test_what_an_index_cannot_say_is_refused(name, odd, tmp_path):
+    build_index(clustered(40), names(40), tmp_path / "index")
+    place = tmp_path / "index/index.json"
+    place.write_text(json.dumps({**json.loads(place.read_text()), name: odd}))
+    with pytest.raises(IndexingError, match="build it again"):
+        Index(place.parent)
+
+
+@pytest.mark.parametrize("factory", ["Flat", "IVF8,SQ8", "HNSW8", "OPQ4,IVF8,PQ4x4fs"])
+def test_an_index_that_was_cut_is_refused(factory, tmp_path):
+    """faiss itself may end the process over such a file."""
+    build_index(clustered(600), names(600), tmp_path / "index", factory)
+    place = tmp_path / "index/index.faiss"
+    whole = place.read_bytes()
+    for size in (0, 3, 50, len(whole) // 2, len(whole) - 1):
+        place.unlink()
+        place.write_bytes(whole[:size])
+        with pytest.raises(IndexingError, match=rf"index.faiss has {size:,} bytes, not"):
+            Index(tmp_path / "index")
+
+
+def test_a_search_leaves_index_and_embeddings_on_disk(tmp_path):
+    """What is loaded is not the collection: 20 MB of vectors take next to nothing."""
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    if not Path("/proc/self/status").exists():
+        pytest.skip("this system tells no memory that is not mapped")
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(40_000, 128)).astype("f4")
+    for factory in ("Flat", "IVF64,SQ8"):
+        build_index(vectors, names(40_000), tmp_path / "index", factory)
+        code = f"""
+import numpy as np
+from pqpp_engines.index import Index
+def anonymous():
+    status = open("/proc/self/status").read().split("RssAnon:")[1]
+    return int(status.split()[0]) / 1e3
+queries = np.random.default_rng(1).normal(size=(20, 128))
+small = Index("{tmp_path / "small"}").search(queries)  # what libraries take
+names = open("{tmp_path / "index/ids.txt"}").read().split("\\n")
+before = anonymous()
+Index("{tmp_path / "index"}").search(queries)
+print(anonymous() - before)
+"""
+        build_index(vectors[:5000], names(5000), tmp_path / "small", factory)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-800:]
+        ids = 4.0  # the names of 40,000 images
+        assert float(done.stdout) < ids + 2, done.stdout
+
+
+@pytest.mark.slow
+def test_an_index_of_50_000_ranks_as_an_exact_search_does(tmp_path):
+    """The collection of benchmarks/engines_index.py, which is run with a million."""
+    from support.tiny_models import load_script
+
+    script = load_script("engines_index", "benchmarks")
+    made = script.made_collection(50_000, 128, 500, 0)
+    ids = [str(n) for n in range(50_000)]
+    index = build_index(made.images, ids, tmp_path / "index", "IVF512,SQ8")
+    found, _ = index.search(made.queries)
+    true = np.argsort(-(made.queries @ made.images.T), axis=1, kind="stable")[:, :10]
+    figures = np.subtract(script.figures(found, made), script.figures(true, made))
+    assert np.abs(figures).max() < 0.005
+    assert 0.2 < script.figures(true, made)[0] < 0.8  # neither hopeless nor easy
+    assert index.config["probes"] < 512

@@ -37,6 +37,16 @@ elif kind == "predictor":
         tensors = {"a": numpy.full(9, len(text))}
         files = {"vocab.txt": text.encode()}
         write_checkpoint(place, {"predictor_type": "x", "v": text}, tensors, text, files)
+elif kind in ("index", "grown index"):
+    import numpy
+    from pqpp_engines.index import build_index
+    def write(text):
+        names = [f"{text} {number}" for number in range(3)]
+        if kind == "index":
+            build_index(numpy.eye(3, 8), names, place)
+        else:
+            base.add(numpy.eye(3, 8), names, place)
+    base = build_index(numpy.eye(4, 8), list("abcd"), "base")
 else:
     import pyarrow, pyarrow.parquet
     from pqpp_datasets.export.parquet_folder import export_folder, write_split
@@ -88,8 +98,10 @@ print(json.dumps(seen))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="steps are killed in forks")
 @pytest.mark.parametrize("way", ["exchange", "two renames"])
-@pytest.mark.parametrize("kind", ["file", "folder", "predictor", "export"])
+@pytest.mark.parametrize("kind", ["file", "folder", "predictor", "export", "index", "grown index"])
 def test_kills_at_every_step(tmp_path, kind, way):
+    if "index" in kind:
+        pytest.importorskip("faiss")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KILLING, kind, way],
         cwd=tmp_path,
