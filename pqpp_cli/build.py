@@ -192,6 +192,11 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         default="refuse",
         help="what prompts of one text with ids of their own do (default: %(default)s)",
     )
+    _add_meaning(votes)
+
+
+def _add_meaning(votes: argparse._ArgumentGroup) -> None:
+    """Add the options that say what labels mean, and what empty and repeated ones do."""
     votes.add_argument(
         "--scale",
         metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH",

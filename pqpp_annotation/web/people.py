@@ -47,10 +47,16 @@ class JoinForm(Ids):
 def people_pages(site: Site) -> APIRouter:
     """Return the pages."""
     pages = APIRouter(dependencies=[Depends(site.refuse_plain)])
+    _invitations(site, pages)
+    _signing_in(site, pages)
+    _own_choices(site, pages)
+    return pages
+
+
+def _invitations(site: Site, pages: APIRouter) -> None:
+    """Add the pages that an invitation leads to."""
     store = site.store
     bad_links = Limit(count=20, seconds=600)
-    bad_names = Limit(count=5, seconds=300)
-    bad_addresses = Limit(count=30, seconds=300)
 
     @contextlib.contextmanager
     def counted(request: Request) -> Iterator[None]:
@@ -80,6 +86,12 @@ def people_pages(site: Site) -> APIRouter:
             store.people.consent(person.id)
         return site.sign_in(request, person, home(person))
 
+
+def _signing_in(site: Site, pages: APIRouter) -> None:
+    """Add signing in by name and password, and signing out."""
+    bad_names = Limit(count=5, seconds=300)
+    bad_addresses = Limit(count=30, seconds=300)
+
     @pages.get("/sign-in")
     def sign_in_page(request: Request, next: str = "") -> Response:
         return site.render(request, "sign_in.html", problem="", name="", next=next)
@@ -94,7 +106,7 @@ def people_pages(site: Site) -> APIRouter:
         if wait := max(bad_addresses.wait(address), bad_names.wait(name)):
             problem = f"Too many tries. Try again in {waiting_time(wait)}."
             return site.render(request, "sign_in.html", 429, problem=problem, **again)
-        person = store.people.verify(name, password)
+        person = site.store.people.verify(name, password)
         if person is None:
             bad_addresses.failed(address)
             bad_names.failed(name)
@@ -106,6 +118,11 @@ def people_pages(site: Site) -> APIRouter:
     def sign_out(request: Request, csrf: Text) -> Response:
         site.check_csrf(request, csrf)
         return site.start(request, site.sessions.fresh(), "/sign-in")
+
+
+def _own_choices(site: Site, pages: APIRouter) -> None:
+    """Add consent, and leaving with one's answers or without."""
+    store = site.store
 
     @pages.get("/consent")
     def consent_page(request: Request) -> Response:
@@ -132,8 +149,6 @@ def people_pages(site: Site) -> APIRouter:
     @pages.get("/farewell")
     def farewell(request: Request, mode: str = "delete") -> Response:
         return site.render(request, "farewell.html", is_deleted=mode != "anonymous")
-
-    return pages
 
 
 def home(person: Any) -> str:

@@ -43,72 +43,94 @@ class EventSent(BaseModel):
 def work_pages(site: Site) -> APIRouter:
     """Return the pages and the script's addresses."""
     pages = APIRouter()
+    pages.include_router(_judging(site))
+    pages.include_router(_script(site))
+    pages.include_router(_looking_back(site))
+    return pages
+
+
+def _worker(site: Site, request: Request) -> Any:
+    """Return the person, who has consented where that is asked for."""
+    person = site.person(request)
+    if site.study.consent and person.consented is None and person.role != "owner":
+        raise Elsewhere("/consent")
+    return person
+
+
+def _sender(site: Site, request: Request) -> Any:
+    """Return the person whose page sends something."""
+    site.check_csrf(request)
+    return _worker(site, request)
+
+
+def _state(site: Site, person: Any, shown: ShownItem | None) -> dict[str, Any]:
+    """Return what a page knows of an item and of the way there."""
+    work = site.store.work
+    return {
+        "study": site.study.name,
+        "who": _who(person),
+        "task": None if shown is None else shown_task(site, shown),
+        "progress": asdict(work.progress(person.id)),
+        "training": asdict(work.training(person.id)),
+    }
+
+
+def _judging(site: Site) -> APIRouter:
+    """Return the pages on which items are judged."""
+    pages = APIRouter()
     store, study = site.store, site.study
-
-    def worker(request: Request) -> Any:
-        """Return the person, who has consented where that is asked for."""
-        person = site.person(request)
-        if study.consent and person.consented is None and person.role != "owner":
-            raise Elsewhere("/consent")
-        return person
-
-    def sender(request: Request) -> Any:
-        """Return the person whose page sends something."""
-        site.check_csrf(request)
-        return worker(request)
-
-    def state(person: Any, shown: ShownItem | None) -> dict[str, Any]:
-        """Return what a page knows of an item and of the way there."""
-        return {
-            "study": study.name,
-            "who": _who(person),
-            "task": None if shown is None else shown_task(site, shown),
-            "progress": asdict(store.work.progress(person.id)),
-            "training": asdict(store.work.training(person.id)),
-        }
 
     def work_page(request: Request, person: Any, shown: ShownItem | None) -> Response:
         if shown is None:
             return RedirectResponse("/thanks", 303)
-        values = {"person": person, "state": state(person, shown), "kind": study.kind.name}
         return site.render(
             request,
             "work.html",
             settings=study.task,
             kind_style=(study.kind.folder / "page.css").is_file(),
-            **values,
+            person=person,
+            state=_state(site, person, shown),
+            kind=study.kind.name,
         )
 
     @pages.get("/work")
     def work(request: Request) -> Response:
-        person = worker(request)
+        person = _worker(site, request)
         return work_page(request, person, store.work.next(person.id))
 
     @pages.get("/work/{assignment}")
     def earlier_work(request: Request, assignment: int) -> Response:
-        person = worker(request)
+        person = _worker(site, request)
         return work_page(request, person, store.work.shown(person.id, assignment))
+
+    return pages
+
+
+def _script(site: Site) -> APIRouter:
+    """Return what the script of these pages asks for and sends."""
+    pages = APIRouter()
+    store, study = site.store, site.study
 
     @pages.get("/api/session")
     def session(request: Request) -> dict[str, str]:
         """Tell a page that was open when its person signed in again the new token."""
-        person = worker(request)
+        person = _worker(site, request)
         token = site.sessions.form_token(site.session(request))
         return {"who": _who(person), "csrf": token}
 
     @pages.get("/api/next")
     def next_task(request: Request, after: int | None = None) -> dict[str, Any]:
-        person = worker(request)
-        return state(person, store.work.next(person.id, after=after))
+        person = _worker(site, request)
+        return _state(site, person, store.work.next(person.id, after=after))
 
     @pages.get("/api/tasks/{assignment}")
     def one_task(request: Request, assignment: int) -> dict[str, Any]:
-        person = worker(request)
-        return state(person, store.work.shown(person.id, assignment))
+        person = _worker(site, request)
+        return _state(site, person, store.work.shown(person.id, assignment))
 
     @pages.get("/api/feedback/{assignment}")
     def feedback(request: Request, assignment: int) -> dict[str, Any]:
-        person = worker(request)
+        person = _worker(site, request)
         found = store.work.feedback(person.id, assignment)
         training = store.work.training(person.id)
         return {
@@ -119,9 +141,17 @@ def work_pages(site: Site) -> APIRouter:
             "is_passed": training.right >= study.training.least * training.total,
         }
 
+    _take_answers(site, pages)
+    return pages
+
+
+def _take_answers(site: Site, pages: APIRouter) -> None:
+    """Add the addresses that answers, skips and events are sent to."""
+    store = site.store
+
     @pages.post("/api/answers")
     def answer(request: Request, sent: AnswerSent) -> dict[str, Any]:
-        person = sender(request)
+        person = _sender(site, request)
         saved = store.answers.save(
             person.id,
             sent.assignment,
@@ -134,17 +164,23 @@ def work_pages(site: Site) -> APIRouter:
 
     @pages.post("/api/skip")
     def skip(request: Request, sent: SkipSent) -> dict[str, Any]:
-        store.work.skip(sender(request).id, sent.assignment)
+        store.work.skip(_sender(site, request).id, sent.assignment)
         return {"saved": True, "complete": True}
 
     @pages.post("/api/events")
     def event(request: Request, sent: EventSent) -> dict[str, Any]:
-        store.events.add(sender(request).id, sent.kind, {})
+        store.events.add(_sender(site, request).id, sent.kind, {})
         return {"saved": True}
+
+
+def _looking_back(site: Site) -> APIRouter:
+    """Return the pages of what was answered, and of the end."""
+    pages = APIRouter()
+    store, study = site.store, site.study
 
     @pages.get("/history")
     def history(request: Request) -> Response:
-        person = worker(request)
+        person = _worker(site, request)
         return site.render(
             request,
             "history.html",
@@ -155,7 +191,7 @@ def work_pages(site: Site) -> APIRouter:
 
     @pages.get("/thanks")
     def thanks(request: Request) -> Response:
-        person = worker(request)
+        person = _worker(site, request)
         progress = store.work.progress(person.id)
         is_finished = store.work.next(person.id) is None
         finish = Finish(None, None)

@@ -26,8 +26,8 @@ from pqpp_datasets.own_benchmark.prompts import COLUMNS, Prompts
 from pqpp_datasets.own_benchmark.trust.pairwise import PairAgreements, pair_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import alpha
 from pqpp_datasets.own_benchmark.votes.joined import concatenated, join_known, read_prompt_texts
-from pqpp_datasets.own_benchmark.votes.read import label_values, once, optional_numbers
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, scale_of_map
+from pqpp_datasets.own_benchmark.votes.values import label_values, once, optional_numbers
 
 _A = dict.fromkeys(("a", "model_a", "left", "1", "first"), 1.0)
 _B = dict.fromkeys(("b", "model_b", "right", "2", "second"), -1.0)
