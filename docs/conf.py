@@ -16,6 +16,7 @@ os.environ |= {
     "HF_HOME": str(HERE / "_build" / "huggingface"),
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "OMP_NUM_THREADS": "1",
     "COLUMNS": "100",
@@ -42,7 +43,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "site_parts"]
 templates_path = ["_templates"]
-suppress_warnings = ["myst.header"]  # a card begins where its metric's name ends
+suppress_warnings = ["ref.python"]  # of two types called `Row` in a signature either will do
 
 html_theme = "furo"
 html_title = f"pqpp {version}"
@@ -73,7 +74,6 @@ toc_object_entries = False  # a page begins with its names; else every page copi
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
-python_maximum_signature_line_length = 88
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_attr_annotations = False  # autodoc says the types

@@ -1,6 +1,6 @@
 """What the site needs beyond Sphinx: pages made at build time, links, formulas, versions."""
 
-from site_parts import commands, links, mathml, reference, roles, versions
+from site_parts import accessible, commands, links, mathml, reference, roles, versions
 from site_parts.sources import write_changed
 
 MADE = "made"
@@ -13,6 +13,7 @@ def setup(app):
     app.connect("source-read", links.read_source)
     app.connect("include-read", links.read_included)
     app.connect("autodoc-skip-member", reference.is_said_elsewhere)
+    app.connect("html-page-context", accessible.mend, priority=900)  # after the theme
     app.connect("build-finished", versions.write_entry)
     app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
     app.add_role("said", roles.said)
