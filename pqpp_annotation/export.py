@@ -41,7 +41,7 @@ _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
 def export_study(store: Store, study: Study, output: str | Path) -> list[str]:
-    """Write all that a study has brought to a folder, whole or not at all.
+    r"""Write all that a study has brought to a folder, whole or not at all.
 
     - the files of the kind of task, such as `judgments.csv`: every current vote;
     - the same in `counted/`: the votes that count, of admitted people, the best few of a prompt, as
@@ -64,6 +64,23 @@ def export_study(store: Store, study: Study, output: str | Path) -> list[str]:
 
     Raises:
         FileError: The folder holds other things.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.simulate import Simulated, simulate
+        >>> _ = simulate(store, study, [Simulated("ann")])
+        >>> _ = export_study(store, study, folder / "votes")
+        >>> (folder / "votes" / "judgments.csv").read_text().splitlines()[0].split(",")[:2]
+        ['prompt_id', 'prompt']
+        >>> store.close()
     """
     from pqpp_files.write_beside import whole_folder
 

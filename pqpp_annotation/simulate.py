@@ -129,11 +129,26 @@ def single_choices(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str
 
 
 def planted(store: Store, seed: int = 0) -> PlantedTruth:
-    """Return a truth in which every reference image is perfect, and the others are drawn evenly.
+    r"""Return a truth in which every reference image is perfect, and the others are drawn evenly.
 
     Args:
         store: Of the study.
         seed: From which the others come.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> planted(store, seed=1).seed
+        1
+        >>> store.close()
     """
     with store.reading() as db:
         photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
@@ -148,7 +163,7 @@ def simulate(
     items: int | None = None,
     seed: int = 0,
 ) -> int:
-    """Let people made up do a study, by the way that real ones go: `next`, then `save`.
+    r"""Let people made up do a study, by the way that real ones go: `next`, then `save`.
 
     Args:
         store: Of the study.
@@ -160,6 +175,21 @@ def simulate(
 
     Returns:
         How many answers were saved.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> simulate(store, study, [Simulated("ann"), Simulated("bob", "random")])
+        2
+        >>> store.close()
     """
     truth = truth or planted(store, seed)
     workers = [_Worker(store, study, one, truth, items, seed) for one in people]

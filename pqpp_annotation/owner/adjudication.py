@@ -108,6 +108,12 @@ def choices_of(study: Study, part: JudgedPart) -> list[dict[str, Any]]:
     Args:
         study: The study.
         part: The image, or the item.
+
+    Example:
+        >>> from pqpp_annotation.study.study import study_of
+        >>> study = study_of({"name": "mine", "kind": "relevance"})
+        >>> len(choices_of(study, JudgedPart(None, "", "", None, (), None))) > 1
+        True
     """
     try:
         found = single_choices(study.kind, study.task)

@@ -148,7 +148,13 @@ def _votes_by_unit(votes: Votes, kept: np.ndarray, chosen: np.ndarray) -> dict[i
 
 
 def disputes_csv(disputes: list[Dispute]) -> Iterator[dict[str, Any]]:
-    """Give the disputed items as they are downloaded."""
+    """Give the disputed items as they are downloaded.
+
+    Example:
+        >>> one = Dispute(7, "p1", "a cat", 0.5, "a.png", 2, {0.0: 1, 1.0: 1}, False)
+        >>> [(row["prompt_id"], row["labels"]) for row in disputes_csv([one])]
+        [('p1', '0:1 1:1')]
+    """
     for one in disputes:
         yield {
             "prompt_id": one.prompt_id,

@@ -308,13 +308,28 @@ def progress_csv(look: Overview) -> Iterator[dict[str, Any]]:
 
 
 def days_csv(look: Overview) -> Iterator[dict[str, Any]]:
-    """Give the votes a day as they are downloaded."""
+    """Give the votes a day as they are downloaded.
+
+    Example:
+        >>> from datetime import date
+        >>> from types import SimpleNamespace
+        >>> list(days_csv(SimpleNamespace(days=[(date(2026, 1, 2), 3)])))
+        [{'day': '2026-01-02', 'votes': 3}]
+    """
     for day, count in look.days:
         yield {"day": day.isoformat(), "votes": count}
 
 
 def agreement_csv(look: Overview) -> Iterator[dict[str, Any]]:
-    """Give each annotator's kappa with each member of the control group as it is downloaded."""
+    """Give each annotator's kappa with each member of the control group as it is downloaded.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> ann = SimpleNamespace(name="ann", kappas={"carl": 0.5}, control_images=9)
+        >>> rows = agreement_csv(SimpleNamespace(people=[ann]))
+        >>> [(row["control_member"], row["kappa"]) for row in rows]
+        [('carl', 0.5)]
+    """
     for row in look.people:
         for member, kappa in sorted(row.kappas.items()):
             yield {

@@ -41,6 +41,13 @@ def finish_of(store: Store, study: Study, person: Participant) -> Finish:
         store: Of the study.
         study: The study.
         person: Who has finished.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from pqpp_annotation.study.study import study_of
+        >>> given = {"name": "mine", "kind": "rating", "completion": {"code": "C0DE"}}
+        >>> finish_of(None, study_of(given), SimpleNamespace(outside={})).code
+        'C0DE'
     """
     rule = study.completion
     if rule is None:

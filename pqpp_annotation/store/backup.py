@@ -20,7 +20,7 @@ _ROWS = 2_000
 
 
 def backup(store: Store, path: str | os.PathLike[str]) -> Path:
-    """Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
+    r"""Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
 
     A study in PostgreSQL is copied into an SQLite file too, so that a backup is one file that can
     be opened by itself, or served where a study file names it as `database`.
@@ -31,6 +31,22 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
 
     Raises:
         StoreError: It is the database itself, or the copy is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> copy = open_store(backup(store, folder / "monday.db"))
+        >>> copy.study.kind_name
+        'rating'
+        >>> copy.close(), store.close()
+        (None, None)
     """
     place = Path(path).expanduser()
     if store.is_sqlite and place.exists() and place.samefile(store.name):

@@ -236,7 +236,7 @@ class Store:
 
 
 def open_store(study: Study | str | os.PathLike[str]) -> Store:
-    """Open the database of a study, brought to this version's tables.
+    r"""Open the database of a study, brought to this version's tables.
 
     Args:
         study: The study, as `read_study` reads it; or a database's path or PostgreSQL URL, whose
@@ -244,6 +244,19 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
 
     Raises:
         StoreError: It is not there, holds no study or another one, or is of a newer version.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> store.study.name == study.name, store.is_sqlite
+        (True, True)
+        >>> store.close()
     """
     own = study if isinstance(study, Study) else None
     url = url_of(own.database, own.root) if own else url_of(os.fspath(study), Path())
@@ -285,10 +298,23 @@ def _upgrade(url: URL, store: Store) -> None:
 
 
 def create_store(study: Study, items: list[NewItem], images: list[CheckedImage]) -> None:
-    """Make the database of a new study with its items; whole, or not at all.
+    r"""Make the database of a new study with its items; whole, or not at all.
 
     Raises:
         StoreError: There is one already.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> create_store(study, [], [])
+        Traceback (most recent call last):
+            ...
+        pqpp_annotation.errors.StoreError: ...db is there already; name another database, ...
     """
     from pqpp_files.write_beside import write_beside
 

@@ -50,7 +50,12 @@ def url_of(name: str, folder: Path) -> URL:
 
 
 def sqlite_url(path: Path) -> URL:
-    """Return the address of an SQLite file, whatever letters are in its name."""
+    """Return the address of an SQLite file, whatever letters are in its name.
+
+    Example:
+        >>> str(sqlite_url(Path("mine.db")))
+        'sqlite:///mine.db'
+    """
     return URL.create("sqlite", database=str(path))
 
 
@@ -60,6 +65,13 @@ def make_engine(url: URL, references: bool = True) -> Engine:
     Args:
         url: As of `url_of`.
         references: Whether SQLite refuses rows that refer to what is not there.
+
+    Example:
+        >>> import tempfile
+        >>> engine = make_engine(sqlite_url(Path(tempfile.mkdtemp()) / "mine.db"))
+        >>> with engine.connect() as db:
+        ...     db.exec_driver_sql("PRAGMA foreign_keys").scalar()
+        1
     """
     sizes = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
     if url.get_backend_name() != "sqlite":

@@ -20,7 +20,14 @@ _KEPT_IN = "alembic_version"
 
 
 def revision_of(db: Connection) -> str | None:
-    """Return the revision of a database's tables, None for an empty database."""
+    """Return the revision of a database's tables, None for an empty database.
+
+    Example:
+        >>> from sqlalchemy import create_engine
+        >>> with create_engine("sqlite://").begin() as db:
+        ...     print(revision_of(db))
+        None
+    """
     if not inspect(db).has_table(_KEPT_IN):
         return None
     return db.scalar(text(f"SELECT version_num FROM {_KEPT_IN}"))
@@ -35,6 +42,13 @@ def bring_up_to_date(db: Connection, name: str) -> None:
 
     Raises:
         StoreError: It was made by a newer version, whose tables this one does not know.
+
+    Example:
+        >>> from sqlalchemy import create_engine
+        >>> with create_engine("sqlite://").begin() as db:
+        ...     bring_up_to_date(db, "mine.db")
+        ...     revision_of(db)
+        'first'
     """
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext

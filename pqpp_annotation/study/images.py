@@ -124,5 +124,12 @@ def measure_image(content: bytes) -> tuple[str, int, int] | str:
 
 
 def unique(images: Iterable[CheckedImage]) -> list[CheckedImage]:
-    """Return each content once, the first of those with one hash."""
+    """Return each content once, the first of those with one hash.
+
+    Example:
+        >>> a = CheckedImage("5f", "a.png", "image/png", 8, 6, 75)
+        >>> b = CheckedImage("5f", "b.png", "image/png", 8, 6, 75)
+        >>> [one.location for one in unique([a, b])]
+        ['a.png']
+    """
     return list({one.sha256: one for one in reversed(list(images))}.values())

@@ -86,13 +86,24 @@ def make_study(
 
 
 def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
-    """Add the prompts of a table to a study, also while people work.
+    r"""Add the prompts of a table to a study, also while people work.
 
     Prompts that are there already, by their id, stay as they are. Control items are those that the
     table marks.
 
     Returns:
         How many items are new.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> _ = (folder / "more.csv").write_text("prompt,image\na cat,a.png\na dog,a.png\n")
+        >>> add_prompts(study, folder / "more.csv")
+        1
     """
     from pqpp_annotation.store.database import open_store
 

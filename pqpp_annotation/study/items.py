@@ -46,7 +46,7 @@ class NewItem:
 
 
 def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[CheckedImage]]:
-    """Read a table of prompts and check its images.
+    r"""Read a table of prompts and check its images.
 
     Args:
         study: Says the kind of task, where the images lie and how control items are drawn.
@@ -61,6 +61,18 @@ def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[Chec
     Raises:
         StudyError: The table is empty, a cell is impossible, or an image cannot be used; names the
             line.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> items, images = read_items(study, folder / "prompts.csv")
+        >>> [(one.prompt, one.purpose) for one in items], [(i.width, i.height) for i in images]
+        ([('a cat', 'work')], [(8, 6)])
     """
     rows = _rows_of(study, file)
     by_prompt: dict[str, list[Row]] = {}

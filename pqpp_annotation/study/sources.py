@@ -38,6 +38,10 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
 
     Raises:
         StudyError: Some cannot be had; names the first and says how many.
+
+    Example:
+        >>> fetch_images([], Path("images"))
+        {}
     """
     places = {url: folder / sha256_of_parts([url])[:32] for url in addresses}
     if not places:
@@ -82,6 +86,17 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
 
     Raises:
         StudyError: There is no such column, or an image is missing.
+
+    Example:
+        >>> import tempfile, datasets
+        >>> from PIL import Image
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> rows = {"prompt": ["a cat"], "image": [str(folder / "a.png")]}
+        >>> rows = datasets.Dataset.from_dict(rows)
+        >>> write_dataset(rows, folder / "images", folder / "prompts.jsonl")
+        >>> '"prompt": "a cat"' in (folder / "prompts.jsonl").read_text()
+        True
     """
     import datasets
 

@@ -185,6 +185,10 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
 
     Raises:
         StudyError: A setting is unknown, impossible or missing.
+
+    Example:
+        >>> study_of({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
+        2
     """
     rest = {key: value for key, value in given.items() if key not in ("task", "kind", "folder")}
     for name in ("name", "kind"):

@@ -152,7 +152,13 @@ def _own_choices(site: Site, pages: APIRouter) -> None:
 
 
 def home(person: Any) -> str:
-    """Return the page that a person begins at."""
+    """Return the page that a person begins at.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> home(SimpleNamespace(role="owner")), home(SimpleNamespace(role="annotator"))
+        ('/owner', '/work')
+    """
     return "/owner" if person.role == "owner" else "/work"
 
 

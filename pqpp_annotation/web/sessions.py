@@ -85,6 +85,13 @@ def read_secret(folder: Path, name: str) -> str:
 
     Raises:
         StudyError: `PQPP_ANNOTATION_SECRET` is too short to protect anything.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> secret = read_secret(folder, "mine")
+        >>> read_secret(folder, "mine") == secret, len(secret) >= LEAST_SECRET
+        (True, True)
     """
     given = os.environ.get("PQPP_ANNOTATION_SECRET")
     if given is not None:
