@@ -14,7 +14,7 @@ VERSION := $(shell sed -n 's/^version = //p' setup.cfg)
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: $(VENV)/demo-installed  ## install, then the main job end to end, with no network and no data
+demo: $(VENV)/demo-installed  ## install, then the main job end to end: real prompts where there is a network
 	$(BIN)/pqpp demo
 
 test: $(VENV)/test-installed  ## the tests, without the slow ones

@@ -1,4 +1,4 @@
-"""`pqpp bench` and `pqpp demo`, and the protocol behind them."""
+"""`pqpp bench`, and the protocol behind it."""
 
 import csv
 import io
@@ -318,19 +318,6 @@ def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
     assert "note: without" in done.stderr and "nltk.downloader" in done.stderr
     named = run_pqpp("bench", *arguments, "--predictors", "linguistic", cwd=tmp_path, **nowhere)
     assert named.returncode == 2 and "nltk.downloader" in named.stderr
-
-
-def test_demo_runs_with_no_network_and_no_data(tmp_path, home):
-    done = run_pqpp("demo", cwd=tmp_path, **home)
-    assert done.returncode == 0, done.stderr
-    assert "GENERATED DATA" in done.stdout and "finetuned_clip" not in done.stdout
-    assert "generated: nobody judged them" in done.stdout and "nothing about real" in done.stdout
-    assert "on prompts left out of the fit" in done.stdout
-    assert (tmp_path / "pqpp-demo" / "fitted-on-sample" / "model.safetensors").is_file()
-    assert (tmp_path / "pqpp-demo" / "report.html").stat().st_size > 10_000
-    again = run_pqpp("demo", cwd=tmp_path, **home)
-    table = done.stdout.split("done in")[0]
-    assert again.returncode == 0 and again.stdout.startswith(table)
 
 
 @pytest.mark.realdata

@@ -1,0 +1,126 @@
+"""`pqpp demo`: on the real validation file where it can be had, else on a sample; it says which."""
+
+import csv
+import hashlib
+import re
+import shutil
+import time
+from dataclasses import replace
+
+import pytest
+from support.file_server import serve
+
+from pqpp_cli.main import main
+from pqpp_datasets import sources
+
+FILE = "dataset/validation.csv"
+WENT = "1. The shipped predictor, static, on a few prompts"
+
+
+def demo(folder, capsys, *more):
+    began = time.process_time()
+    status = main(["demo", "--output", str(folder / "demo"), *more])
+    said = capsys.readouterr()
+    return status, said.out, said.err, time.process_time() - began
+
+
+def figures(folder):
+    with (folder / "demo" / "figures.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def is_real(folder, out):
+    """What the demo of real prompts leaves: the train build, published rows, nothing generated."""
+    rows = figures(folder)
+    ours = {(r["predictor"], r["target"]): r for r in rows if r["published"] == "False"}
+    assert {r["split"] for r in ours.values()} == {"validation"} and "GENERATED" not in out
+    assert {r["fitted_rows"] for r in ours.values()} == {"0"}
+    # As docs/worth.md has it.
+    for target, r in (("mean_hbpp", 0.594), ("mean_p10", 0.562), ("mean_rr", 0.358)):
+        assert float(ours["static-train", target]["pearson"]) == pytest.approx(r, abs=6e-4)
+        assert ours["static-train", target]["n"] == "2000"
+    theirs = {r["predictor"] for r in rows if r["published"] == "True"}
+    assert {"finetuned_bert", "finetuned_clip"} <= theirs and "finetuned_clip [" in out
+    page = (folder / "demo" / "report.html").read_text("utf-8")
+    assert "Generated data" not in page and "fine-tuned CLIP" in page
+    assert not (folder / "demo" / "fitted-on-sample").exists()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Leaves the word counts out, which take most of the time."""
+    monkeypatch.setattr("pqpp_cli.demo._linguistic", dict)
+
+
+@pytest.fixture
+def server(real_data, monkeypatch, cache):
+    """A server of the validation file, at the address that is pinned for it."""
+    pinned = sources.release("pqpp/v1.0")
+    with serve() as state:
+        state.files["/validation.csv"] = (real_data / "pqpp" / "v1.0" / FILE).read_bytes()
+        file = replace(pinned.file(FILE), url=f"{state.url}/validation.csv")
+        served = replace(pinned, files=(file,))
+        monkeypatch.setattr(sources, "release", lambda folder: served)
+        yield state
+
+
+@pytest.mark.realdata
+def test_it_fetches_the_validation_file_verified_and_only_that(server, quick, tmp_path, capsys):
+    status, out, *_ = demo(tmp_path, capsys)
+    assert status == 0 and WENT in out
+    assert "on PQPP's validation prompts: downloaded, sha256 as published, " in out
+    assert server.requests == [("/validation.csv", None)]
+    is_real(tmp_path, out)
+    status, out, *_ = demo(tmp_path, capsys)  # an earlier demo is replaced, nothing fetched again
+    assert status == 0 and "downloaded before, " in out and len(server.requests) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+def test_word_counts_stand_beside_where_nltk_has_its_data(server, tmp_path, capsys):
+    status, *_, cpu = demo(tmp_path, capsys)
+    assert status == 0 and cpu < 60
+    assert {"static-train", "n_words"} <= {row["predictor"] for row in figures(tmp_path)}
+
+
+@pytest.mark.realdata
+def test_other_bytes_are_no_validation_file(server, quick, tmp_path, capsys):
+    body = server.files["/validation.csv"]
+    server.files["/validation.csv"] = body.replace(b"0.5", b"0.6", 1)
+    assert hashlib.sha256(body).digest() != hashlib.sha256(server.files["/validation.csv"]).digest()
+    status, out, *_ = demo(tmp_path, capsys)
+    assert status == 0 and "is published; try again" in out and "GENERATED DATA" in out
+    assert {r["published"] for r in figures(tmp_path)} == {"False"}
+
+
+@pytest.mark.realdata
+def test_a_data_dir_is_read_and_named(real_data, quick, tmp_path, capsys, monkeypatch, cache):
+    monkeypatch.setattr(sources, "release", lambda folder: pytest.fail("nothing is downloaded"))
+    (tmp_path / "root" / "pqpp" / "v1.0" / "dataset").mkdir(parents=True)
+    place = tmp_path / "root" / "pqpp" / "v1.0" / FILE
+    shutil.copy(real_data / "pqpp" / "v1.0" / FILE, place)
+    monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "root"))
+    status, out, *_ = demo(tmp_path, capsys)
+    assert status == 0 and f"validation prompts: from PQPP_DATA_DIR, {place}" in out
+    is_real(tmp_path, out)
+    monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "nowhere"))
+    status, _, err, _ = demo(tmp_path, capsys)
+    assert status == 2 and "PQPP_DATA_DIR=" in err and "no such folder" in err
+
+
+def test_offline_it_says_so_and_shows_no_published_figure(tmp_path, capsys, monkeypatch, cache):
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    status, out, *_ = demo(tmp_path, capsys)
+    assert status == 0
+    assert "PQPP's validation prompts are not here: " in out and "offline mode is on" in out
+    assert "generated: nobody judged them" in out and "GENERATED DATA" in out
+    assert "on prompts left out of the fit" in out
+    published = re.compile(r"finetuned_|fine-tuned|\[a\]|\[b\]")
+    page = (tmp_path / "demo" / "report.html").read_text("utf-8")
+    assert not published.search(out) and not published.search(page) and "Generated data." in page
+    assert {r["published"] for r in figures(tmp_path)} == {"False"}
+    assert (tmp_path / "demo" / "fitted-on-sample" / "model.safetensors").is_file()
+    again = demo(tmp_path, capsys)
+    assert again[0] == 0 and again[1].split("\ndone in")[0] == out.split("\ndone in")[0]
