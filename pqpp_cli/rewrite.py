@@ -223,10 +223,11 @@ def _writer(options: argparse.Namespace, prompts: list[str], judge) -> tuple[Cal
 
     if options.synonyms:
         return Synonyms(options.count), (lambda: [])
-    from pqpp_models.chat.chat import Budget
+    from pqpp_models.chat.chat import Budget, Chat
 
     budget = Budget(options.most_calls, options.most_money, *_prices(options.prices))
     judge.check_writer(options.chat_model)
+    chat: Chat
     if options.chat_url:
         from pqpp_models.chat.endpoint import Endpoint
 
