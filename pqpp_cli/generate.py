@@ -163,8 +163,8 @@ def run(options: argparse.Namespace) -> None:
     if summary.refused:
         said += f"; {summary.refused} could not be had, as {summary.last_refusal}"
     print(f"pqpp: {said}", file=sys.stderr)
-    if budget := getattr(generator, "budget", None):
-        print(f"pqpp: {budget.line()}", file=sys.stderr)
+    if generator.budget:
+        print(f"pqpp: {generator.budget.line()}", file=sys.stderr)
 
 
 def _generate_shards(options: argparse.Namespace) -> None:

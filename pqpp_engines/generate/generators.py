@@ -20,6 +20,8 @@ from pqpp_models.pretrained import loading
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from pqpp_models.chat.chat import Budget
+
 MODELS = {
     "SDXL": "stabilityai/stable-diffusion-xl-base-1.0",
     "SD1.5": "stable-diffusion-v1-5/stable-diffusion-v1-5",
@@ -70,10 +72,12 @@ class Generator(ABC):
     Attributes:
         name: Of the model, for the names of files and the column `model`.
         settings: What an image depends on besides prompt and seed, for its JSON file.
+        budget: What images may cost, a call each; None where they cost nothing.
     """
 
     name: str
     settings: Mapping[str, Any]
+    budget: Budget | None = None
 
     @abstractmethod
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:

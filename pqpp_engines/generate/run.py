@@ -84,6 +84,7 @@ def generate(
     Raises:
         GenerateError: An id or the model's name cannot be a file's name, an id stands twice, or
             the folder holds images of this model that were made otherwise.
+        BudgetError: The images would cost more than is allowed; nothing was asked.
     """
     root = Path(output).expanduser()
     check_output_folder(root)
@@ -93,6 +94,8 @@ def generate(
     full = [one for one in chosen if one["prompt"].strip()]
     wanted = wanted_images(generator, full, images_per_prompt)
     there = sum(_path(root, generator, one).exists() for one in wanted)
+    if generator.budget is not None:
+        generator.budget.plan(len(wanted) - there)
     summary = Generated(blank=len(chosen) - len(full))
     with _bar(len(wanted), there, progress) as bar:
         for one in make_images(generator, wanted, root, batch_size):

@@ -132,10 +132,19 @@ def test_calls_and_money_are_limited(server, tmp_path):
     with pytest.raises(BudgetError, match="1 calls are needed, 0 are allowed"):
         generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1)
     assert len(server.asked) == 4 and budget.money == pytest.approx(0.08)
+    assert len(list(tmp_path.rglob("*.png"))) == 2
+    budget = Budget(most_money=0.1, price_call=0.04)
+    with pytest.raises(BudgetError, match=r"3 calls may cost 0.12, 0.1 is allowed"):
+        generate(endpoint(server, budget=budget), PROMPTS, tmp_path / "two", 1)
+    assert len(server.asked) == 4  # refused before anything was asked
+    assert generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1).made == 1  # what is left
+
+
+def test_an_answer_that_is_no_image_is_paid_for(server, tmp_path):
+    server.faults = ["nonsense", "nonsense"]
     budget = Budget(most_money=0.1, price_call=0.04)
     with pytest.raises(BudgetError, match=r"1 calls may cost 0.04, 0.02 is allowed"):
-        generate(endpoint(server, budget=budget), PROMPTS, tmp_path / "two", 1)
-    assert len(list((tmp_path / "two").rglob("*.png"))) == 2
+        generate(endpoint(server, budget=budget), PROMPTS[:1], tmp_path, 1)
 
 
 def test_the_command_asks_an_endpoint_within_limits(server, tmp_path, capsys):
