@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_output
@@ -231,7 +230,7 @@ def _writer(options: argparse.Namespace, prompts: list[str], judge) -> tuple[Cal
     if options.chat_url:
         from pqpp_models.chat.endpoint import Endpoint
 
-        chat: Any = Endpoint(options.chat_url, options.chat_model, budget)
+        chat = Endpoint(options.chat_url, options.chat_model, budget)
     else:
         from pqpp_models.chat.in_process import open_in_process
 

@@ -72,7 +72,7 @@ class EndpointGenerator(Generator):
         except ServiceError as error:
             raise GenerateError(str(error)) from None
         self.model, self.name = model, name or model.rpartition("/")[2].casefold()
-        self.budget = budget or Budget()
+        self.budget: Budget = budget or Budget()
         self.settings = {"model_id": model, "endpoint": self._service.url}
         self.settings |= {"height": height, "width": width}
         self._body = {"model": model, "n": 1, "response_format": "b64_json"}

@@ -91,7 +91,8 @@ def test_asks_again(server, tmp_path, fault, monkeypatch):
 
 
 def test_a_slow_one_is_given_up_and_what_was_made_stays(server, tmp_path):
-    server.faults = [None, "slow", "slow"]
+    assert generate(endpoint(server), PROMPTS[:1], tmp_path, 1).made == 1
+    server.faults = ["slow", "slow"]
     with pytest.raises(GenerateError, match=r"no reply after 2 tries \(no reply within 0.2 s\)"):
         generate(endpoint(server, timeout=0.2, tries=2), PROMPTS, tmp_path, 1)
     assert len(list(tmp_path.rglob("*.png"))) == 1
