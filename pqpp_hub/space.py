@@ -5,13 +5,14 @@ No page asks another host for anything, and nothing that a visitor types is logg
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,7 @@ def telling(
         except answered as error:
             return (*nothing, str(said.format(" ".join(str(error).split()))))
         except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            _LOG.error("%s in %s, line %s", type(error).__name__, last.filename, last.lineno)
+            _LOG.error(_kind_of(error))
             return (*nothing, str(said.format("Something went wrong here; nothing was kept.")))
         return (*(found if isinstance(found, tuple) else (found,)), str(well.format(news)))
 
@@ -122,6 +122,18 @@ def serve_page(
     if threading.current_thread() is threading.main_thread():
         for one in (signal.SIGINT, signal.SIGTERM):
             signal.signal(one, lambda *_: stopped.set())
+    with _logging_no_content():
+        url = _launched(page, host, port, css, head)
+        sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
+        sys.stderr.flush()
+        stopped.wait()
+        page.close(verbose=False)
+
+
+def _launched(
+    page: Any, host: str | None, port: int | None, css: tuple[Path, ...], head: str
+) -> str:
+    """Begin to serve a page, and return its address."""
     try:
         _, url, _ = page.launch(
             server_name=host,
@@ -133,6 +145,7 @@ def serve_page(
             ssr_mode=False,
             run_history=False,  # it would keep what was typed
             enable_monitoring=False,
+            max_file_size="1b",  # no page takes files
             footer_links=[],
             theme=_theme(),
             css_paths=[_CSS, *css],
@@ -143,10 +156,34 @@ def serve_page(
         raise SpaceError(
             f"{where} cannot be listened at; name another by --host and --port"
         ) from None
-    sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
-    sys.stderr.flush()
-    stopped.wait()
-    page.close(verbose=False)
+    return url
+
+
+@contextlib.contextmanager
+def _logging_no_content() -> Iterator[None]:
+    """Log errors by kind and place: gradio prints with them what a malformed request sent."""
+
+    def without_content(record: logging.LogRecord) -> bool:
+        if record.exc_info and record.exc_info[1]:
+            record.msg, record.args = _kind_of(record.exc_info[1]), ()
+            record.exc_info = record.exc_text = None
+        return True
+
+    printed, server = traceback.print_exc, logging.getLogger("uvicorn.error")
+    traceback.print_exc = lambda *_, **__: _LOG.error(_kind_of(sys.exception()))
+    server.addFilter(without_content)
+    try:
+        yield
+    finally:
+        traceback.print_exc = printed
+        server.removeFilter(without_content)
+
+
+def _kind_of(error: BaseException | None) -> str:
+    """Return the kind of an error and where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__) if error else []
+    where = f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{where}"
 
 
 class SpaceError(PqppError):
