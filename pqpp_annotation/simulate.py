@@ -121,8 +121,8 @@ def single_choices(kind: TaskKind, settings: Mapping[str, Any]) -> list[dict[str
         if choices is None and {"minimum", "maximum"} <= rule.keys():
             choices = range(rule["minimum"], rule["maximum"] + 1)
         found = [{name: choice} for choice in choices or ()]
-    ranked = [(kind.label(value), value) for value in found if None not in value.values()]
-    ranked = [(label, value) for label, value in ranked if label is not None]
+    labelled = [(kind.label(value), value) for value in found if None not in value.values()]
+    ranked = [(label, value) for label, value in labelled if label is not None]
     if len(ranked) < 2:
         raise StudyError(f"{kind.name}: an answer is no single choice, and cannot be simulated")
     return [value for _, value in sorted(ranked, key=lambda pair: pair[0])]

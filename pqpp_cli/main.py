@@ -191,8 +191,8 @@ def _one_line(error: Exception) -> str:
     from pqpp_files.extras import extra_of, install_command
 
     package = _lacking(error)
-    if package:
-        return f"this command needs {package}; run: {install_command(extra_of(package))}"
+    if package and (extra := extra_of(package)):
+        return f"this command needs {package}; run: {install_command(extra)}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.strerror:

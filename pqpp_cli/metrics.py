@@ -131,11 +131,12 @@ def _add_compute(actions) -> None:
 
 
 def _add_name(parser: argparse.ArgumentParser, several: bool = False) -> None:
+    told: dict[str, Any]
     if several:
         told = {"nargs": "+", "help": f"metrics, as in `list`, or `{_ALL}`"}
     else:
         told = {"help": "the metric, as in `list`"}
-    option = parser.add_argument("name", metavar="NAME", **told)
+    option: Any = parser.add_argument("name", metavar="NAME", **told)
     option.completer = _complete
 
 

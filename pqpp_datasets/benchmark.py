@@ -86,7 +86,7 @@ class Benchmark:
     version: str
     description: str
     splits: tuple[str, ...]
-    features: Callable[[Mapping[str, object]], object]
+    features: Callable[[Mapping[str, object]], Any]
     read: Callable[[Any, str, Mapping[str, Any]], pa.Table] | None = None
     licence: str = ""
     year: int = 0

@@ -60,8 +60,8 @@ def read_entries(path: Path, fields: Mapping[str, type]) -> dict[str, dict]:
         raise DataFileError(f"{path}: no object with an entry for each row; {REMEDY}")
     for key, entry in found.items():
         for name, kind in fields.items():
-            value: Any = entry.get(name) if isinstance(entry, dict) else None
-            if not isinstance(value, kind) or (kind is str and not value.strip()):
+            value = entry.get(name) if isinstance(entry, dict) else None
+            if not isinstance(value, kind) or (isinstance(value, str) and not value.strip()):
                 raise DataFileError(
                     f"{path}, entry {key[:40]}: {name} is {value!r:.60}, a {kind.__name__} with "
                     f"content is allowed; {REMEDY}"

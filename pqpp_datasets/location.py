@@ -134,7 +134,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
         if not (source and source.sha256 and file.is_file()) or sha256_of(file) == source.sha256:
             continue
         size = file.stat().st_size
-        if source.head_sha256 and size < source.bytes and _head(file) == source.head_sha256:
+        if source.head_sha256 and size < (source.bytes or 0) and _head(file) == source.head_sha256:
             raise DataFileError(
                 f"{file}, after byte {size}: truncated, the published file has {source.bytes} "
                 "bytes; restore the file as published"

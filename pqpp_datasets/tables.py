@@ -61,7 +61,8 @@ class Column:
         if (self.type == "int64" and not _WHOLE.fullmatch(cell)) or "_" in cell:
             raise ValueError
         number = int(cell) if self.type == "int64" else float(cell)
-        if not math.isfinite(number) or not (self.low is None or self.low <= number <= self.high):
+        low, high = self.low, math.inf if self.high is None else self.high
+        if not math.isfinite(number) or not (low is None or low <= number <= high):
             raise ValueError
         return number
 

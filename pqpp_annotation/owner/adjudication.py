@@ -82,7 +82,7 @@ def case_of(store: Store, study: Study, item_id: int) -> Case:
         )
         for image, *vote in db.execute(query):
             said.setdefault(image, []).append(tuple(vote))
-        decided = dict(
+        decided: dict[Any, Any] = dict(
             db.execute(
                 select(Adjudication.item_image_id, Adjudication.value).where(
                     Adjudication.item_id == item_id

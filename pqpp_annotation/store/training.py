@@ -20,7 +20,7 @@ _COUNT = select(func.count()).select_from(Item).where(Item.purpose == "training"
 def training_in(db: Connection, study: Study, person: Participant) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
     tries_left = max(study.training.tries - person.training_tries, 0)
-    total = db.scalar(_COUNT)
+    total = db.scalar(_COUNT) or 0
     if person.trained is not None or not total or person.role != "annotator":
         return TrainingState(0, total, 0, tries_left, True)
     rows = [row for row in _own(db, person.id) if row.state == "done"]

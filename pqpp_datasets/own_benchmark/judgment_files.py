@@ -33,7 +33,8 @@ class Places:
     """
 
     def __init__(self, parts: Sequence[tuple[str | Path, int | np.ndarray]]) -> None:
-        self._parts, self._chosen = list(parts), None
+        self._parts = list(parts)
+        self._chosen: np.ndarray | None = None
         self.name = " and ".join(str(path) for path, _ in parts)
 
     def __add__(self, other: "Places") -> "Places":

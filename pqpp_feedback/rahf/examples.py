@@ -235,7 +235,7 @@ class Examples:
         # The place in the data decides, not the process or the step at which it is used.
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
-            image, maps = augment(random, image, maps)
+            image, (*maps,) = augment(random, image, maps)
         heatmaps = np.stack([map_array(one, self.heatmap_size) for one in maps])
         scores = self.scores[index].copy()
         # Nothing is drawn where nothing is dropped, which keeps a seed's augmentations.
@@ -282,7 +282,7 @@ def shown_prompt(prompt: str, blind: str, processor: Any) -> str:
 
 def map_array(image: Any, size: int) -> NDArray[np.float32]:
     """Return a grey image as a heatmap in 0 .. 1 of a size."""
-    return np.asarray(_resized(image, size), dtype=np.float32) / 255
+    return np.asarray(_resized(image, size), dtype=np.float32) / np.float32(255)
 
 
 def _resized(image: Any, size: int) -> Any:

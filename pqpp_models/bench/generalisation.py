@@ -251,9 +251,9 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     header = ["prompts", "predictor", "asked for", "n", *figures]
     rows = [_row(result) for result in results]
     if style == "latex":
-        table = pd.DataFrame(rows, columns=header)
+        frame = pd.DataFrame(rows, columns=header)
         comments = "".join(f"% {note}\n" for note in notes)
-        return comments + table.to_latex(index=False, escape=True)
+        return comments + frame.to_latex(index=False, escape=True)
     from tabulate import tabulate
 
     from pqpp_files.visible import markdown_cell, visible

@@ -43,7 +43,7 @@ def describe_run(
             settings[name] = Path(settings[name]).resolve().name  # a card tells no local path
     pushed = getattr(recipe, "push_to_hub", False)
     return {
-        **({"repository": recipe.hub_model_id} if pushed else {}),
+        **({"repository": getattr(recipe, "hub_model_id", None)} if pushed else {}),
         "recipe": settings,
         "data": dict(data),
         "epochs": progress.epoch,

@@ -316,7 +316,8 @@ def _without_names(columns: Columns, scale: Scale) -> Coded:
     A name that is itself a word of the scale, like `a`, stays that word.
     """
     choice, words = columns["choice"], {value: word for word, value in scale.words.items()}
-    names, codes, known = list(choice.names), choice.codes.copy(), {}
+    names, codes = list(choice.names), choice.codes.copy()
+    known: dict[str, int] = {}
     keys = [name.strip() for name in names]
     alike = np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
     meant = {k for k in keys if key_of(k) in scale.missing or not np.isnan(scale.value_of(k))}

@@ -167,7 +167,7 @@ class EgoNetworks:
         """Return what is saved: the settings, and the words with their vectors."""
         words = "\n".join(self.vectors.words).encode("utf-8", "surrogateescape")
         tensors = {"words": np.frombuffer(words, np.uint8), "vectors": self.vectors.array}
-        return self.settings, tensors
+        return dict(self.settings), tensors
 
     @classmethod
     def from_state(

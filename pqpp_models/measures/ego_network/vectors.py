@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,7 +103,7 @@ def load_word_vectors(
     """
     place = Path(path).expanduser()
     readers = {".bin": _read_binary, ".npy": _read_array, ".safetensors": _read_array}
-    read = readers.get(place.suffix.lower(), _read_text)
+    read: Any = readers.get(place.suffix.lower(), _read_text)
     try:
         if read is _read_array:
             return _read_array(place, Path(words or place.with_suffix(".txt")).expanduser(), limit)
