@@ -1,13 +1,24 @@
 """The documentation site: every page has its place, links lead somewhere, the build is clean."""
 
+import functools
+import http.server
+import importlib
+import os
 import re
+import subprocess
 import sys
+import threading
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
+from support.browser import browser, in_every_look, picture, violations, visitor  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+SETTINGS = ConfigParser()
+SETTINGS.read(ROOT / "setup.cfg", "utf-8")
+VERSION = SETTINGS["metadata"]["version"]
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.md")
@@ -46,10 +57,11 @@ def test_links_lead_somewhere(page):
 
 
 @pytest.fixture
-def links(monkeypatch):
+def parts(monkeypatch):
+    """A function that imports what the site is made by."""
     pytest.importorskip("docutils", reason="needs the extra `docs`")
     monkeypatch.syspath_prepend(DOCS)
-    yield __import__("site_parts.links", fromlist=["links"])
+    yield lambda name: importlib.import_module(f"site_parts.{name}")
     for name in [name for name in sys.modules if name.startswith("site_parts")]:
         del sys.modules[name]
 
@@ -66,8 +78,8 @@ def links(monkeypatch):
         ("[a](#below)", "docs", "[a](#below)"),
     ],
 )
-def test_links_of_the_repository_lead_to_pages_of_the_site(links, text, folder, led):
-    assert links.to_site(text, folder) == led
+def test_links_of_the_repository_lead_to_pages_of_the_site(parts, text, folder, led):
+    assert parts("links").to_site(text, folder) == led
 
 
 NAMED = re.compile(r"\{py:obj\}`([\w.]+)`")
@@ -86,3 +98,84 @@ def test_functions_and_tests_that_a_page_names_are_there(page):
     for path, test in TESTED.findall(text):
         assert (ROOT / path).exists(), path
         assert not test or f"def {test}(" in (ROOT / path).read_text("utf-8"), test
+
+
+LOOKED_AT = (
+    *("index", "quickstart", "tutorials/ask", "tutorials/assess", "how/vistar", "worth"),
+    *("understand/glossary", "made/api/pqpp_hub", "made/commands/predict", "made/metrics/hbpp"),
+    "search",
+)
+OUTSIDE = re.compile(
+    r"<(?:script|img|source|iframe|link(?=[^>]*(?:stylesheet|icon|preload)))\b[^>]*"
+    r"(?:src|href)=\"(?:https?:)?//[^\"]*\"|@import[^;]*//|url\([\"']?(?:https?:)?//"
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built by what `make docs` runs, into a folder of its own."""
+    pytest.importorskip("furo", reason="needs the extra `docs`")
+    made = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", made / "doctrees"]
+    settings = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*words, DOCS, made / VERSION], env=settings, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return made
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning_and_asks_nothing_from_outside(site):
+    pages = sorted((site / VERSION).rglob("*.html"))
+    assert len(pages) > 150
+    for path in [*pages, *(site / VERSION).rglob("*.css")]:
+        assert not OUTSIDE.findall(path.read_text("utf-8")), path
+    entry = (site / "index.html").read_text("utf-8")
+    assert f'href="{VERSION}/index.html"' in entry
+
+
+@pytest.mark.slow
+def test_every_public_name_and_command_is_on_the_site(site, parts):
+    from pqpp_cli.main import _COMMANDS
+
+    reference = parts("reference")
+    listed = (site / VERSION / "genindex.html").read_text("utf-8")
+    for modules in reference.packages().values():
+        for module in modules:
+            for name in reference.public_names(module):
+                assert f"#{module}.{name}" in listed, f"{module}.{name}"
+    for command in _COMMANDS:
+        assert (site / VERSION / f"made/commands/{command}.html").is_file()
+
+
+@pytest.mark.slow
+def test_no_cell_of_a_tutorial_printed_an_error(site):
+    for page in (site / VERSION / "tutorials").glob("*.html"):
+        text = page.read_text("utf-8")
+        assert "pqpp: error" not in text and "Traceback" not in text, page.name
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_axe_finds_nothing_and_the_search_finds_a_name(site, visitor):  # noqa: F811
+    handler = functools.partial(Quiet, directory=site / VERSION)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        guest, found = visitor(), []
+        for name in LOOKED_AT:
+            page = guest.open(f"http://127.0.0.1:{server.server_port}/{name}.html")
+            for look in in_every_look(page):
+                found += [f"{name}, {look}: {line}" for line in violations(page)]
+                if name == "index" and look.startswith("1280"):
+                    picture(page, f"site_{look.split(', ')[1]}.png")
+            page.close()
+        page = guest.open(f"http://127.0.0.1:{server.server_port}/search.html?q=reciprocal_rank")
+        page.wait_for_selector("#search-results li a[href*='made/']")
+        server.shutdown()
+    assert not found, "\n".join(found)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        """Say nothing."""
