@@ -1,0 +1,63 @@
+"""The lines of docs/scale.md for xargs, Slurm and Kubernetes, run with fewer tasks."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs/scale.md").read_text("utf-8")
+
+
+@pytest.fixture
+def here(tmp_path):
+    """Prompts in two files and a command `pqpp`."""
+    (tmp_path / "prompts").mkdir()
+    for name in "ab":
+        table = pa.table({"prompt": [f"{name} photo of {n} dogs" for n in range(30)]})
+        pq.write_table(table, tmp_path / f"prompts/{name}.parquet")
+    (tmp_path / "pqpp").write_text(f'#!/bin/sh\nexec {sys.executable} -m pqpp_cli.main "$@"\n')
+    (tmp_path / "pqpp").chmod(0o755)
+    return tmp_path
+
+
+def run(here, line, **variables):
+    path = {"PATH": f"{here}:{os.environ['PATH']}", **variables}
+    subprocess.run(
+        ["sh", "-c", line], cwd=here, env={**os.environ, **path}, check=True, timeout=300
+    )
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.slow
+def test_the_lines_of_the_page_do_the_job_together(here):
+    size = "--shard-size 10"
+    run(here, f'pqpp predict --file "prompts/*.parquet" --output whole {size}')
+    assert len(contents(here / "whole")) == 7
+    xargs = re.search(r"^seq 0 15 .*$", PAGE, re.MULTILINE)[0]
+    for was, becomes in (("seq 0 15", "seq 0 2"), ("-P 4", "-P 2"), ("/16", f"/3 {size}")):
+        assert was in xargs
+        xargs = xargs.replace(was, becomes)
+    run(here, xargs)
+    slurm = re.search(r"^# Slurm.*\n(pqpp .*)$", PAGE, re.MULTILINE)[1]
+    slurm = slurm.replace("/64", f"/2 {size}").replace("predicted", "slurm")
+    import yaml
+
+    [pod] = yaml.safe_load(re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1])["spec"]["template"][
+        "spec"
+    ]["containers"]
+    assert pod["command"] == ["sh", "-c"]
+    pods = pod["args"][0].replace("/data/", "").replace("/16", f"/2 {size}")
+    pods = pods.replace("predicted", "pods")
+    for task in "01":
+        run(here, slurm, SLURM_ARRAY_TASK_ID=task)
+        run(here, pods, JOB_COMPLETION_INDEX=task)
+    for output in ("predicted", "slurm", "pods"):
+        assert contents(here / output) == contents(here / "whole")

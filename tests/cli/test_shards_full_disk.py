@@ -1,0 +1,94 @@
+"""Jobs from shard to shard on a full disk or one that can only be read: a line, and they go on."""
+
+import re
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.small_disk import can_mount, run_on_small_disks
+
+from pqpp_cli.main import main
+
+DRAW = (
+    "import sys; from PIL import Image; seed = int(sys.argv[2]);"
+    "Image.effect_noise((8 + len(sys.argv[1]) // 50,) * 2, 99).save(sys.argv[3])"
+)
+COMMAND = f'{sys.executable} -c "{DRAW}" {{prompt}} {{seed}} {{output}}'
+CASES = {
+    "predict": ("predict", "--file", "p.parquet", "--predictor", "n_words", "--shard-size", "5"),
+    "generate": ("generate", "--command", COMMAND, "--name", "m", "--file", "p.parquet",
+                 "--images-per-prompt", "1", "--shard-size", "5"),
+    "retrieve": ("retrieve", "index", "--k", "30", "--file", "p.parquet", "--shard-size", "5"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Ten queries, of which the later ones are longer, and a collection."""
+    pytest.importorskip("faiss")
+    folder = tmp_path_factory.mktemp("full")
+    rng = np.random.default_rng(0)
+    np.save(folder / "e.npy", rng.normal(size=(90, 8)).astype("f4"))
+    (folder / "ids.txt").write_text("".join(f"{n:0200}\n" for n in range(90)))
+    build = ["index", "build", str(folder / "e.npy"), "--ids", str(folder / "ids.txt")]
+    assert main([*build, "--output", str(folder / "index")]) == 0
+    words = "".join(map(chr, rng.integers(97, 123, 40_000)))
+    texts = [f"a cat {n}" for n in range(6)] + [words[n * 9000 :][:9000] for n in range(4)]
+    table = pa.table({"prompt": texts, "embedding": list(rng.normal(size=(10, 8)))})
+    pq.write_table(table, folder / "p.parquet")
+    return folder
+
+
+@pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
+def test_a_disk_that_is_full_or_closed_is_one_line_and_leaves_whole_shards(folder):
+    disk = folder / "disk"
+    cases = [
+        {"disk": str(disk), "size": size, "words": [*words, "--output", f"{disk}/out"],
+         "cache": str(folder / "cache")}
+        for words in (CASES["predict"], CASES["retrieve"])
+        for size in (20_480, 0)
+    ]  # fmt: skip
+    answers = run_on_small_disks(cases, folder)
+    for answer, case in zip(answers, cases, strict=True):
+        assert (answer["code"], answer["error"]) == (2, None), answer
+        (line,) = answer["stderr"].splitlines()
+        if case["size"]:
+            named = re.escape(f"{disk}/out/") + r"(part-0000\d-of-00002\.parquet|_shards\.json)"
+            assert re.search(named + r": no space is left \([\d,]+ are free\); make room", line)
+            assert not [name for name in answer["left"] if ".pqpp-" in name]
+        else:
+            assert f"{disk} cannot be written to; name another folder" in line
+            assert answer["left"] == []
+
+
+def limited():
+    """No file may become larger: what a full disk says, without one."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_job_goes_on_when_there_is_room_again(folder, name, monkeypatch):
+    words = [*CASES[name], "--output"]
+    command = [sys.executable, "-m", "pqpp_cli.main", *words, f"{name}-cut"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, preexec_fn=limited, check=False
+    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert ": no space is left" in done.stderr and "pqpp-" not in done.stderr
+    there = sorted(path for path in (folder / f"{name}-cut").rglob("part-*"))
+    assert len(there) == 1 and not list((folder / f"{name}-cut").rglob(".*"))
+    monkeypatch.chdir(folder)
+    for output in (f"{name}-cut", f"{name}-whole"):
+        assert main([*words, output]) == 0
+    cut, whole = (
+        {
+            path.relative_to(folder / end): path.read_bytes()
+            for path in (folder / end).rglob("part*")
+        }
+        for end in (f"{name}-cut", f"{name}-whole")
+    )
+    assert len(cut) == 2 and (name == "generate" or cut == whole)  # noise differs
