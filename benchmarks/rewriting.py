@@ -12,6 +12,9 @@ as the cosine rises (isotonic, weighted by the pairs).
 
 The second part, on captions of the validation split without their labels, counts what the judge
 says of paraphrases (another order, synonyms, added detail; as in `tests/support/paraphrases.py`).
+The third does so for what should not pass (words deleted greedily by what is predicted then,
+ConQA's rephrasings), for expansions of ConQA's queries by synonyms, and for captions that stand for
+their own words in a random order, which is as much better as a rewrite of the same words can be.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from scipy.linalg.lapack import dpotri
 from scipy.optimize import isotonic_regression
 
 from pqpp_datasets.load import load_benchmark
-from pqpp_engines.rewrite import Judge
+from pqpp_engines.rewrite import Judge, Synonyms
 from pqpp_files.write_beside import write_whole
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.encoder.normaliser import normalise
@@ -65,6 +68,7 @@ def main() -> None:
             write_whole(options.output, json.dumps(found, indent=1) + "\n")
         print(table(found))
     print(judged(options.data_dir))
+    print(attacked(options.data_dir))
 
 
 def correlations(options: argparse.Namespace) -> dict:
@@ -173,8 +177,7 @@ def table(found: dict) -> str:
 
 def judged(data_dir: Path) -> str:
     """Return as Markdown what becomes of paraphrases of validation captions."""
-    rows = load_benchmark("pqpp-v1.0", data_dir=str(data_dir / "pqpp/v1.0"), split="validation")
-    captions = list(rows["prompt"])[:600]
+    captions = validation_captions(data_dir)[:600]
     lines = [
         "",
         "| target | paraphrase | n | meaning kept | gain, median [10, 90 %] | largest | deviation "
@@ -198,6 +201,59 @@ def judged(data_dir: Path) -> str:
                 f"{sum(one.accepted for one in verdicts)} | {more} |"
             )
     return "\n".join(lines)
+
+
+def validation_captions(data_dir: Path) -> list[str]:
+    """Return the captions of PQPP's validation split."""
+    rows = load_benchmark("pqpp-v1.0", data_dir=str(data_dir / "pqpp/v1.0"), split="validation")
+    return list(rows["prompt"])
+
+
+def attacked(data_dir: Path) -> str:
+    """Return as Markdown what becomes of attacks, expansions and words in another order."""
+    lines = [
+        "",
+        "| target | rewrite | n | meaning kept | gain, median | largest | accepted at .8 | at .5 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for target in ("mean_hbpp", "mean_p10"):
+        judge, loose = (Judge(target, "static-train", confidence=one) for one in (0.8, 0.5))
+        for name, pairs in attacks(data_dir, judge.predictor, target).items():
+            found = [judge(one, [other])[0] for one, other in pairs]
+            kept = [one for one in found if one.accepted or one.reason.startswith("not surely")]
+            gains = np.array([one.gain for one in kept])
+            more = sum(loose(one, [other])[0].accepted for one, other in pairs)
+            lines.append(
+                f"| {target} | {name} | {len(pairs)} | {len(kept)} | {np.median(gains):+.3f} | "
+                f"{gains.max():+.3f} | {sum(one.accepted for one in found)} | {more} |"
+            )
+    return "\n".join(lines)
+
+
+def attacks(data_dir: Path, predictor: Predictor, target: str) -> dict[str, list]:
+    """Return by name prompts with their rewrites."""
+    captions, random = validation_captions(data_dir), np.random.default_rng(0)
+    deleted, shuffled = [], []
+    for caption in captions[:60]:
+        words = caption.split()
+        for _ in range(4):
+            shorter = [" ".join(words[:at] + words[at + 1 :]) for at in range(len(words))]
+            words = shorter[int(predictor.predict(shorter, target).argmax())].split()
+            deleted.append((caption, " ".join(words)))
+    for caption in captions[:300]:
+        words = caption.rstrip(" .").split()
+        shuffled.append((" ".join(random.permutation(words)), caption))
+    seed = json.loads((data_dir / "conqa/seed.json").read_text("utf-8"))
+    made = json.loads((data_dir / "conqa/exp_GPT_J6B.json").read_text("utf-8"))
+    queries = {name: one["Text"] for name, one in seed.items()}
+    return {
+        "words deleted greedily": deleted,
+        "ConQA's rephrasings": [(queries[one], text) for one in made for text in made[one]],
+        "synonyms of ConQA's words": [
+            (q, text) for q in queries.values() for text in Synonyms(8)(q)
+        ],
+        "words put in order": shuffled,
+    }
 
 
 if __name__ == "__main__":
