@@ -11,7 +11,6 @@ import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._categories import integers
 from pqpp_metrics.functional._containers import to_numpy, unwrapped
 from pqpp_metrics.functional._inputs import (
     as_array,
@@ -25,6 +24,7 @@ from pqpp_metrics.functional._inputs import (
     require_tolerance,
     same_library,
 )
+from pqpp_metrics.functional._rankings.documents import by_document, lengths_of_rows
 from pqpp_metrics.functional._rankings.gain_order import LARGEST_PACKED, PackedGrades, as_integers
 from pqpp_metrics.functional._rankings.ranked import below, count
 from pqpp_metrics.functional._types import Array, Integers, Values
@@ -213,7 +213,7 @@ def ranking_inputs(
         scores = _with_ties_merged(xp, scores, float(rules.tie_tolerance))
     ties, level = rules.ties, rules.relevance_level
     if ties == "docno":
-        scores, ties = _by_document(xp, scores, rules.document_ids), "order"
+        scores, ties = by_document(xp, scores, rules.document_ids), "order"
     sizes = own_sizes if sizes is None else sizes
     return RankingInputs(xp, scores, relevance, missing, ties, level, sizes)
 
@@ -256,7 +256,7 @@ def _with_ties_merged(xp, scores, tie_tolerance):
 
 def _padded(scores, relevance, unjudged):
     """Fill up rows of different lengths: the places at the end hold documents of no interest."""
-    lengths = _lengths_of_rows(scores), _lengths_of_rows(relevance)
+    lengths = lengths_of_rows(scores), lengths_of_rows(relevance)
     if all(length is None or len(set(length)) < 2 for length in lengths):
         return scores, relevance, None
     if lengths[0] is None or lengths[0] != lengths[1]:
@@ -273,16 +273,6 @@ def _padded(scores, relevance, unjudged):
     for place, row in zip(filled, rows, strict=True):
         place[: len(row)] = row
     return filled, _filled("relevance", relevance, width, unjudged), np.array(lengths[0])
-
-
-def _lengths_of_rows(value):
-    """The lengths of rows that are sequences or arrays of their own; None for anything else."""
-    if array_api_compat.is_array_api_obj(value) and str(value.dtype) != "object":
-        return None
-    try:
-        return [len(row) for row in value]
-    except TypeError:
-        return None
 
 
 def _filled(name, rows, width, by):
@@ -307,7 +297,7 @@ def unretrieved_grades(
     if unretrieved is None:
         return relevance[:, :0]
     unretrieved = unwrapped("unretrieved", unretrieved)
-    lengths = _lengths_of_rows(unretrieved)
+    lengths = lengths_of_rows(unretrieved)
     if lengths and len(set(lengths)) > 1:
         by = np.nan if may_be_unjudged else 0
         unretrieved = _filled("unretrieved", unretrieved, max(lengths), by)
@@ -344,61 +334,3 @@ def require_grades(xp: ModuleType, name: str, grades: Array, has_unjudged: bool 
         raise MetricInputError(
             f"`{name}` holds {lowest:g}; relevance is 0 or above (0 means not relevant{unknown})"
         )
-
-
-def _by_document(xp, scores, document_ids):
-    """Scores without ties: of equals the document with the higher number is the higher.
-
-    Text is compared byte by byte, as trec_eval does, integers as numbers.
-    """
-    plain = to_numpy(scores).astype(np.float64)
-    ids = _checked_ids(document_ids, plain.shape)
-    ordered = np.sort(plain, axis=1)
-    rows = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-    if not len(rows):
-        return scores
-    # UTF-8 bytes sort as the characters that they stand for.
-    numbers = np.unique(ids[rows], return_inverse=True)[1].reshape(len(rows), -1)
-    order = np.lexsort((numbers, plain[rows]), axis=1)
-    _refuse_repeated(ids[rows], numbers, plain[rows], order)
-    places = np.argsort(order, axis=1, kind="stable")
-    plain[rows] = places
-    return xp.asarray(plain, device=array_api_compat.device(scores))
-
-
-def _refuse_repeated(ids, numbers, scores, order):
-    """Raise for a name that two documents of equal scores have; rows are filled up with blanks."""
-    same = np.ones_like(order[:, 1:], dtype=bool)
-    for key in (numbers, scores):
-        ordered = np.take_along_axis(key, order, axis=1)
-        same &= ordered[:, 1:] == ordered[:, :-1]
-    again = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
-    if again.astype(bool).any():
-        name = again[again.astype(bool)][0].item()
-        raise MetricInputError(f"`document_ids` holds {name!r} twice in a query; keep one")
-
-
-def _checked_ids(ids, shape):
-    """Names of documents as a numpy array of text or integers, in the shape of the scores."""
-    ids = unwrapped("document_ids", ids)
-    lengths = _lengths_of_rows(ids)
-    if lengths and len(set(lengths)) > 1:
-        blank = type(next(row[0] for row in ids if len(row)))()
-        ids = [[*row, *[blank] * (max(lengths) - len(row))] for row in ids]
-    if lengths:
-        ids = np.array([list(row) for row in ids], dtype=object)  # text and numbers stay apart
-    ids = to_numpy(as_array("document_ids", ids))
-    if ids.dtype == object:
-        if all(isinstance(one, str) for one in ids.flat):
-            ids = ids.astype(str)
-        elif all(isinstance(one, (int, np.integer)) for one in ids.flat):
-            ids = integers(ids.ravel().tolist()).reshape(ids.shape)
-    if ids.dtype.kind not in "Uiu":
-        raise MetricInputError(
-            "`document_ids` must be all text or all integers of 64 bits; give one kind"
-        )
-    if ids.shape != shape:
-        raise MetricInputError(
-            f"shapes differ: `document_ids` {ids.shape} and `scores` {shape}; name every document"
-        )
-    return ids
