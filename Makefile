@@ -30,8 +30,10 @@ gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trai
 fuzz: $(VENV)/test-installed  ## attacks with a new seed (SEED=N: that one), for an hour; what was found, by kind
 	cd tests && ../$(BIN)/python -m fuzz --jobs 2 $(if $(SEED),--seed $(SEED))
 
-bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run
-	for script in benchmarks/*_speed.py; do $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run, kept in benchmarks/speed.md
+	for script in benchmarks/*_speed.py; do \
+	  SPEED_HISTORY=benchmarks/speed_history.jsonl $(BIN)/python $$script || exit 1; done
+	$(BIN)/python benchmarks/speed_history.py > benchmarks/speed.md
 
 docs: $(VENV)/docs-installed  ## the documentation site, tutorials executed: docs/_build/html/index.html
 	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html/$(VERSION)
