@@ -8,6 +8,7 @@ import sys
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_retired, given_once, names_of
 from pqpp_cli.output import OutputFolder
+from pqpp_files.names import how_many
 from pqpp_files.visible import visible
 
 _EPILOG = """examples:
@@ -272,7 +273,7 @@ def run(options: argparse.Namespace) -> None:
         for line in built.preferences.lines():
             print(visible(line))
     for split, table in built.splits.items():
-        print(f"{split}: {table.num_rows} prompts")
+        print(f"{split}: {how_many(table.num_rows, 'prompt')}")
     if built.generation and built.generation.annotators:
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)

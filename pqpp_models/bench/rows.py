@@ -131,6 +131,9 @@ def heading(result: Figure, told: Target | None = None, short: bool = False) -> 
         return name
     if result.label == f"{result.target} ({result.source})":
         return f"{name} on {result.source}"
+    if "→" in result.label:
+        of = readable_model if short else readable_name
+        return f"{of(getattr(result, 'predicted', result.target))} → {name}"
     return result.label
 
 

@@ -62,7 +62,7 @@ def render_report(
         split=visible(split.name),
         generated=split.generated,
         summary=in_words(results, published, split.told),
-        ranking={**ranked_rows(results, published, label), "title": titles[label]},
+        ranking={**ranked_rows(results, published, label), "title": titles.get(label, "")},
         measures=_measures(results, published, titles),
         notes=[visible(line) for line in notes(results, published)],
         few=FEW,

@@ -26,13 +26,14 @@ def leading(results: Sequence[Result], published: Sequence[PublishedResult] = ()
     """Return the column that most predictors and published rows have; a mean before its parts.
 
     Args:
-        results: Ours, one at least.
+        results: Ours; without any there is no column, and an empty name.
         published: The published figures.
     """
     rows: list[Figure] = [*results, *comparable(results, published)]
     labels = labels_of(results)
     count = {label: sum(one.label == label for one in rows) for label in labels}
-    return max(labels, key=lambda label: (count[label], is_mean(label), -labels.index(label)))
+    places = {label: -place for place, label in enumerate(labels)}
+    return max(labels, key=lambda one: (count[one], is_mean(one), places[one]), default="")
 
 
 def ranked_rows(

@@ -35,8 +35,10 @@ def in_words(
         published: The published figures.
         told: What the dataset tells of its targets.
     """
+    if not results:
+        return ["Nothing was compared: no prompt has both a prediction and a true value."]
     names = dict.fromkeys(result.predictor for result in results)
-    most = max((result.n for result in results), default=0)
+    most = max(result.n for result in results)
     lines = [
         f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {where(results[0])}."
         " Pearson's r and Kendall's τ say how well predictions follow what was found:"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.names import how_many
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.encoder.normaliser import normalise
 from pqpp_models.errors import PredictorError
@@ -192,7 +193,8 @@ def _limits(target: str, values: Floats, told: tuple[float, float] | None) -> tu
     known = values[~np.isnan(values)]
     if len(known) < FEWEST:
         raise PredictorError(
-            f"target {target!r} has scores for {len(known)} prompts; a fit needs {FEWEST} or more"
+            f"target {target!r} has scores for {how_many(len(known), 'prompt')}; a fit needs "
+            f"{FEWEST} or more"
         )
     low, high = float(known.min()), float(known.max())
     if low == high:

@@ -4,17 +4,24 @@ import re
 
 import numpy as np
 import pytest
+from datasets import Dataset
 from scipy import stats
 
+from pqpp_datasets.target_columns import Target
+from pqpp_models.bench.experiments import Cell
+from pqpp_models.bench.held_out import Builds
 from pqpp_models.bench.projection import Projection
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions
 from pqpp_models.bench.published import published_results
+from pqpp_models.bench.report import render_report
 from pqpp_models.bench.report.axes import Axis
 from pqpp_models.bench.report.extremes import extreme_prompts
 from pqpp_models.bench.report.panels import FEW, calibration, cells, panel
 from pqpp_models.bench.report.ranking import leading, ranked_rows
 from pqpp_models.bench.report.spaces import neighbours_alike, space_panels
 from pqpp_models.bench.report.summary import in_words
+from pqpp_models.bench.rows import heading
+from pqpp_models.bench.run import Run
 from pqpp_models.bench.split import Split
 
 
@@ -178,3 +185,19 @@ def test_easiest_and_hardest_prompts():
     found = extreme_prompts(one, {"mean_rr": [0.2, 1.0, None, 0.4]}, list("abcd"), count=2)
     assert found["easiest"] == [("b", "0.900", "1.000"), ("d", "0.700", "0.400")]
     assert found["hardest"] == [("a", "0.100", "0.200"), ("d", "0.700", "0.400")]
+
+
+def test_headings_are_readable_and_nothing_at_all_makes_a_page():
+    one, true, _ = said(30, targets=("glide_hbpp", "sdxl_hbpp"))
+    crossed = [Cell("sdxl→glide_hbpp", "sdxl_hbpp", "glide_hbpp")]
+    crossed.append(Cell("glide_hbpp (mscoco)", "glide_hbpp", "glide_hbpp", "mscoco"))
+    rows = Dataset.from_dict({"prompt": ["a"] * 30, "source": ["mscoco"] * 30})
+    split = Split(rows, "x", "y")
+    results = evaluate_predictions([one], true, split, crossed)
+    long = ["HBPP of SDXL → HBPP of GLIDE", "HBPP of GLIDE on mscoco"]
+    assert [heading(result) for result in results] == long
+    assert [heading(r, short=True) for r in results] == ["SDXL → GLIDE", "GLIDE on mscoco"]
+    told = {"glide_hbpp": Target("glide_hbpp", "GLIDE 2")}
+    assert heading(results[1], told["glide_hbpp"]) == "HBPP of GLIDE 2 on mscoco"
+    page = render_report(Run(split, {}, [], [], {}, Builds({}, {}, [])))
+    assert "Nothing was compared" in page and '<ol class="rank">' not in page

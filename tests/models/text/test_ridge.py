@@ -331,7 +331,7 @@ def test_damaged_weights_are_refused(ridge, tmp_path, name, value, said):
         (PROMPTS, RATES, ["a,b"], "no name of a target"),
         (PROMPTS, RATES, [], "at least one"),
         (PROMPTS, np.hstack([RATES, RATES]), ["a", "a"], "each one once"),
-        (["the same"] * 60, RATES, ["match_rate"], "1 prompts; a fit needs 20"),
+        (["the same"] * 60, RATES, ["match_rate"], "1 prompt; a fit needs 20"),
     ],
 )
 def test_bad_input_is_refused(prompts, scores, targets, said):
