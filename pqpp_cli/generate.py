@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.options import add_retired
+from pqpp_cli.options import add_retired, require_above_zero
 from pqpp_cli.output import OutputFolder
 from pqpp_cli.shards import add_shards, refuse_with_shards, wants_shards, work_on_shards
 
@@ -213,10 +213,7 @@ def _check_options(options: argparse.Namespace) -> None:
             raise CommandError(
                 f"--{option}: say by --{name.replace('_', '-')} what the model is called"
             )
-    for name in ("most_calls", "most_money", "price_per_image"):
-        value = getattr(options, name)
-        if value is not None and not 0 < value < float("inf"):
-            raise CommandError(f"--{name.replace('_', '-')} {value}: a number above 0 is needed")
+    require_above_zero(options, "most_calls", "most_money", "price_per_image")
     if options.most_money is not None and options.price_per_image is None:
         raise CommandError("--most-money: say by --price-per-image what an image costs")
 

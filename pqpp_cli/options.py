@@ -1,11 +1,17 @@
 """Options that several commands have, said once."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputFile
 from pqpp_files.names import comma_separated
+
+if TYPE_CHECKING:
+    from pqpp_models.chat.chat import Budget
 
 
 def add_targets(
@@ -135,3 +141,31 @@ def _predictor_names() -> list[str]:
     from pqpp_models import list_predictors
 
     return ["linguistic", *list_predictors()]
+
+
+def chat_budget(options: argparse.Namespace) -> Budget:
+    """Return the limit that `--most-calls`, `--most-money` and `--prices` set."""
+    from pqpp_models.chat.chat import Budget
+
+    prices = (0.0, 0.0)
+    if options.prices:
+        try:
+            first, second = (float(part) for part in options.prices.split(","))
+        except ValueError:
+            first = second = -1.0
+        if not (0 <= first < 1e9 and 0 <= second < 1e9):
+            raise CommandError(f"--prices {options.prices}: write two numbers IN,OUT, as 0.15,0.6")
+        prices = (first, second)
+    if options.most_money is not None and not any(prices):
+        raise CommandError("--most-money: say by --prices IN,OUT what a million tokens cost")
+    require_above_zero(options, "most_calls", "most_money")
+    return Budget(options.most_calls, options.most_money, *prices)
+
+
+def require_above_zero(options: argparse.Namespace, *names: str) -> None:
+    """Refuse options whose numbers are not above 0 and finite."""
+    for name in names:
+        value = getattr(options, name)
+        if value is not None and not 0 < value < float("inf"):
+            option = name.replace("_", "-")
+            raise CommandError(f"--{option} {value}: a number above 0 is needed")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from pqpp_cli.errors import CommandError
-from pqpp_cli.options import add_output
+from pqpp_cli.options import add_output, chat_budget
 from pqpp_cli.output import OutputFile, OutputFolder
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet")
@@ -174,8 +174,6 @@ def _check_options(options: argparse.Namespace) -> None:
     for name in _CHAT:
         if getattr(options, name) is not None and not options.chat_model:
             raise CommandError(f"--{name.replace('_', '-')}: it is about a --chat-model")
-    if options.most_money is not None and not options.prices:
-        raise CommandError("--most-money: say by --prices IN,OUT what a million tokens cost")
     if options.study and not options.name:
         raise CommandError("--study: say by --name what pqpp generate calls the model")
     if options.images_per_prompt is not None and options.images_per_prompt < 1:
@@ -222,9 +220,9 @@ def _writer(options: argparse.Namespace, prompts: list[str], judge) -> tuple[Cal
 
     if options.synonyms:
         return Synonyms(options.count), (lambda: [])
-    from pqpp_models.chat.chat import Budget, Chat
+    from pqpp_models.chat.chat import Chat
 
-    budget = Budget(options.most_calls, options.most_money, *_prices(options.prices))
+    budget = chat_budget(options)
     judge.check_writer(options.chat_model)
     chat: Chat
     if options.chat_url:
@@ -238,14 +236,6 @@ def _writer(options: argparse.Namespace, prompts: list[str], judge) -> tuple[Cal
     writer = Writer(chat, options.count, judge.target)
     writer.plan(prompts)
     return writer, (lambda: [budget.line()])
-
-
-def _prices(text: str | None) -> tuple[float, float]:
-    try:
-        price_in, price_out = map(float, (text or "0,0").split(","))
-    except ValueError:
-        raise CommandError(f"--prices {text}: write IN,OUT, like 0.5,1.5") from None
-    return price_in, price_out
 
 
 def _candidates(path: str) -> dict[str, list[str]]:

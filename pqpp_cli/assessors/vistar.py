@@ -144,6 +144,7 @@ def _open_hwpq(options: argparse.Namespace):
     """Open the questionnaires and the models that write and answer them, within the limits."""
     from pqpp_cli.assess import prompts_of
     from pqpp_cli.errors import CommandError
+    from pqpp_cli.options import chat_budget
     from pqpp_feedback.assess.pictures import find_pictures
     from pqpp_feedback.vistar.hwpq.answers import Answers
     from pqpp_feedback.vistar.hwpq.hwpq import HwpqScore, likely_request, planned_calls
@@ -156,7 +157,7 @@ def _open_hwpq(options: argparse.Namespace):
             raise CommandError(f"--{name.replace('_', '-')}: --only hwpq needs it")
     if options.votes < 1:
         raise CommandError(f"--votes {options.votes}: 1 or more is needed")
-    budget = options.budget = _budget(options)
+    budget = options.budget = chat_budget(options)
     answerer = _chat(options.chat_model, options, budget)
     same = options.writer in (None, options.chat_model)
     writer = answerer if same else _chat(options.writer, options, budget)
@@ -164,28 +165,6 @@ def _open_hwpq(options: argparse.Namespace):
     pictures, _ = find_pictures(options.image_dir, prompts_of(options))
     budget.plan(planned_calls(pictures, kept, options.votes), likely_request())
     return HwpqScore(kept, Answers(answerer, options.votes, options.answers))
-
-
-def _budget(options: argparse.Namespace):
-    from pqpp_cli.errors import CommandError
-    from pqpp_models.chat.chat import Budget
-
-    prices = (0.0, 0.0)
-    if options.prices:
-        try:
-            first, second = (float(part) for part in options.prices.split(","))
-        except ValueError:
-            first = second = -1.0
-        if not (0 <= first < 1e9 and 0 <= second < 1e9):
-            raise CommandError(f"--prices {options.prices}: write two numbers, as 0.15,0.6")
-        prices = (first, second)
-    if options.most_money is not None and not any(prices):
-        raise CommandError("--most-money: it needs --prices IN,OUT")
-    for name in ("most_calls", "most_money"):
-        value = getattr(options, name)
-        if value is not None and not value > 0:
-            raise CommandError(f"--{name.replace('_', '-')} {value}: a number above 0 is needed")
-    return Budget(options.most_calls, options.most_money, *prices)
 
 
 def _chat(name: str, options: argparse.Namespace, budget):

@@ -98,7 +98,7 @@ def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeyp
     [
         ([], "--chat-model: --only hwpq needs it"),
         (["--prices", "1"], "--prices 1: write two numbers"),
-        (["--most-money", "1"], "--most-money: it needs --prices"),
+        (["--most-money", "1"], "--most-money: say by --prices"),
         (["--votes", "0"], "--votes 0"),
         (["--most-calls", "0"], "--most-calls 0"),
         (["--chat-url", "nowhere"], "no address of an endpoint"),

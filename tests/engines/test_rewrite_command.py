@@ -77,7 +77,19 @@ def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_pa
     ("more", "said"),
     [
         (["--chat-url", "URL"], "name by --chat-model"),
-        (["--chat-url", "URL", "--chat-model", "m", "--most-calls", "0"], "1 calls are needed, 0"),
+        (["--chat-url", "URL", "--chat-model", "m", "--most-calls", "0"], "a number above 0"),
+        (
+            ["--chat-url", "URL", "--chat-model", "m", "--prices", "nan,1"],
+            "two numbers IN,OUT",
+        ),
+        (
+            ["--chat-url", "URL", "--chat-model", "m", "--prices", "1,-2"],
+            "two numbers IN,OUT",
+        ),
+        (
+            ["--chat-url", "URL", "--chat-model", "m", "--prices", "1,2", "--most-money", "nan"],
+            "--most-money nan: a number above 0",
+        ),
         (["--chat-url", "URL", "--chat-model", "m", "--most-money", "1"], "say by --prices"),
         (
             ["--chat-url", "URL", "--chat-model", "m", "--most-money", "0.001", "--prices", "0,99"],
