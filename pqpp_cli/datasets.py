@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.options import add_retired, given_once, names_of
@@ -11,7 +12,7 @@ from pqpp_cli.push import add_push, push_with
 from pqpp_files.visible import visible
 
 _CELL = 32
-_PLAIN = {"tablefmt": "simple", "disable_numparse": True}
+_PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
 _EPILOG = """examples:
   pqpp datasets list
   pqpp datasets show conqa
@@ -53,13 +54,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def _add_configuration(parser: argparse.ArgumentParser, several: bool = False) -> None:
     what = "configurations" if several else "configuration"
-    words = parser.add_argument(
+    words: Any = parser.add_argument(
         "configuration",
         metavar="CONFIGURATION",
         nargs="*" if several else "?",
         help=f"the {what}" + ("" if several else ", or a folder that export or build wrote"),
     )
-    option = parser.add_argument(
+    option: Any = parser.add_argument(
         "--subset",
         metavar="NAME[,NAME...]" if several else "NAME",
         help=f"another way to name the {what}",
@@ -176,7 +177,7 @@ def _export(options: argparse.Namespace) -> None:
     if not all(extra.values()):
         raise CommandError("--option: write NAME=VALUE, such as relevance_rule=majority")
     with tidied_when_terminated():
-        rows = export(configurations, options.output, options.data_dir, extra)
+        rows = export(configurations or [], options.output, options.data_dir, extra)
     for (config, split), count in rows.items():
         print(f"{config} {split}: {count} rows")
     print(f"written: {visible(str(options.output))}")

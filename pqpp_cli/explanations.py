@@ -120,7 +120,10 @@ def _one(style: str, one: Any, scale: float) -> str:
     prompt = shown(" ".join(one.prompt.split()))
     if not one.words:
         return f"{prompt or '(blank)'}: no prediction"
-    look = {"tablefmt": "github" if is_markdown else "simple", "disable_numparse": True}
+    look: dict[str, Any] = {
+        "tablefmt": "github" if is_markdown else "simple",
+        "disable_numparse": True,
+    }
     sampled = any(one.errors)
     rows = []
     for word, value, error in zip(one.words, one.values, one.errors, strict=True):

@@ -9,6 +9,7 @@ import itertools
 import random
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -79,7 +80,7 @@ def _row(index: int, parts: tuple[str, str, str], generator: random.Random) -> d
     weights = (_SUBJECTS[parts[0]], _ACTIONS[parts[1]], _DETAILS[parts[2]])
     difficulty = sum(hard for hard, _ in weights) / 2.6
     rarity = sum(rare for _, rare in weights) / 2.7
-    row = {
+    row: dict[str, Any] = {
         "prompt_id": f"generated-{index}",
         "source": "generated",
         "prompt": " ".join(part for part in parts if part).capitalize() + ".",

@@ -96,12 +96,12 @@ def checked_config(config: Any) -> dict[str, Any]:
                 f"{CONFIG}: {name} is {value!r:.40}; a whole number from {least} to {most} is "
                 "allowed"
             )
-    for name, most in _SHARES.items():
-        value = config.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or not 0 <= value <= most:
+    for name, highest in _SHARES.items():
+        share: Any = config.get(name)
+        is_number = isinstance(share, int | float) and not isinstance(share, bool)
+        if not is_number or not math.isfinite(share) or not 0 <= share <= highest:
             raise ValueError(
-                f"{CONFIG}: {name} is {value!r:.40}; a number from 0 to {most:g} is allowed"
+                f"{CONFIG}: {name} is {share!r:.40}; a number from 0 to {highest:g} is allowed"
             )
     if config.get("normalised") is not True:
         raise ValueError(f"{CONFIG}: normalised is not true")

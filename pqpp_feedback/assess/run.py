@@ -152,10 +152,11 @@ def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
     """
 
     def told() -> Iterator[str]:
-        for one in assessors:
-            models = {role: [model.name, model.revision] for role, model in one.models.items()}
-            yield evidence_text([one.name, one.routine, models, one.settings])
-        columns = {name for one in assessors for name in one.columns}
+        for assessor in assessors:
+            used = assessor.models
+            models = {role: [model.name, model.revision] for role, model in used.items()}
+            yield evidence_text([assessor.name, assessor.routine, models, assessor.settings])
+        columns = {name for assessor in assessors for name in assessor.columns}
         for one in pictures:
             about = {name: one.about[name] for name in sorted(columns) if name in one.about}
             found = one.path.stat() if one.path.is_file() else None
@@ -191,7 +192,9 @@ def assessed_rows(
         whole = [n for n in range(len(some)) if problems[n] is None]
         judged: list[list[tuple[str | None, Verdict]]] = []
         for assessor in assessors:
-            told = [(None, Verdict(None, None, problem or "")) for problem in problems]
+            told: list[tuple[str | None, Verdict]] = [
+                (None, Verdict(None, None, problem or "")) for problem in problems
+            ]
             looked = _looked(assessor, [images[n] for n in whole], [some[n] for n in whole])
             for n, one in zip(whole, looked, strict=True):
                 told[n] = one
@@ -233,7 +236,7 @@ def _looked(
             for image, picture in zip(images, pictures, strict=True)
             for one in _looked(assessor, [image], [picture])
         ]
-    judged = []
+    judged: list[tuple[str | None, Verdict]] = []
     for evidence, picture in zip(found, pictures, strict=True):
         text = evidence_text(evidence)
         # From what is kept, so that it can be computed again to the same number.

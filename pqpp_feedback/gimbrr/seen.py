@@ -28,7 +28,8 @@ class Seen:
     """
 
     def __init__(self, evidence: Mapping[str, Any]) -> None:
-        self._clip, self._detector = evidence.get("clip"), evidence.get("detector")
+        self._clip: Any = evidence.get("clip")
+        self._detector: Any = evidence.get("detector")
 
     def has(self, eye: str) -> bool:
         """Return whether an eye, `clip` or `detector`, has looked."""
