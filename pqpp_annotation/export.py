@@ -156,7 +156,29 @@ def _parts(rows: Iterator[dict], counter: Iterator[int]) -> Iterator[dict[str, l
 
 
 def annotator_rows(found: Standings) -> Iterator[dict[str, Any]]:
-    """Give a row for each person who has voted: what is known, and whether the votes are used."""
+    r"""Give a row for each person who has voted: what is known, and whether the votes are used.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.simulate import Simulated, simulate
+        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.owner.ledger import Ledger
+        >>> from pqpp_annotation.owner.overview import overview
+        >>> with store.reading() as db:
+        ...     look = overview(db, store, study, Ledger(store, study), "")
+        >>> store.close()
+        >>> [(row["annotator"], row["votes"]) for row in annotator_rows(look.standings)]
+        [('ann', 1), ('bob', 1)]
+    """
     if found.votes is None:
         return
     numbers = {name: place for place, name in enumerate(found.votes.annotator_names)}

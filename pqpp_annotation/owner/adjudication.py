@@ -56,10 +56,28 @@ class Case:
 
 
 def case_of(store: Store, study: Study, item_id: int) -> Case:
-    """Return an item with all current votes on it.
+    r"""Return an item with all current votes on it.
 
     Raises:
         AnswerError: There is no such item.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.simulate import Simulated, simulate
+        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> case = case_of(store, study, 1)
+        >>> case.prompt, len(case.parts), len(case.parts[0].votes)
+        ('a cat', 1, 2)
+        >>> store.close()
     """
     with store.reading() as db:
         item = db.execute(
@@ -126,7 +144,7 @@ def choices_of(study: Study, part: JudgedPart) -> list[dict[str, Any]]:
 
 
 def decide(store: Store, study: Study, case: Case, person_id: int, image: str, choice: str) -> None:
-    """Keep what the owner decided on an image, beside the votes; "" takes the decision back.
+    r"""Keep what the owner decided on an image, beside the votes; "" takes the decision back.
 
     Args:
         store: Of the study.
@@ -138,6 +156,26 @@ def decide(store: Store, study: Study, case: Case, person_id: int, image: str, c
 
     Raises:
         AnswerError: The image is not of this item, or the value none of the choices.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.simulate import Simulated, simulate
+        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> owner, case = store.people.add("owner", "owner"), case_of(store, study, 1)
+        >>> image = str(case.parts[0].image_id or "")
+        >>> decide(store, study, case, owner.id, image, '{"label": 1}')
+        >>> case_of(store, study, 1).parts[0].decision
+        {'label': 1}
+        >>> store.close()
     """
     part = next((one for one in case.parts if str(one.image_id or "") == image), None)
     if part is None:

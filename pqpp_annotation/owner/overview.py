@@ -207,7 +207,7 @@ def _key(db, now: int) -> str:
 
 
 def overview(db: Connection, store: Store, study: Study, ledger: Ledger, key: str) -> Overview:
-    """Take a look at a study.
+    r"""Take a look at a study.
 
     Args:
         db: A connection in a transaction that reads.
@@ -215,6 +215,26 @@ def overview(db: Connection, store: Store, study: Study, ledger: Ledger, key: st
         study: The study.
         ledger: Of its answers.
         key: As `Overview` has it.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.simulate import Simulated, simulate
+        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.owner.ledger import Ledger
+        >>> with store.reading() as db:
+        ...     look = overview(db, store, study, Ledger(store, study), "")
+        >>> store.close()
+        >>> [(row.name, row.votes) for row in look.people]
+        [('ann', 1), ('bob', 1)]
     """
     now = store.clock()
     answers, items = ledger.now(db)
@@ -300,7 +320,28 @@ def _money(study: Study, people: list[Row], progress: StudyProgress) -> Money | 
 
 
 def progress_csv(look: Overview) -> Iterator[dict[str, Any]]:
-    """Give the progress as it is downloaded."""
+    r"""Give the progress as it is downloaded.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.simulate import Simulated, simulate
+        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.owner.ledger import Ledger
+        >>> with store.reading() as db:
+        ...     look = overview(db, store, study, Ledger(store, study), "")
+        >>> store.close()
+        >>> [row["what"] for row in progress_csv(look)][-1]
+        'alpha'
+    """
     facts = {**vars(look.progress), "places_per_day": look.pace.per_day}
     facts |= {"days_left": look.pace.days_left, "alpha": look.standings.alpha}
     for name, value in facts.items():

@@ -55,7 +55,7 @@ def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: 
 
 
 def payment_rows(study: Study, rows: list[Row]) -> Iterator[dict[str, Any]]:
-    """Give the payment file: a row for each annotator who has finished something.
+    r"""Give the payment file: a row for each annotator who has finished something.
 
     A person is told by the pseudonym, and by the id that the recruiting site sent. What looks like
     an e-mail address is left out.
@@ -63,6 +63,27 @@ def payment_rows(study: Study, rows: list[Row]) -> Iterator[dict[str, Any]]:
     Args:
         study: The study.
         rows: Of the people.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.simulate import Simulated, simulate
+        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.owner.overview import overview
+        >>> from pqpp_annotation.owner.ledger import Ledger
+        >>> with store.reading() as db:
+        ...     look = overview(db, store, study, Ledger(store, study), "")
+        >>> store.close()
+        >>> [(row["annotator"], row["for_items"]) for row in payment_rows(study, look.people)]
+        [('ann', 0.0), ('bob', 0.0)]
     """
     rule = study.payment
     for row in rows:

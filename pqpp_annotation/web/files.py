@@ -40,7 +40,25 @@ def mount_static(app: FastAPI) -> None:
 
 
 def image_pages(site: Site) -> APIRouter:
-    """Return the address of the images."""
+    r"""Return the address of the images.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.web.site import Site
+        >>> site = Site(store, study, "x" * 48, True)
+        >>> [route.path for route in image_pages(site).routes]
+        ['/images/{sha256}']
+        >>> store.close()
+    """
     pages = APIRouter()
 
     @pages.get("/images/{sha256}")

@@ -45,7 +45,25 @@ class JoinForm(Ids):
 
 
 def people_pages(site: Site) -> APIRouter:
-    """Return the pages."""
+    r"""Return the pages.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.web.site import Site
+        >>> site = Site(store, study, "x" * 48, True)
+        >>> "/sign-in" in [route.path for route in people_pages(site).routes]
+        True
+        >>> store.close()
+    """
     pages = APIRouter(dependencies=[Depends(site.refuse_plain)])
     _invitations(site, pages)
     _signing_in(site, pages)

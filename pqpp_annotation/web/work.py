@@ -41,7 +41,28 @@ class EventSent(BaseModel):
 
 
 def work_pages(site: Site) -> APIRouter:
-    """Return the pages and the script's addresses."""
+    r"""Return the pages and the script's addresses.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.web.site import Site
+        >>> site = Site(store, study, "x" * 48, True)
+        >>> from fastapi import FastAPI
+        >>> app = FastAPI()
+        >>> app.include_router(work_pages(site))
+        >>> str(app.url_path_for("thanks")), str(app.url_path_for("answer"))
+        ('/thanks', '/api/answers')
+        >>> store.close()
+    """
     pages = APIRouter()
     pages.include_router(_judging(site))
     pages.include_router(_script(site))
@@ -215,7 +236,26 @@ def _who(person: Any) -> str:
 
 
 def shown_task(site: Site, shown: ShownItem) -> dict[str, Any]:
-    """Return what a kind's script is told of an item."""
+    r"""Return what a kind's script is told of an item.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from pqpp_annotation.store.database import open_store
+        >>> from pqpp_annotation.study.init import make_study
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
+        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
+        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
+        >>> store = open_store(study)
+        >>> from pqpp_annotation.web.site import Site
+        >>> site = Site(store, study, "x" * 48, True)
+        >>> shown = store.work.next(store.people.add("ann").id)
+        >>> shown_task(site, shown)["prompt"]
+        'a cat'
+        >>> store.close()
+    """
     kind = site.study.kind
     return {
         "assignment": shown.assignment,
