@@ -177,3 +177,27 @@ def test_the_output_may_not_lie_among_the_input(tmp_path, capsys):
         assert "holds the input" in error or "lies in the input" in error, error
         assert error.count("\n") == 1
     assert [one.name for one in tmp_path.rglob("*")] == ["in", "part-00000-of-00001.parquet"]
+
+
+def test_files_of_other_file_systems_are_cut_alike(tmp_path):
+    """As `hf://` is one."""
+    import fsspec
+
+    pq.write_table(pa.table({"n": ["a", "b", "c"]}), tmp_path / "a.parquet", row_group_size=1)
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b"n\nd\ne\n"))
+    memory = fsspec.filesystem("memory")
+    for name in ("a.parquet", "b.csv.gz"):
+        memory.pipe(f"/far/{name}", (tmp_path / name).read_bytes())
+    assert joined("memory://far/*.parquet", 2) == {"n": ["a", "b", "c"]}
+    assert joined("memory://far/b.csv.gz", 1) == {"n": ["d", "e"]}
+    near, far = (
+        [one.told() for one in find_shards(source)]
+        for source in (str(tmp_path / "a.parquet"), "memory://far/a.parquet")
+    )
+    assert near == far
+    run_shards(doubled_texts, find_shards("memory://far/a.parquet", 2), tmp_path / "out", {})
+    assert pq.read_table(tmp_path / "out")["n"].to_pylist() == ["aa", "bb", "cc"]
+
+
+def doubled_texts(table):
+    return pa.table({"n": [2 * one for one in table["n"].to_pylist()]})
