@@ -9,9 +9,13 @@ from pathlib import Path
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputFile, OutputFolder
+from pqpp_cli.shards import add_shards, work_on_shards
 
 _EPILOG = """examples:
   pqpp index build images --model CLIP --output my_index
+  pqpp index embed --model CLIP --file "list/*.parquet" --column image --image-dir images \
+      --output embedded --workers 4
+  pqpp index build embedded --output my_index
   pqpp index build embeddings.npy --ids ids.txt --model OWNER/NAME --output my_index
   pqpp index add my_index more_images
   pqpp index merge my_index other_index --output both
@@ -47,6 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
     )
     build.set_defaults(run=run_index_build)
+    _add_embed(actions)
     add = actions.add_parser("add", help="add to an index")
     add.add_argument("index", metavar="INDEX", help="a folder that pqpp index has built")
     _add_source(add)
@@ -69,6 +74,35 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     show.add_argument("index", metavar="INDEX")
     show.set_defaults(run=run_show)
     _add_labels(actions)
+
+
+def _add_embed(actions) -> None:
+    embed = actions.add_parser(
+        "embed",
+        help="embed texts or images from shard to shard",
+        description="Embed a column of texts, or the images that a column names, from Parquet or "
+        "CSV into a folder of shards, which pqpp index build takes, and for texts pqpp retrieve.",
+    )
+    model = embed.add_argument(
+        "--model", metavar="NAME_OR_PATH", required=True, help="as of pqpp index build"
+    )
+    model.completer = _models
+    embed.add_argument("--revision", help="branch, tag or commit of the model")
+    embed.add_argument("--file", metavar="FILE", required=True, help="texts or images' paths")
+    embed.add_argument(
+        "--column", default="prompt", help="its column of them (default: %(default)s)"
+    )
+    embed.add_argument(
+        "--image-dir", metavar="DIR", help="the folder of the images; texts are embedded without"
+    )
+    embed.add_argument(
+        "--batch-size", type=int, default=64, metavar="N", help="texts at once, on a GPU"
+    )
+    embed.add_argument(
+        "--output", type=OutputFolder, metavar="DIR", required=True, help="the folder to write"
+    )
+    add_shards(embed, 10_000)
+    embed.set_defaults(run=run_embed)
 
 
 def _add_labels(actions) -> None:
@@ -124,7 +158,7 @@ def _models(prefix: str, **_) -> list[str]:
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="IMAGES_OR_NPY", help="a folder of images, or embeddings")
+    parser.add_argument("source", metavar="IMAGES_OR_NPY", help="images, or embeddings")
     parser.add_argument(
         "--ids", metavar="FILE", help="of embeddings: an id a line (default: their numbers)"
     )
@@ -137,11 +171,42 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def run_embed(options: argparse.Namespace) -> None:
+    """Embed from shard to shard."""
+    from pqpp_engines.index.embed import EmbedShard
+
+    if options.image_dir and not Path(options.image_dir).is_dir():
+        raise CommandError(f"--image-dir {options.image_dir}: there is no such folder")
+
+    def begin() -> tuple[EmbedShard, dict, str]:
+        job = EmbedShard(
+            options.model, options.column, options.image_dir, options.revision, options.batch_size
+        )
+        settings = job.settings
+        if (options.workers or 1) > 1:
+            del job.encoder  # each worker has its own
+        return job, settings, options.output
+
+    work_on_shards(options, begin)
+
+
 def run_index_build(options: argparse.Namespace) -> None:
     """Embed, say what will be built, and build it."""
-    from pqpp_engines.index import ImageTextEncoder, build_index, plan_for
+    from pqpp_engines.index import ImageTextEncoder
+    from pqpp_engines.index.embed import has_embeddings, read_embedded
 
     revision = options.revision
+    if has_embeddings(options.source):
+        if options.model or options.revision or options.ids:
+            raise CommandError(
+                f"{options.source} tells its model and ids; leave --model, --revision and --ids out"
+            )
+        with read_embedded(options.source) as found:
+            if found.left_out:
+                print(f"pqpp: {found.left_out} rows have no embedding", file=sys.stderr)
+            options.model = found.model
+            _build(options, found.vectors, found.ids, found.revision)
+        return
     if Path(options.source).is_dir():
         if not options.model:
             raise CommandError("--model: name what embeds the images, like CLIP")
@@ -150,6 +215,12 @@ def run_index_build(options: argparse.Namespace) -> None:
         embeddings, ids = _embedded(options, encoder)
     else:
         embeddings, ids = _loaded(options)
+    _build(options, embeddings, ids, revision)
+
+
+def _build(options: argparse.Namespace, embeddings, ids: list[str], revision: str | None) -> None:
+    from pqpp_engines.index import build_index, plan_for
+
     plan = plan_for(math.prod(embeddings.shape[:-1]), embeddings.shape[-1], options.factory)
     print(f"pqpp: {plan.told()}", file=sys.stderr)
     index = build_index(

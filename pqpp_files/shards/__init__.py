@@ -10,10 +10,11 @@ from pqpp_files.shards.cut import (
     parts_of_share,
     share_of,
 )
-from pqpp_files.shards.run import ERROR, ShardsDone, run_shards
+from pqpp_files.shards.run import ERROR, MANIFEST, ShardsDone, run_shards
 
 __all__ = [
     "ERROR",
+    "MANIFEST",
     "HeldShard",
     "Shard",
     "ShardsDone",

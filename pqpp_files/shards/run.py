@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 ERROR = "error"
 """The column in which a job says why a row could not be done; null for a good row."""
 
-_MANIFEST = "_shards.json"  # readers of folders leave out what begins so
-_OUTPUTS = (_MANIFEST, "part-*.parquet", ".*.pqpp-*")
+MANIFEST = "_shards.json"  # readers of folders leave out what begins so
+"""The file beside the outputs that says what they were made from and how."""
+
+_OUTPUTS = (MANIFEST, "part-*.parquet", ".*.pqpp-*")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 Job = Callable[["pa.Table"], "pa.Table"]
 
@@ -156,10 +158,10 @@ class _Begun:
 
     def check(self) -> None:
         """Refuse a folder of another job."""
-        path = self.place / _MANIFEST
+        path = self.place / MANIFEST
         if not path.exists():
             if self.place.exists() and any(self.place.glob("part-*.parquet")):
-                raise FileError(f"{self.place} holds shards but no {_MANIFEST}; name a new folder")
+                raise FileError(f"{self.place} holds shards but no {MANIFEST}; name a new folder")
             return
         wanted = json.loads(self.note)
         try:
@@ -179,10 +181,10 @@ class _Begun:
     def _write_note(self) -> None:
         if self.is_noted:
             return
-        if (self.place / _MANIFEST).exists():
+        if (self.place / MANIFEST).exists():
             self.check()  # another process may have begun another job since
         else:
-            write_whole(self.place / _MANIFEST, self.note)
+            write_whole(self.place / MANIFEST, self.note)
         self.is_noted = True
 
 

@@ -1,0 +1,161 @@
+"""Texts or images embedded from shard to shard, and what came of it read back for an index."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pqpp_engines.errors import IndexingError
+from pqpp_engines.index.encoders import ImageTextEncoder
+from pqpp_engines.index.retrieve import EMBEDDING
+from pqpp_files.errors import in_a_line
+from pqpp_files.shards import ERROR, MANIFEST, find_shards, texts_of
+from pqpp_models.errors import PredictorError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+@dataclass
+class EmbedShard:
+    """A job of `pqpp_files.shards`: the rows that came, with an embedding of a text or an image.
+
+    Args:
+        model: What `ImageTextEncoder` takes; it is loaded when the first shard comes.
+        column: The texts, or with `image_dir` the images' paths in it.
+        image_dir: The folder of the images; texts are embedded if left out.
+        revision: Of the model.
+        batch_size: How many at once, on a GPU.
+
+    Returns:
+        All columns that came, `embedding`, lists of float32, null where there is none, and `error`:
+        why. A column that came and has the name of a new one is refused.
+
+    Raises:
+        IndexingError: The model is none, or a column's name is taken.
+    """
+
+    model: str
+    column: str = "prompt"
+    image_dir: str | None = None
+    revision: str | None = None
+    batch_size: int = 64
+
+    @cached_property
+    def encoder(self) -> ImageTextEncoder:
+        """The model."""
+        return ImageTextEncoder(self.model, self.revision)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the embeddings depend on besides the rows."""
+        told = {"model": self.encoder.model, "revision": self.encoder.revision}
+        what = "images" if self.image_dir else "texts"
+        return {"job": "embed", **told, "of": what, "column": self.column}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the model behind: each process loads its own."""
+        return {name: value for name, value in vars(self).items() if name != "encoder"}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return the rows with their embeddings."""
+        import pyarrow as pa
+
+        taken = {EMBEDDING, ERROR} & set(table.column_names)
+        if taken:
+            raise IndexingError(f"the input has a column {min(taken)!r} already; rename it")
+        texts, faults = texts_of(table, self.column, "", "name the column by --column")
+        good = [row for row, fault in enumerate(faults) if fault is None]
+        vectors: list[Any] = [None] * len(texts)
+        if self.image_dir is None and good:
+            found = self.encoder.texts([texts[row] for row in good], self.batch_size)
+            for row, vector in zip(good, found, strict=True):
+                vectors[row] = vector.tolist()
+        elif good:
+            for row in good:  # one at a time, so that a bad one ends no batch
+                try:
+                    path = Path(self.image_dir or "").expanduser() / texts[row]
+                    vectors[row] = self.encoder.images([path], 1)[0].tolist()
+                except PredictorError as error:
+                    faults[row] = f"the image cannot be read: {in_a_line(error, named=False)}"
+        kind = pa.list_(pa.float32())
+        if self.image_dir and self.encoder.can_match:  # several vectors an image
+            kind = pa.list_(kind)
+        table = table.append_column(EMBEDDING, pa.array(vectors, kind))
+        return table.append_column(ERROR, pa.array(faults, pa.string()))
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """What a job of embeddings has written.
+
+    Attributes:
+        vectors: Shape (rows, size), or (rows, vectors of each, size), memory-mapped.
+        ids: The cells of the column that was embedded.
+        model: That made them.
+        revision: Of the model.
+        left_out: Rows without an embedding.
+    """
+
+    vectors: NDArray[np.float32]
+    ids: list[str]
+    model: str
+    revision: str | None
+    left_out: int
+
+
+def has_embeddings(folder: str | Path) -> bool:
+    """Tell whether a folder is the output of a job of shards."""
+    return (Path(folder).expanduser() / MANIFEST).is_file()
+
+
+@contextlib.contextmanager
+def read_embedded(folder: str | Path) -> Iterator[Embedded]:
+    """Give the embeddings that a job has written, of which one shard at a time is in memory.
+
+    They lie in a temporary file, which goes away at the end.
+
+    Raises:
+        IndexingError: It is another job's folder, shards lack, or no row has an embedding.
+        FileError: A file is damaged.
+    """
+    place = Path(folder).expanduser()
+    try:
+        told = json.loads((place / MANIFEST).read_text("utf-8"))
+        settings, wanted = dict(told["settings"]), len(told["shards"])
+        if settings["job"] != "embed":
+            raise KeyError("job")
+        column, model, revision = (settings[name] for name in ("column", "model", "revision"))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise IndexingError(f"{folder} holds no embeddings of pqpp index embed") from None
+    shards = find_shards(str(place / "part-*.parquet"))
+    there = len({one.path for one in shards})
+    if there < wanted:
+        raise IndexingError(f"{folder}: {there} of {wanted} shards are there; end the job first")
+    rows = sum(shard.rows for shard in shards)
+    vectors: Any = None
+    ids: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="pqpp-") as beside:
+        for shard in shards:
+            table = shard.read().select([column, EMBEDDING])
+            table = table.filter(table[EMBEDDING].is_valid())
+            if not len(table):
+                continue
+            found = np.array(table[EMBEDDING].to_pylist(), dtype=np.float32)
+            if vectors is None:
+                shape = (rows, *found.shape[1:])
+                vectors = np.lib.format.open_memmap(Path(beside, "v.npy"), "w+", "<f4", shape)
+            vectors[len(ids) : len(ids) + len(found)] = found
+            ids += table[column].to_pylist()
+        if not ids:
+            raise IndexingError(f"{folder}: no row has an embedding; look at its column {ERROR}")
+        yield Embedded(vectors[: len(ids)], ids, model, revision, rows - len(ids))

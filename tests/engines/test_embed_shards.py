@@ -1,0 +1,91 @@
+"""`pqpp index embed`: embeddings from shard to shard, and an index and a run made of them."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pqpp_cli.main import main
+from pqpp_engines.index import ImageTextEncoder, Index
+
+pytest.importorskip("faiss")
+pytest.importorskip("transformers")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    from PIL import Image
+    from support.tiny_models import save_clip
+
+    folder = tmp_path_factory.mktemp("embed")
+    save_clip(folder / "clip")
+    rng = np.random.default_rng(0)
+    (folder / "images").mkdir()
+    for n in range(7):
+        Image.fromarray(rng.integers(0, 256, (20, 20, 3), dtype=np.uint8)).save(
+            folder / f"images/{n}.png"
+        )
+    (folder / "images/bad.png").write_text("no image")
+    names = [f"{n}.png" for n in range(7)] + ["bad.png", None]
+    pq.write_table(pa.table({"image": names}), folder / "images.parquet")
+    texts = ["a red cat on a mat", "a dog", " ", "two boats"]
+    pq.write_table(pa.table({"query_id": list("abcd"), "prompt": texts}), folder / "q.parquet")
+    return folder
+
+
+def embed(study, file, output, *more):
+    return main(["index", "embed", "--model", str(study / "clip"), "--file", str(study / file),
+                 "--output", str(study / output), "--shard-size", "3", *more])  # fmt: skip
+
+
+def test_images_and_texts_to_an_index_and_a_run(study, capsys):
+    images = ["--column", "image", "--image-dir", str(study / "images")]
+    assert embed(study, "images.parquet", "embedded", *images) == 0
+    assert "2 rows have an error" in capsys.readouterr().err
+    found = pq.read_table(study / "embedded")
+    assert "bad.png" in found["error"][7].as_py() and found["embedding"][7].as_py() is None
+    encoder = ImageTextEncoder(str(study / "clip"), device="cpu")
+    whole = encoder.images([study / f"images/{n}.png" for n in range(7)])
+    assert np.array_equal(np.array(found["embedding"].to_pylist()[:7], dtype=np.float32), whole)
+    index = str(study / "index")
+    assert main(["index", "build", str(study / "embedded"), "--output", index]) == 0
+    assert "2 rows have no embedding" in capsys.readouterr().err
+    assert Index(index).ids == [f"{n}.png" for n in range(7)]
+    assert embed(study, "q.parquet", "queries") == 0
+    retrieve = ["retrieve", index, "--k", "3", "--workers", "1"]
+    parts = str(study / "queries/part-*.parquet")
+    assert main([*retrieve, "--file", parts, "--output", str(study / "run")]) == 0
+    model = ["--model", str(study / "clip"), "--file", str(study / "q.parquet")]
+    assert main([*retrieve, *model, "--output", str(study / "by-text")]) == 0
+    runs = [pq.read_table(study / name).to_pylist() for name in ("run", "by-text")]
+    assert [row["image"] for row in runs[0]] == [row["image"] for row in runs[1]]
+    assert [row["error"] for row in runs[0] if row["error"]] == ["the query is blank"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda out: (out / "part-00000-of-00002.parquet").unlink(), "1 of 2 shards are there"),
+        (lambda out: (out / "_shards.json").write_text("{}"), "holds no embeddings of pqpp index"),
+    ],
+)
+def test_what_is_no_whole_job_is_refused(study, change, said, tmp_path, capsys):
+    assert embed(study, "q.parquet", str(tmp_path / "out")) == 0
+    change(tmp_path / "out")
+    capsys.readouterr()
+    assert main(["index", "build", str(tmp_path / "out"), "--output", str(tmp_path / "i")]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_what_does_not_go_together_is_refused(study, tmp_path, capsys):
+    assert embed(study, "q.parquet", str(tmp_path / "out")) == 0
+    build = ["index", "build", str(tmp_path / "out"), "--output", str(tmp_path / "i")]
+    assert main([*build, "--model", "x"]) == 2
+    assert "tells its model and ids" in capsys.readouterr().err
+    assert embed(study, "images.parquet", "x", "--image-dir", "none") == 2
+    assert "--image-dir none: there is no such folder" in capsys.readouterr().err
+    table = pa.table({"prompt": ["a"], "embedding": [1.0]})
+    pq.write_table(table, study / "taken.parquet")
+    assert embed(study, "taken.parquet", "y") == 2
+    assert "the input has a column 'embedding' already" in capsys.readouterr().err
