@@ -189,7 +189,7 @@ def _assess_shards(options: argparse.Namespace, open_assessors: Callable) -> Non
             del job.assessors  # each worker has its own
         return job, settings, options.output
 
-    work_on_shards(options, begin, numbered="prompt_id")
+    work_on_shards(options, begin, numbered=("prompt_id",))
 
 
 def _gallery(options: argparse.Namespace) -> None:

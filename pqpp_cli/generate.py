@@ -189,7 +189,7 @@ def _generate_shards(options: argparse.Namespace) -> None:
             del job.generator  # each worker has its own
         return job, settings, place
 
-    work_on_shards(options, begin, "prompt_id")
+    work_on_shards(options, begin, ("prompt_id",))
     if not (options.shard or launched_share(os.environ)):
         list_images(Path(options.output).expanduser())
 

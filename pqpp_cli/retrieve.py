@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputFile
+from pqpp_cli.shards import add_shards, refuse_with_shards, wants_shards, work_on_shards
+
+if TYPE_CHECKING:
+    from pqpp_engines.index.retrieve import Retriever
 
 _EPILOG = """examples:
   pqpp retrieve my_index --file queries.csv --k 100 --output run.trec
@@ -58,81 +64,55 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--output", type=OutputFile, metavar="FILE", required=True, help="the run to write"
     )
+    add_shards(parser, 1000)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Search and write."""
-    from pqpp_engines.index import ImageTextEncoder, Index
+    from pqpp_engines.index.retrieve import QUERY_IDS, Retriever
     from pqpp_files.read_table import read_table
 
-    index = Index(options.index)
+    retriever = Retriever(
+        options.index,
+        options.model,
+        options.k,
+        options.rerank,
+        options.image_dir,
+        options.exact,
+        options.name,
+        options.column,
+    )
+    if wants_shards(options):
+        _retrieve_shards(options, retriever)
+        return
+    _ = retriever.opened  # refused before the queries are read
     table = read_table(options.file, plain=options.column, remedy="name it with --column")
     texts = table.texts(options.column)
-    named = next((n for n in ("query_id", "prompt_id") if n in table), None)
+    named = next((n for n in QUERY_IDS if n in table), None)
     ids = [str(one) for one in (table[named] if named else range(len(texts)))]
-    encoder = None
-    if not options.queries or options.rerank:
-        encoder = ImageTextEncoder.of(index, options.model)
-    wanted = _candidates(options, encoder)
-    vectors = _embeddings(options, len(texts)) if options.queries else encoder.texts(texts)
-    places, scores = index.search(vectors, wanted or options.k, options.exact)
-    if wanted:
-        places, scores = _reranked(options, encoder, index, texts, places)
-    _write_run(options, index, ids, texts, places, scores)
+    vectors = _embeddings(options, len(texts)) if options.queries else None
+    columns = retriever.run(ids, texts, vectors, _shown)
+    _write(options.output, columns)
+    print(f"written: {options.output}: {len(columns['image'])} results", file=sys.stderr)
 
 
-def _candidates(options: argparse.Namespace, encoder) -> int:
-    """Return how many candidates are ranked anew, 0 for none."""
-    from pqpp_engines.index.rerank import CANDIDATES
+def _retrieve_shards(options: argparse.Namespace, retriever: Retriever) -> None:
+    """Search from shard to shard."""
+    from pqpp_engines.index.retrieve import QUERY_IDS
 
-    wanted = options.rerank
-    if wanted is None:
-        is_usual = encoder is not None and encoder.can_match
-        wanted = max(CANDIDATES, options.k) if is_usual else 0
-    if wanted == 0:
-        return 0
-    if wanted < options.k:
-        raise CommandError(f"--rerank {wanted}: --k {options.k} results need as many candidates")
-    if not encoder.can_match:
-        raise CommandError(f"--rerank: {encoder.model} has no matching head, as BLIP-2 has one")
-    if options.image_dir is None:
-        raise CommandError(
-            f"--image-dir: {encoder.model} looks at the images again to rank them; name their "
-            "folder, or write --rerank 0"
-        )
-    return wanted
+    refuse_with_shards(options, "queries")
+
+    def begin() -> tuple[Retriever, dict, str]:
+        return retriever, retriever.settings, options.output
+
+    work_on_shards(options, begin, QUERY_IDS)
 
 
-def _reranked(options: argparse.Namespace, encoder, index, texts: list[str], places):
-    """Rank anew, and keep the best."""
-    from pathlib import Path
-
+def _shown(images: Iterable[Any]) -> Iterable[Any]:
     from tqdm import tqdm
 
-    from pqpp_engines.index.rerank import rerank
-
-    def shown(images):
-        return tqdm(images, unit="image", disable=not sys.stderr.isatty())
-
-    root = Path(options.image_dir).expanduser()
-    found = rerank(encoder, texts, places, lambda one: root / index.ids[one], shown=shown)
-    return tuple(one[:, : options.k] for one in found)
-
-
-def _write_run(options: argparse.Namespace, index, ids: list, texts: list, places, scores) -> None:
-    """Write the run."""
-    name = options.name or (index.config["model"] or "index").rsplit("/", 1)[-1]
-    columns = {
-        "query_id": [one for one in ids for _ in range(places.shape[1])],
-        "prompt": [one for one in texts for _ in range(places.shape[1])],
-        "image": [index.ids[one] for one in places.ravel()],
-        "rank": [rank + 1 for _ in ids for rank in range(places.shape[1])],
-        "score": [float(one) for one in scores.ravel()],
-        "model": [name] * places.size,
-    }
-    _write(options.output, columns)
-    print(f"written: {options.output}: {places.size} results", file=sys.stderr)
+    return tqdm(images, unit="image", disable=not sys.stderr.isatty())
 
 
 def _embeddings(options: argparse.Namespace, queries: int):

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def refuse_with_shards(options: argparse.Namespace, *names: str) -> None:
 def work_on_shards(
     options: argparse.Namespace,
     begin: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
-    numbered: str = "",
+    numbered: Sequence[str] = (),
 ) -> None:
     """Do a job on the input that `--file` names, into the folder `--output`.
 

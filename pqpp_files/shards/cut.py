@@ -99,7 +99,7 @@ class HeldShard:
         return {"name": self.name, "rows": self.rows}
 
 
-def find_shards(source: str, size: int | None = None, numbered: str = "") -> list[Shard]:
+def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = ()) -> list[Shard]:
     """Cut an input into shards; the same input gives the same shards wherever it is asked.
 
     Args:
@@ -107,7 +107,8 @@ def find_shards(source: str, size: int | None = None, numbered: str = "") -> lis
             `prompts/*.parquet`, a folder of such files or one that `datasets` has saved; also with
             `hf://` before. The cells of CSV are text.
         size: The most rows of a shard, 100,000 if left out; no shard spans two files.
-        numbered: A column that gets the rows' numbers where the input has none of that name.
+        numbered: Columns that may name rows; where the input has none of them the first one is
+            there and has their numbers.
 
     Returns:
         The shards, in the order of the files' names.
@@ -135,7 +136,8 @@ def find_shards(source: str, size: int | None = None, numbered: str = "") -> lis
         types = tuple(
             (one.name, common[one.name]) for one in shape.schema if one.type != common[one.name]
         )
-        number = "" if numbered in shape.schema.names else numbered
+        is_named = not numbered or any(one in shape.schema.names for one in numbered)
+        number = "" if is_named else numbered[0]
         for at, rows, span in shape.cuts:
             cuts.append((path, at, rows, shape.digest, before + at, number, span, types))
         before += sum(rows for _, rows, _ in shape.cuts)

@@ -108,9 +108,9 @@ def test_half_written_files_are_no_input(tmp_path):
 def test_rows_are_numbered_through_all_files(tmp_path):
     for name, rows in (("a", 3), ("b", 2)):
         pq.write_table(pa.table({"n": list(range(rows))}), tmp_path / f"{name}.parquet")
-    shards = find_shards(str(tmp_path), 2, numbered="id")
+    shards = find_shards(str(tmp_path), 2, numbered=("id",))
     assert [one for shard in shards for one in shard.read()["id"].to_pylist()] == list("01234")
-    assert find_shards(str(tmp_path), 2, numbered="n")[0].read().column_names == ["n"]
+    assert find_shards(str(tmp_path), 2, numbered=("id", "n"))[0].read().column_names == ["n"]
 
 
 BAD = b"caf\xe9"

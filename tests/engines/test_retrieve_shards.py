@@ -1,0 +1,113 @@
+"""`pqpp retrieve` from shard to shard: the run of the whole, faults as rows, kills."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pqpp_cli.main import main
+
+pytest.importorskip("faiss")
+
+
+@pytest.fixture
+def study(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "e.npy", rng.normal(size=(90, 8)).astype("f4"))
+    assert (
+        main(["index", "build", str(tmp_path / "e.npy"), "--output", str(tmp_path / "index")]) == 0
+    )
+    np.save(tmp_path / "q.npy", rng.normal(size=(40, 8)).astype("f4"))
+    table = pa.table(
+        {
+            "prompt": [f"a photo of {n} dogs" for n in range(40)],
+            "embedding": list(np.load(tmp_path / "q.npy")),
+        }
+    )
+    pq.write_table(table, tmp_path / "q.parquet")
+    return tmp_path
+
+
+def words(study, output, *more):
+    return ["retrieve", str(study / "index"), "--k", "5", "--file", str(study / "q.parquet"),
+            "--shard-size", "6", "--output", str(study / output), *more]  # fmt: skip
+
+
+def test_shards_hold_the_run_of_the_whole(study, capsys):
+    queries = ["--queries", str(study / "q.npy"), "--output", str(study / "run.parquet")]
+    assert main([*words(study, "x")[:6], *queries]) == 0
+    for share in ("1/2", "0/2"):
+        assert main(words(study, "out", "--shard", share)) == 0
+    assert "3 of 7 shards" in capsys.readouterr().err
+    found, whole = pq.read_table(study / "out"), pq.read_table(study / "run.parquet")
+    assert found.column_names == [*whole.column_names, "error"]
+    assert found.drop_columns("error").to_pylist() == whole.to_pylist()
+    assert main(words(study, "two", "--workers", "2")) == 0
+    for file in (study / "out").iterdir():
+        assert (study / "two" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_killed_at_any_time_and_run_again_it_ends_alike(study):
+    assert main(words(study, "whole")) == 0
+    for wanted in (1, 4):
+        command = [sys.executable, "-m", "pqpp_cli.main", *words(study, "cut")]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(list((study / "cut").glob("part-*"))) < wanted:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert main(words(study, "cut")) == 0
+    assert {p.name for p in (study / "cut").iterdir()} == {
+        p.name for p in (study / "whole").iterdir()
+    }
+    for file in (study / "whole").iterdir():
+        assert (study / "cut" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_faults_of_queries_are_rows(study, capsys):
+    good = [1.0] * 8
+    embeddings = [good, None, good, [1.0], [0.0] * 8, [float("nan")] * 8, good]
+    texts = ["a", "b", " ", "c", "d", "e", "f"]
+    table = pa.table({"prompt_id": list("abcdefg"), "prompt": texts, "embedding": embeddings})
+    pq.write_table(table, study / "q.parquet")
+    assert main(words(study, "out")) == 0
+    assert "5 rows have an error" in capsys.readouterr().err
+    rows = pq.read_table(study / "out").to_pylist()
+    assert [(row["query_id"], row["rank"]) for row in rows] == [
+        *(("a", n) for n in range(1, 6)),
+        *((one, None) for one in "bcdef"),
+        *(("g", n) for n in range(1, 6)),
+    ]
+    size = "the embedding is not 8 numbers, as the index has them"
+    none = "the embedding is zero or not finite"
+    assert [row["error"] for row in rows if row["error"]] == [
+        size, "the query is blank", size, none, none]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--queries", "q.npy"], "--queries: shards come by --file"),
+        (["--column", "caption"], "no column 'caption'"),
+        (["--rerank", "3"], "--rerank 3: --k 5 results need as many candidates"),
+        (["--rerank", "9"], "the index tells no model"),
+        (["--shard", "9/9"], "write I/N"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(study, more, said, capsys):
+    capsys.readouterr()
+    assert main(words(study, "out", *more)) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert not (study / "out").exists()
+
+
+def test_an_index_of_other_images_is_another_job(study, capsys):
+    assert main(words(study, "out")) == 0
+    assert main(words(study, "out", "--exact")) == 2
+    assert "was made with exact False, not True" in capsys.readouterr().err
