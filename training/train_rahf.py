@@ -67,6 +67,9 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", least=0)
     score_weight: float = option(1.0, "weight of the scores' squared error", least=0)
     keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", least=0)
+    joint_weight: float = option(
+        1.0, "how much misalignment and alignment weigh among heatmaps and scores", above=0
+    )
     augmentation: bool = option(True, "the paper's augmentations")
     prompt_dropout: float = option(
         0.0, "share of examples whose prompt is to be written from sight", least=0, below=1
@@ -81,7 +84,7 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
 
 def new_model(recipe: RahfRecipe, prompts: list[str]):
     """Return a model and its processor as the recipe says: from nothing, towers or a RAHF."""
-    weights = ("heatmap_weight", "score_weight", "keyword_weight")
+    weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
     fields = {name: getattr(recipe, name) for name in weights}
     if recipe.model in PRESETS:
         # The pieces of a tokenizer come from the prompts; 512 leave the common words whole.

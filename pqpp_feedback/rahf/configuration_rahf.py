@@ -37,6 +37,8 @@ class RahfConfig(PreTrainedConfig):
         heatmap_weight: Weight of the heatmaps' squared error in the loss.
         score_weight: Weight of the scores' squared error.
         keyword_weight: Weight of the rewritten prompt's cross-entropy.
+        joint_weight: How much the outputs that need image and prompt together, misalignment and
+            alignment, weigh among their kind, where the others weigh 1.
         initializer_range: Spread of the heads' first weights.
 
     Example:
@@ -60,6 +62,7 @@ class RahfConfig(PreTrainedConfig):
     heatmap_weight: float = 5.0
     score_weight: float = 1.0
     keyword_weight: float = 1.0
+    joint_weight: float = 1.0
     initializer_range: float = 0.02
 
     def __post_init__(self, **kwargs: Any) -> None:

@@ -5,6 +5,7 @@ Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, sec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,7 +19,7 @@ from transformers.utils import ModelOutput
 
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
-from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES, TASKS
+from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES, TASKS
 from pqpp_models.errors import PredictorError
 from pqpp_models.pretrained import StrictLoading
 
@@ -257,16 +258,22 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
     def _add_losses(self, found: RahfOutput, heatmap_labels, score_labels, labels) -> None:
         parts = []
         if heatmap_labels is not None:
-            found.heatmap_loss = squared_error(found.heatmaps, heatmap_labels)
+            weights = self._weights_of(HEATMAPS)
+            found.heatmap_loss = squared_error(found.heatmaps, heatmap_labels, weights)
             parts.append(self.config.heatmap_weight * found.heatmap_loss)
         if score_labels is not None:
-            found.score_loss = squared_error(found.scores, score_labels)
+            weights = self._weights_of(SCORES)
+            found.score_loss = squared_error(found.scores, score_labels, weights)
             parts.append(self.config.score_weight * found.score_loss)
         if labels is not None and found.logits is not None:
             found.keyword_loss = cross_entropy(found.logits, labels)
             parts.append(self.config.keyword_weight * found.keyword_loss)
         if parts:
             found.loss = torch.stack(parts).sum()
+
+    def _weights_of(self, names: Sequence[str]) -> list[float]:
+        """Return what each output weighs among its kind."""
+        return [self.config.joint_weight if name in JOINT_OUTPUTS else 1.0 for name in names]
 
 
 def new_vision_model(config: Any) -> PreTrainedModel:
@@ -300,18 +307,32 @@ def _scattered(head, features, row, task, batch: int, first: int, last: int) -> 
     return found.index_put((row[chosen], task[chosen] - first), values)
 
 
-def squared_error(predicted: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def squared_error(
+    predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float] | None = None
+) -> torch.Tensor:
     """Return the mean squared error where both sides have a value; 0 where they never have.
+
+    Args:
+        predicted: `(batch, outputs, ...)`; NaN where there is no value.
+        labels: Of the same shape.
+        weights: One an output; all weigh the same if left out.
 
     Example:
         >>> nan = float("nan")
         >>> float(squared_error(torch.tensor([0.0, nan, 3.0]), torch.tensor([2.0, 1.0, nan])))
         4.0
+        >>> float(squared_error(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 2.0]]), [1, 3]))
+        3.25
     """
     known = ~(torch.isnan(labels) | torch.isnan(predicted))
     # NaN is replaced before the difference: a NaN times zero would still be one in the gradient.
     error = torch.where(known, predicted, 0) - torch.where(known, labels.to(predicted.dtype), 0)
-    return error.square().sum() / known.sum().clamp(min=1)
+    counts = known.to(error.dtype)
+    if weights is not None:
+        each = torch.tensor(weights, dtype=error.dtype, device=error.device)
+        counts = counts * each.reshape(-1, *[1] * (error.ndim - 2))
+    total = counts.sum()
+    return (error.square() * counts).sum() / torch.where(total > 0, total, 1)
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,9 @@ HEATMAPS = ("implausibility", "misalignment")
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
 """The four scores, each in 0 .. 1, higher is better."""
 
+JOINT_OUTPUTS = ("misalignment", "alignment")
+"""Those that image and prompt tell together; either alone tells the others, or much of them."""
+
 KEYWORDS = "misaligned words"
 
 TASKS = (

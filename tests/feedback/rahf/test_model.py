@@ -134,6 +134,28 @@ def test_the_loss_is_the_weighted_sum_and_reaches_every_weight(variant):
     assert [name for name, value in model.named_parameters() if value.grad is None] == []
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_outputs_that_need_both_weigh_among_their_kind_as_told(variant):
+    feedback = tiny_feedback(variant)
+    model = feedback.model
+    batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
+    size = model.config.heatmap_size
+    labels = {"heatmap_labels": torch.zeros(2, 2, size, size), "score_labels": torch.ones(2, 4)}
+    labels["heatmap_labels"][0, 1] = float("nan")  # the prompt of the first was not shown
+    plain = model(**batch, **labels)
+    maps, scores = plain.heatmaps.square().mean((2, 3)), (plain.scores - 1).square()
+    # Of four maps three are known, one of which is of misalignment; scores: (1, w, 1, 1).
+    mean = (maps[0, 0] + maps[1, 0] + maps[1, 1]) / 3
+    assert torch.isclose(plain.heatmap_loss, mean) and torch.isclose(
+        plain.score_loss, scores.mean()
+    )
+    model.config.joint_weight = 4.0
+    found = model(**batch, **labels)
+    assert torch.isclose(found.heatmap_loss, (maps[0, 0] + maps[1, 0] + 4 * maps[1, 1]) / 6)
+    expected = (scores * torch.tensor([1.0, 4.0, 1.0, 1.0])).sum() / 14
+    assert torch.isclose(found.score_loss, expected)
+
+
 def test_missing_labels_do_not_count():
     feedback = tiny_feedback()
     batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
