@@ -103,6 +103,13 @@ def behind_links(path: Path) -> Path:
 
     Raises:
         FileError: The links lead in a circle.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "link").symlink_to(folder / "target")
+        >>> behind_links(folder / "link").name
+        'target'
     """
     if not path.is_symlink():
         return path

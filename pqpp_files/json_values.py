@@ -61,6 +61,10 @@ def text_of(content: bytes, name: str, line: int = 1) -> str:
 
     Raises:
         FileError: They are no UTF-8; names the line.
+
+    Example:
+        >>> text_of("\ufeffé".encode(), "votes.json")
+        'é'
     """
     content = content.removeprefix(_BOM) if line == 1 else content
     try:

@@ -63,7 +63,13 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that are like another, or hold it; the closest first."""
+    """Return up to three known names that are like another, or hold it; the closest first.
+
+    Example:
+        >>> known = ["kendall", "pearson"]
+        >>> close_names("kendal", known), close_names("ears", known)
+        (['kendall'], ['pearson'])
+    """
     import difflib
 
     names = list(known)

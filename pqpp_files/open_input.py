@@ -29,7 +29,12 @@ _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
 def names_input(path: str | Path) -> bool:
-    """Tell whether there is such an input: a file, a pipe, or standard input."""
+    """Tell whether there is such an input: a file, a pipe, or standard input.
+
+    Example:
+        >>> names_input("-.csv"), names_input("nowhere.csv")
+        (True, False)
+    """
     is_standard = _STANDARD.fullmatch(str(path)) is not None
     return is_standard or (Path(path).exists() and not Path(path).is_dir())
 

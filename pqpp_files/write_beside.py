@@ -69,7 +69,15 @@ def write_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file as `write_beside` does, a text as UTF-8."""
+    """Write a file as `write_beside` does, a text as UTF-8.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "a.txt"
+        >>> write_whole(path, "a cat")
+        >>> path.read_text()
+        'a cat'
+    """
     content = content.encode() if isinstance(content, str) else content
     with write_beside(path) as beside, naming(path, len(content)):
         beside.write_bytes(content)
@@ -97,6 +105,15 @@ def whole_folder(
     Raises:
         FileError: It holds something else, or is a file; or another run has written it since this
             one began, and the message tells where this one's is.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "mine"
+        >>> with whole_folder(folder) as beside:
+        ...     _ = (beside / "a.txt").write_text("a cat")
+        ...     before = folder.exists()
+        >>> before, [one.name for one in folder.iterdir()]
+        (False, ['a.txt'])
     """
     place = behind_links(Path(folder).expanduser().absolute())
 

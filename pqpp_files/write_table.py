@@ -46,6 +46,16 @@ def write_parquet(path: Any, parts: Iterable[Part], again: Iterable[Part]) -> No
 
     Raises:
         FileError: A column holds values of different types, or numbers beyond 64 bits.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> parts = [{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]
+        >>> write_parquet(folder / "p.parquet", parts, parts)
+        >>> import pyarrow.parquet
+        >>> pyarrow.parquet.read_table(folder / "p.parquet")["prompt"].to_pylist()
+        ['a cat', 'a dog']
     """
     import pyarrow as pa
     import pyarrow.parquet

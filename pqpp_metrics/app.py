@@ -18,6 +18,10 @@ def example_inputs(card: str) -> dict[str, Any]:
 
     Args:
         card: The text of the README.
+
+    Example:
+        >>> example_inputs(">>> metric.compute(predictions=[1, 2], references=[2, 1])")
+        {'predictions': [1, 2], 'references': [2, 1]}
     """
     code = "\n".join(line[4:] for line in card.splitlines() if line[:4] in (">>> ", "... "))
     for node in ast.walk(ast.parse(code)):

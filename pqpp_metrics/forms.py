@@ -104,6 +104,11 @@ def columns_of(
     Raises:
         MetricInputError: an input is missing or empty, lengths differ, text stands for numbers.
         InputFormError: entries are nested otherwise, or the inputs do not go together.
+
+    Example:
+        >>> columns, form = columns_of({"predictions": [1, 2], "references": [2, 1]}, PAIRS)
+        >>> columns["predictions"].tolist(), str(form["predictions"])
+        ([1.0, 2.0], 'number')
     """
     found = {}
     for name in alternatives[0]:
@@ -223,14 +228,24 @@ _READ = {"number": _numbers, "text": _texts, "label": _labels, "id": _ids, "grou
 
 
 def kinds_of(name: str, column: Values) -> list[str]:
-    """What a column of labels holds, for each list's place its own kind."""
+    """What a column of labels holds, for each list's place its own kind.
+
+    Example:
+        >>> kinds_of("ratings", [["a", 1], ["b", 2]])
+        ['text', 'numbers']
+    """
     table = label_array(name, column)
     table = table[:, None] if table.ndim == 1 else table
     return [kind_of(as_labels(name, part)) for part in table.T]
 
 
 def as_json(values: Any) -> Any:
-    """Nested labels as text that tells their types, in which Arrow keeps all of them alike."""
+    """Nested labels as text that tells their types, in which Arrow keeps all of them alike.
+
+    Example:
+        >>> as_json([["a"], [1]])
+        [['"a"'], ['1']]
+    """
     values = values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
     if isinstance(values, (list, tuple)):
         return [as_json(value) for value in values]
@@ -238,14 +253,24 @@ def as_json(values: Any) -> Any:
 
 
 def from_json(values: Any) -> Any:
-    """The labels that `as_json` made text of."""
+    """The labels that `as_json` made text of.
+
+    Example:
+        >>> from_json([['"a"'], ['1']])
+        [['a'], [1]]
+    """
     if isinstance(values, list):
         return [from_json(value) for value in values]
     return json.loads(values, object_hook=lambda one: uuid.UUID(one["uuid"]))
 
 
 def plain(value: Any) -> Any:
-    """Numpy values, also within lists and dicts, as plain Python ones."""
+    """Numpy values, also within lists and dicts, as plain Python ones.
+
+    Example:
+        >>> plain({"scores": np.array([0.5]), "n": np.int64(1)})
+        {'scores': [0.5], 'n': 1}
+    """
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list):

@@ -134,6 +134,10 @@ def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
         name: The key of the mean.
         scores: NaN for an item without a value, which the mean leaves out.
         **companions: Arrays that go with the scores.
+
+    Example:
+        >>> per_item("ndcg", [0.5, float("nan")])
+        {'ndcg': 0.5, 'scores': [0.5, nan]}
     """
     scores = np.asarray(scores)
     valued = scores[~np.isnan(scores)]

@@ -123,6 +123,10 @@ def metric_path(name: str) -> Path:
 
     Raises:
         UnknownMetricError: there is no such metric; the message names up to three like it.
+
+    Example:
+        >>> metric_path("ndcg").name
+        'ndcg.py'
     """
     known = list_metrics()
     if name in known:

@@ -165,12 +165,22 @@ def _values(run, qrels, measures, missing, rules):
 
 
 def as_run(run: Run) -> Judged:
-    """Return a run in any of its forms as `trec.Judged`."""
+    """Return a run in any of its forms as `trec.Judged`.
+
+    Example:
+        >>> as_run({"q1": {"a": 0.9, "b": 0.8}}).values.tolist()
+        [0.9, 0.8]
+    """
     return _as_judged("run", run, read_run)
 
 
 def as_qrels(qrels: Run) -> Judged:
-    """Return judgments in any of their forms as `trec.Judged`."""
+    """Return judgments in any of their forms as `trec.Judged`.
+
+    Example:
+        >>> as_qrels([("q1", "a", 2), ("q1", "b", -1)]).values.tolist()
+        [2, 0]
+    """
     return _as_judged("qrels", qrels, read_qrels)
 
 

@@ -71,7 +71,7 @@ class Rankings:
 
 
 def read_run(path: str | Path) -> Judged:
-    """Read a run file: query, Q0, document, rank, score, tag, between blanks.
+    r"""Read a run file: query, Q0, document, rank, score, tag, between blanks.
 
     As in trec_eval the score decides the order, and the rank column is not used; words behind the
     tag are passed over, and so are blank lines and those that begin with #.
@@ -85,12 +85,22 @@ def read_run(path: str | Path) -> Judged:
     Raises:
         MetricInputError: with file and line: too few columns, a score that is no
             finite number, a document twice in a query; or no file, or an empty one.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> run, qrels = folder / "run", folder / "qrels"
+        >>> _ = run.write_text("q1 Q0 a 1 0.9 me\nq1 Q0 b 2 0.8 me\n")
+        >>> _ = qrels.write_text("q1 0 b 1\n")
+        >>> read_run(run).values.tolist()
+        [0.9, 0.8]
     """
     return _read(path, RUN, "score", float)
 
 
 def read_qrels(path: str | Path) -> Judged:
-    """Read a relevance file: query, iteration, document, relevance, between blanks.
+    r"""Read a relevance file: query, iteration, document, relevance, between blanks.
 
     As in trec_eval a negative relevance (spam, say) is not relevant: 0; lines that begin with # are
     passed over, and so are blank ones.
@@ -104,6 +114,17 @@ def read_qrels(path: str | Path) -> Judged:
     Raises:
         MetricInputError: with file and line: another number of columns, a relevance that is no
             whole number, a document twice in a query; or no file, or an empty one.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> run, qrels = folder / "run", folder / "qrels"
+        >>> _ = run.write_text("q1 Q0 a 1 0.9 me\nq1 Q0 b 2 0.8 me\n")
+        >>> _ = qrels.write_text("q1 0 b 1\n")
+        >>> judged = read_qrels(qrels)
+        >>> judged.query_ids, judged.values.tolist()
+        (['q1'], [1])
     """
     return _with_negative_apart(_read(path, QRELS, "relevance", int))
 
@@ -194,7 +215,7 @@ def _is_dense(size, keys):
 def rankings(
     run: Judged, qrels: Judged, missing: str = "error", keep_unjudged: bool = False
 ) -> Rankings:
-    """Bring a run and relevance judgments together, one row a query, as arrays.
+    r"""Bring a run and relevance judgments together, one row a query, as arrays.
 
     A retrieved document without a judgment is not relevant.
 
@@ -214,6 +235,17 @@ def rankings(
 
     Raises:
         MetricInputError: queries on one side only with "error", or no query in common.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> run, qrels = folder / "run", folder / "qrels"
+        >>> _ = run.write_text("q1 Q0 a 1 0.9 me\nq1 Q0 b 2 0.8 me\n")
+        >>> _ = qrels.write_text("q1 0 b 1\n")
+        >>> found = rankings(read_run(run), read_qrels(qrels))
+        >>> found.scores.tolist(), found.relevance.tolist()
+        ([[0.9, 0.8]], [[0, 1]])
     """
     require_choice("missing", missing, _MISSING)
     in_run, judged = set(run.query_ids), set(qrels.query_ids)

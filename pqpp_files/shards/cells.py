@@ -84,6 +84,11 @@ def all_utf_8(table: pa.Table) -> pa.Table:
 
     Raises:
         FileError: A list or an object holds such a text.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> all_utf_8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
+        ['a cat']
     """
     import pyarrow as pa
 
@@ -108,7 +113,12 @@ def all_utf_8(table: pa.Table) -> pa.Table:
 
 
 def text_array(cells: Sequence[str]) -> pa.Array:
-    """Return texts as an array; what a file has in place of UTF-8 stays as it is in the file."""
+    """Return texts as an array; what a file has in place of UTF-8 stays as it is in the file.
+
+    Example:
+        >>> text_array(["a cat", "a dog"]).to_pylist()
+        ['a cat', 'a dog']
+    """
     import pyarrow as pa
 
     try:

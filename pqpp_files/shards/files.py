@@ -40,10 +40,18 @@ class FileShape:
 
 
 def files_of(source: str) -> list[str]:
-    """Return the files that a source names, in the order of their names.
+    r"""Return the files that a source names, in the order of their names.
 
     Raises:
         FileError: There is none, or its file system cannot be asked.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = [(folder / name).write_text("prompt\na cat\n") for name in ("b.csv", "a.csv")]
+        >>> [one.rpartition("/")[2] for one in files_of(str(folder))]
+        ['a.csv', 'b.csv']
     """
     import fsspec
 

@@ -86,13 +86,24 @@ class Format(ABC):
 
 
 def told(blocks: Iterator[Block], tell: Callable[[int], Any]) -> Iterator[Block]:
-    """Give blocks, and tell how many rows each has, for a progress bar."""
+    """Give blocks, and tell how many rows each has, for a progress bar.
+
+    Example:
+        >>> seen = []
+        >>> [rows for rows, _ in told(iter([(2, {}), (1, {})]), seen.append)], seen
+        ([2, 1], [2, 1])
+    """
     for rows, columns in blocks:
         tell(rows)
         yield rows, columns
 
 
 def batches(items: Iterator) -> Iterator[list]:
-    """Give some items at a time."""
+    """Give some items at a time.
+
+    Example:
+        >>> [len(batch) for batch in batches(iter(range(ROWS + 1)))] == [ROWS, 1]
+        True
+    """
     while batch := list(itertools.islice(items, ROWS)):
         yield batch
