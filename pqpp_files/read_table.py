@@ -318,14 +318,6 @@ def read_codes(
 
     Raises:
         FileError: As of `read_table`, or a cell is a list or an object.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "votes.csv"
-        >>> _ = path.write_text("image,label\na.png,2\nb.png,1\na.png,2\n")
-        >>> columns, names = read_codes(path, ["image"])
-        >>> columns["image"].values, columns["image"].codes.tolist(), names
-        (['a.png', 'b.png'], [0, 1, 0], ['image', 'label'])
     """
     source = source_of(Input(path, False, encoding), columns, None, kinds)
     if isinstance(source, Json):
