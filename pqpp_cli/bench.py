@@ -158,7 +158,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         "--report",
         type=OutputPage,
         metavar="FILE",
-        help="also write an HTML report with pictures",
+        help="also write an HTML report with charts",
     )
     parser.add_argument(
         "--projection",
