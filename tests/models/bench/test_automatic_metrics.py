@@ -160,10 +160,10 @@ def test_the_report_shows_spaces_and_repeats(bench, tmp_path, monkeypatch):
     for name in ("a.html", "b.html"):
         assert bench(*arguments, "--report", name)[0] == 0
         pages.append((tmp_path / name).read_text())
-    assert pages[0] == pages[1] and pages[0].count("The space of") == 1
-    assert "The space of static in two dimensions" in pages[0]
+    assert pages[0] == pages[1] and pages[0].count("<h3>static, by t-SNE</h3>") == 1
+    assert "n_words, by t-SNE" not in pages[0]  # it has no space
     assert bench(*arguments, "--report", "c.html", "--projection", "none")[0] == 0
-    assert "The space of" not in (tmp_path / "c.html").read_text()
+    assert "by t-SNE" not in (tmp_path / "c.html").read_text()
     monkeypatch.setitem(__import__("sys").modules, "sklearn.manifold", None)
     status, _, error = bench(*arguments, "--report", "d.html")
     assert status == 0 and "without pictures of spaces" in error
