@@ -7,13 +7,20 @@ import re
 from dataclasses import dataclass
 
 from pqpp_engines.errors import IndexingError
+from pqpp_engines.index.vectors import AT_ONCE
 
 _FLAT_UP_TO = 50_000
 _SCALAR_UP_TO = 50_000_000
 _PQ_BYTES = 64
-# Vectors a cell that faiss wants for k-means, and centroids a second and core that it learns on one
-# of today's cores; a rough guide to the time.
-_TRAIN_PER_CELL, _ADDS_A_SECOND = 64, 40_000
+_TRAIN_PER_CELL = 64  # of vectors; faiss wants 39 at least
+_ROUNDS = 10  # of k-means over the cells, as faiss does them
+# Measured by benchmarks/engines_index.py on one core of a server (benchmarks/engines.md): seconds
+# of a floating-point operation of k-means and of finding cells, of a number that is normalised,
+# written and compared for tuning; and from one graph of 100,000 vectors, of each link of a vector.
+_A_FLOP, _A_NUMBER, _A_LINK = 1.1e-11, 1.4e-7, 5e-6
+_RANGE = 2  # other processors take half of it to double
+# Of a build, besides the index and its training sample.
+_PARTS, _BESIDE = 3, 100_000_000
 
 
 @dataclass(frozen=True)
@@ -25,9 +32,9 @@ class Plan:
         cells: Of the inverted file; 0 where there is none.
         train: Vectors that it is trained on.
         bytes_a_vector: Of the index, with the ids of faiss.
-        memory: Bytes that the index takes when it is loaded.
+        memory: Bytes that a build takes, about; a search maps the index and takes next to nothing.
         disk: Bytes of the folder, with the embeddings in 16 bits for exact re-ranking.
-        seconds: Very rough time to build on one core.
+        seconds: Time to build on one core of the machine that it was measured on.
     """
 
     factory: str
@@ -41,8 +48,9 @@ class Plan:
     def told(self) -> str:
         """Say it in a line."""
         return (
-            f"{self.factory}: {_size(self.memory)} in memory, {_size(self.disk)} on disk, about "
-            f"{max(1, round(self.seconds))} s on one core"
+            f"{self.factory}: about {_size(self.memory)} in memory to build it, "
+            f"{_size(self.disk)} on disk, {_time(self.seconds)} on one core, as measured on a "
+            "server"
         )
 
 
@@ -73,9 +81,16 @@ def plan_for(vectors: int, size: int, factory: str | None = None) -> Plan:
     cells = int(found[1]) if found else 0
     train = min(vectors, cells * _TRAIN_PER_CELL)
     each = _bytes_of(factory, size) + (8 if cells else 0)
-    memory = round(vectors * each + cells * size * 4)
-    seconds = vectors / _ADDS_A_SECOND * (1 + cells / 4096) + train * cells * size / 4e9
-    return Plan(factory, cells, train, each, memory, memory + vectors * size * 2, seconds)
+    own = round(vectors * each + cells * size * 4)
+    memory = own + train * size * 4 + _PARTS * AT_ONCE * size * 4 + _BESIDE
+    flops = 2 * cells * size * (_ROUNDS * train + vectors)
+    seconds = flops * _A_FLOP + vectors * (size * _A_NUMBER + _links(factory) * _A_LINK)
+    return Plan(factory, cells, train, each, memory, own + vectors * size * 2, seconds)
+
+
+def _links(factory: str) -> int:
+    found = re.search(r"HNSW(\d+)", factory)
+    return int(found[1]) if found else 0
 
 
 def _chosen(vectors: int) -> str:
@@ -93,8 +108,7 @@ def _bytes_of(factory: str, size: int) -> float:
             return size * each
     if found := re.search(r"PQ(\d+)$", factory):
         return float(found[1])
-    links = re.search(r"HNSW(\d+)", factory)
-    return size * 4 + (int(links[1]) * 8 if links else 0)
+    return size * 4 + _links(factory) * 8
 
 
 def _size(count: float) -> str:
@@ -103,3 +117,14 @@ def _size(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:.3g} TB"
+
+
+def _time(seconds: float) -> str:
+    """Say a range, as other processors are faster or slower.
+
+    >>> _time(120), _time(60_000)
+    ('60 to 240 s', '8 to 34 h')
+    """
+    unit, each = ("h", 3600) if seconds > 3600 else ("s", 1)
+    least, most = seconds / each / _RANGE, seconds / each * _RANGE
+    return f"{math.floor(least)} to {math.ceil(most)} {unit}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-AT_ONCE = 65_536
+AT_ONCE = 16_384
 """Vectors that are held in 32 bits at a time."""
 SHAPES = "(items, size), or (items, vectors of each, size)"
 
