@@ -66,7 +66,7 @@ $(VENV)/demo-installed: $(BIN)/python $(SOURCES)
 $(VENV)/test-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its test tools into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[test,models,onnx,apps,demo,annotate,postgresql,assess]'
+	$(PIP) '.[test,docs,models,onnx,apps,demo,annotate,postgresql,assess]'
 	@rm -rf build; touch $@
 
 $(VENV)/bench-installed: $(BIN)/python $(SOURCES)
@@ -78,5 +78,5 @@ $(VENV)/bench-installed: $(BIN)/python $(SOURCES)
 $(VENV)/docs-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and what its site is built with into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[docs,models,onnx,apps,annotate,postgresql,engines,assess]'
+	$(PIP) '.[docs,models,onnx,apps,demo,annotate,postgresql,engines,assess]'
 	@rm -rf build; touch $@

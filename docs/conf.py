@@ -73,7 +73,13 @@ autodoc_use_type_comments = False
 toc_object_entries = False  # a page begins with its names; else every page copies all of them
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
+autodoc_default_options = {
+    "members": True,
+    "show-inheritance": True,
+    "ignore-module-all": True,
+    "no-value": True,  # of constants; some are paths of this machine
+}
+smartquotes = False
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_attr_annotations = False  # autodoc says the types

@@ -130,7 +130,9 @@ def test_the_site_is_built_without_a_warning_and_asks_nothing_from_outside(site)
     pages = sorted((site / VERSION).rglob("*.html"))
     assert len(pages) > 150
     for path in [*pages, *(site / VERSION).rglob("*.css")]:
-        assert not OUTSIDE.findall(path.read_text("utf-8")), path
+        text = path.read_text("utf-8")
+        assert not OUTSIDE.findall(text), path
+        assert str(ROOT) not in text, path
     entry = (site / "index.html").read_text("utf-8")
     assert f'href="{VERSION}/index.html"' in entry
 
