@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from pqpp_cli.output import OutputFolder
 
@@ -105,11 +106,11 @@ def run_attach(options: argparse.Namespace) -> None:
     from pqpp_models.checkpoint import check_place
     from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
 
-    predictor = Predictor.from_pretrained(options.predictor)
+    predictor: Any = Predictor.from_pretrained(options.predictor)
     encoder_of(predictor)  # refuses those without a collection before much is read
     check_place(options.output, predictor.name)
     captions = EncodedCaptions.from_pretrained(options.collection)
-    made = with_collection(predictor, captions)
+    made: Any = with_collection(predictor, captions)
     before, after = len(predictor.model.collection), len(made.model.collection)
     folder = made.save_pretrained(options.output)
     if not 0.5 <= after / before <= 2:
@@ -135,7 +136,7 @@ def _encoder(options: argparse.Namespace):
     except ValueError:
         raise CommandError(f"--layers {options.layers}: whole numbers with commas") from None
     if options.predictor is not None:
-        predictor = Predictor.from_pretrained(options.predictor)
+        predictor: Any = Predictor.from_pretrained(options.predictor)
         encoder, own = encoder_of(predictor)
         return encoder, predictor.tokenizer, layers or own, predictor.normaliser
     with needing("pqpp collection build --model", "models"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.output import OutputFile
@@ -20,7 +20,7 @@ def add_targets(
     what: str = "what to predict, names of columns of the benchmark",
 ) -> None:
     """Add `--targets`, also spelled `--target`."""
-    option = parser.add_argument(
+    option: Any = parser.add_argument(
         "--targets",
         "--target",
         metavar="NAME[,NAME...]",
@@ -31,7 +31,7 @@ def add_targets(
 
 def add_predictors(parser: argparse._ActionsContainer, default: str) -> None:
     """Add `--predictors`, also spelled `--predictor`."""
-    option = parser.add_argument(
+    option: Any = parser.add_argument(
         "--predictors",
         "--predictor",
         metavar="NAME_OR_PATH[,...]",
@@ -105,12 +105,13 @@ def given_once(first: str | None, option: str, by_option: str | None) -> str:
         >>> given_once(None, "--file", "captions.txt")
         'captions.txt'
     """
-    if (first is None) == (by_option is None):
+    given = by_option if first is None else first
+    if given is None or (first is None) == (by_option is None):
         raise CommandError(
             f"{option} {by_option or ''}".rstrip()
             + ": give it once, by this option or as the first word"
         )
-    return by_option if first is None else first
+    return given
 
 
 def names_of(text: str | None) -> list[str] | None:
@@ -124,8 +125,8 @@ def names_of(text: str | None) -> list[str] | None:
 
 
 def _completer_of_list(names: Callable[[], list[str]]):
-    def complete(prefix: str, **_):
-        head, comma, _ = prefix.rpartition(",")
+    def complete(prefix: str, **_: Any) -> list[str]:
+        head, comma, _last = prefix.rpartition(",")
         return [head + comma + name for name in names()]
 
     return complete

@@ -120,7 +120,7 @@ def run_fit(options: argparse.Namespace) -> None:
     from pqpp_engines.route import Route, Router, Rule
     from pqpp_models import DEFAULT_PREDICTOR
 
-    targets = names_of(options.targets)
+    targets = names_of(options.targets) or []
     names = names_of(options.names) or [target.rsplit("_", 1)[0] for target in targets]
     costs = _numbers("--cost", options.cost)
     utilities = _numbers("--utility", options.utility or ",".join("1" for _ in targets))

@@ -13,6 +13,7 @@ import pickle
 import pickletools
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -135,6 +136,7 @@ def _check_sizes(file: io.BytesIO) -> None:
     """
     size = len(file.getbuffer())
     unfolded = _Unfolded(50 * size + 1_000_000)
+    argument: Any
     for operation, argument, _ in pickletools.genops(file):  # refuses a text that is not all there
         if operation.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= argument <= size:
             raise pickle.UnpicklingError("it asks for more memory than the file has bytes")
@@ -157,7 +159,7 @@ class _Unfolded:
         self.marks: list[int] = []
         self.memo: dict[int, list] = {}
 
-    def count(self, operation: pickletools.OpcodeInfo, argument: object) -> None:
+    def count(self, operation: pickletools.OpcodeInfo, argument: Any) -> None:
         """Follow one operation.
 
         Raises:

@@ -80,7 +80,7 @@ class Participants:
             raise StoreError(f"role {role!r:.40} is unknown; {did_you_mean(role, ROLES)}")
         if db.scalar(select(tables.Person.id).where(tables.Person.name == name)):
             raise StoreError(f"name {name!r} is taken; choose another")
-        row = {"name": name, "role": role, "password_hash": password_hash}
+        row: dict[str, Any] = {"name": name, "role": role, "password_hash": password_hash}
         row |= {"outside": dict(outside or {}), "outside_key": outside_key}
         row["created"] = self._store.clock()
         found = db.execute(insert(tables.Person).values(row).returning(*_TABLE.c)).one()
@@ -107,7 +107,7 @@ class Participants:
         """Return a person by the pseudonym, None if there is none."""
         with self._store.reading() as db:
             row = db.execute(select(*_TABLE.c).where(tables.Person.name == name)).first()
-        return row and person_of(row)
+        return None if row is None else person_of(row)
 
     def all(self) -> list[Participant]:
         """Return all people, in the order in which they came."""
@@ -180,8 +180,9 @@ class Participants:
             else:
                 _close_assignments(db, person)
             name = f"withdrawn-{secrets.token_hex(4)}"
-            values = {"name": name, "outside": {}, "password_hash": None, "withdrawn": now}
-            values |= {"outside_key": None, "session": tables.Person.session + 1}
+            values: dict[str, Any] = {"name": name, "outside": {}, "withdrawn": now}
+            values |= {"password_hash": None, "outside_key": None}
+            values["session"] = tables.Person.session + 1
             self._set(db, person_id, **values)
             links = update(tables.Invitation).where(tables.Invitation.person_id == person_id)
             db.execute(links.values(revoked=now, label=""))

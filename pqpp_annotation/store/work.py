@@ -150,7 +150,7 @@ class Work:
                 .where(Assignment.person_id == person_id, Item.purpose != "training")
                 .group_by(Item.purpose, Assignment.state, is_full)
             )
-            counts = [tuple(row) for row in db.execute(own)]
+            counts: list[tuple[Any, ...]] = [tuple(row) for row in db.execute(own)]
             everything = select(Item.purpose, is_full, func.count())
             everything = everything.group_by(Item.purpose, is_full)
             items = {(purpose, bool(full)): n for purpose, full, n in db.execute(everything)}
@@ -229,7 +229,7 @@ class Work:
         taken = select(func.count()).where(
             Assignment.item_id == item_id, Assignment.person_id != person_id, self._is_taken()
         )
-        return db.scalar(taken) < self._store.study.people_per_item
+        return (db.scalar(taken) or 0) < self._store.study.people_per_item
 
     def expires(self) -> int:
         """Return when a reservation that is made now ends."""
@@ -296,7 +296,7 @@ class Work:
             )
         )
         study = self._store.study
-        if is_control(place, study.control.every, study.seed, person.id):
+        if is_control(place or 0, study.control.every, study.seed, person.id):
             control = self._first_control(db, person)
             return work if control is None else control
         return work

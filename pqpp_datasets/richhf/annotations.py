@@ -7,6 +7,7 @@ those of `pqpp_metrics.functional.consolidation`.
 import io
 import numbers
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ _LOWEST, _HIGHEST = 1, 5
 
 
 def row_of_annotations(
-    filename: str, annotations: Sequence[Mapping[str, object]], height: int, width: int
+    filename: str, annotations: Sequence[Mapping[str, Any]], height: int, width: int
 ) -> dict:
     """Consolidate annotations of one image into a row with the columns of `richhf`.
 
@@ -57,7 +58,7 @@ def row_of_annotations(
         raise DataFileError(f"{filename}: no annotation came; one or more are needed")
     scores = {}
     for name in _SCORES:
-        given = [annotation.get(name) for annotation in annotations]
+        given: list[Any] = [annotation.get(name) for annotation in annotations]
         for score in given:
             # numpy's whole numbers are Integral, its float32 is Real; a truth value is no score.
             is_number = isinstance(score, numbers.Real) and not isinstance(score, bool)

@@ -15,7 +15,7 @@ import contextlib
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -154,7 +154,7 @@ def _rows(path: Path, wanted: list) -> Iterator[dict]:
             yield row_of(path, record)
 
 
-def _joined(row: Mapping[str, object], images: PickapicImages) -> dict:
+def _joined(row: Mapping[str, Any], images: PickapicImages) -> dict:
     from pqpp_metrics.functional.keywords import prompt_tokens
 
     prompt, image = images.prompt(row["uid"]), images.image(row["uid"])
@@ -179,7 +179,10 @@ def row_of(path: Path, record: Record) -> dict:
     except ValueError as error:
         raise DataFileError(f"{where}: no tf.train.Example ({error}); {REMEDY}") from None
     filename = _text(where, found, "filename")
-    row = {"uid": filename.rsplit("/", 1)[-1].rsplit(".", 1)[0], "filename": filename}
+    row: dict[str, Any] = {
+        "uid": filename.rsplit("/", 1)[-1].rsplit(".", 1)[0],
+        "filename": filename,
+    }
     for ours, theirs in _SCORES.items():
         score = _only(where, found, theirs, float)
         if not 0 <= score <= 1:

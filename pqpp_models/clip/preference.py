@@ -52,7 +52,11 @@ class Scorer:
 
 SCORERS = {
     "clip_score": Scorer(
-        *["openai/clip-vit-base-patch32"] * 2, prefix="A photo depicts ", scale=2.5, lowest=0.0
+        "openai/clip-vit-base-patch32",
+        "openai/clip-vit-base-patch32",
+        prefix="A photo depicts ",
+        scale=2.5,
+        lowest=0.0,
     ),
     "pick_score": Scorer("yuvalkirstain/PickScore_v1", "laion/CLIP-ViT-H-14-laion2B-s32B-b79K"),
     "hps_v2": Scorer("", "laion/CLIP-ViT-H-14-laion2B-s32B-b79K", scale=100.0),
