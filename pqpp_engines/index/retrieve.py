@@ -174,8 +174,11 @@ class Retriever:
         good = [row for row, fault in enumerate(faults) if fault is None]
         found: list[dict[str, Any]] = []
         if good:
-            chosen = [[each[row] for row in good] for each in (ids, texts)]
-            columns = self.run(*chosen, None if vectors is None else vectors[good])
+            columns = self.run(
+                [ids[row] for row in good],
+                [texts[row] for row in good],
+                None if vectors is None else vectors[good],
+            )
             found = pa.table(columns).to_pylist()
         size = len(found) // len(good) if good else 0
         rows, at = [], iter(range(0, len(found), size or 1))
