@@ -3,12 +3,15 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.own_benchmark.build import Built
-from pqpp_datasets.own_benchmark.generation import annotators_of
+from pqpp_datasets.own_benchmark.generation import Generation, annotators_of
+from pqpp_datasets.own_benchmark.retrieval import Retrieval
+from pqpp_datasets.own_benchmark.votes.preferences import Preferences
 from pqpp_datasets.target_columns import Target
 from pqpp_files.render_page import render_page
 
@@ -40,19 +43,18 @@ def quality_report(
         options=built.options,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
-        generation=built.generation and _generation_facts(built, called),
-        retrieval=built.retrieval and _retrieval_facts(built),
+        generation=built.generation and _generation_facts(built, built.generation, called),
+        retrieval=built.retrieval and _retrieval_facts(built.retrieval),
         preferences=built.preferences,
-        voters=built.preferences and _voters(built, voters),
+        voters=built.preferences and _voters(built.preferences, voters),
         histograms=[_histogram(built, target) for target in built.targets],
     )
 
 
-def _generation_facts(built: Built, called: Sequence[str] | None) -> dict:
-    generation = built.generation
+def _generation_facts(built: Built, generation: Generation, called: Sequence[str] | None) -> dict:
     called = called or generation.table.annotator_names
     total = max(1, sum(generation.labels.values()))
-    ordered = _annotators(built, called)
+    ordered = _annotators(built, generation, called)
     return {
         "votes": generation.votes,
         "notes": generation.notes,
@@ -72,16 +74,15 @@ def _generation_facts(built: Built, called: Sequence[str] | None) -> dict:
     }
 
 
-def _annotators(built: Built, called: Sequence[str]) -> list[dict]:
+def _annotators(built: Built, generation: Generation, called: Sequence[str]) -> list[dict]:
     """Return a row for each annotator: first who is not admitted or flagged, last the control."""
-    generation = built.generation
     facts, votes = generation.agreements, generation.table
     if facts is None:
         return []
     judged = annotators_of(votes, facts, built.options, called)
     known = {one.name: one for one in judged}
-    rows = []
-    for number in np.flatnonzero(np.bincount(votes.annotator, minlength=len(called))):
+    rows: list[dict[str, Any]] = []
+    for number in np.flatnonzero(np.bincount(votes.annotator, minlength=len(called))).tolist():
         one = known.get(called[number])
         rows.append(
             {
@@ -107,13 +108,13 @@ def _annotators(built: Built, called: Sequence[str]) -> list[dict]:
     )
 
 
-def _voters(built: Built, called: Sequence[str] | None) -> list[dict]:
+def _voters(preferences: Preferences, called: Sequence[str] | None) -> list[dict]:
     """Return a row for each voter on pairs, those who are flagged first."""
-    facts = built.preferences.agreements
+    facts = preferences.agreements
     if facts is None:
         return []
-    names = called or built.preferences.choices.annotator_names
-    rows = [
+    names = called or preferences.choices.annotator_names
+    rows: list[dict[str, Any]] = [
         {
             "name": names[place],
             "votes": int(facts.shared.votes[place]),
@@ -124,7 +125,7 @@ def _voters(built: Built, called: Sequence[str] | None) -> list[dict]:
             "undecided": bool(facts.shared.undecided[place]),
             "flag": facts.reasons[place],
         }
-        for place in np.flatnonzero(facts.shared.votes)
+        for place in np.flatnonzero(facts.shared.votes).tolist()
     ]
     rows.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
     return rows[:_ANNOTATORS_SHOWN]
@@ -135,11 +136,11 @@ def _label_name(value: float, scale: str) -> str:
     return _LABEL_NAMES[int(value)] if named else f"{value:g}"
 
 
-def _retrieval_facts(built: Built) -> dict:
-    relevant = built.retrieval.relevant
+def _retrieval_facts(retrieval: Retrieval) -> dict:
+    relevant = retrieval.relevant
     return {
-        "results": built.retrieval.results,
-        "votes": built.retrieval.votes,
+        "results": retrieval.results,
+        "votes": retrieval.votes,
         "queries": len(relevant),
         "mean_relevant": float(relevant.mean()) if len(relevant) else math.nan,
         "without": int((relevant == 0).sum()),
