@@ -12,13 +12,18 @@ window.pqpp = {
     return [text, target];
   },
 
-  // What the address holds, or what stands in the page.
-  held(text, target) {
+  // What the address holds. Without it nothing changes: somebody may be typing already.
+  held() {
     const held = new URLSearchParams(location.hash.slice(1));
     const prompts = held.getAll("prompt").slice(0, this.most);
     const inputs = [...document.querySelectorAll("#explain input")];
     const known = inputs.some((one) => one.value === held.get("explain"));
-    return [prompts.length ? prompts.join("\n") : text, known ? held.get("explain") : target];
+    const unchanged = { __type__: "update" };
+    this.opened = prompts.length > 0;
+    return [
+      this.opened ? prompts.join("\n") : unchanged,
+      this.opened && known ? held.get("explain") : unchanged,
+    ];
   },
 
   async copy() {

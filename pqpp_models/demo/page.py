@@ -51,8 +51,8 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | No
     choices = answerer.explained()
     ask = telling(answerer.html)
 
-    def ask_if_any(text: str, target: str) -> tuple[Any, ...]:
-        return ask(text, target) if text.strip() else ("", "")
+    def ask_if_held(text: str | None, target: str) -> tuple[Any, ...]:
+        return (gradio.skip(), gradio.skip()) if text is None else ask(text, target)
 
     with blank_page("pqpp: how well will this prompt do?") as page:
         gradio.Markdown(_ABOUT.format(name=predictor.called))
@@ -79,14 +79,15 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | No
         link.click(None, None, said, js="() => window.pqpp.copy()", api_visibility="private")
         page.load(
             None,
+            None,
             [box, target],
-            [box, target],
-            js="(text, target) => window.pqpp.held(text, target)",
+            js="() => window.pqpp.held()",
             api_visibility="private",
         ).then(
-            ask_if_any,
+            ask_if_held,
             [box, target],
             [answer, said],
+            js="(text, target) => [window.pqpp.opened ? text : null, target]",
             show_progress="minimal",
             api_visibility="private",
         )

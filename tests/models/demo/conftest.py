@@ -6,14 +6,15 @@ from support.rated_folders import write_genai
 from support.served_page import serving_page
 
 __all__ = ["browser", "visitor"]
-SERVE = "from pqpp_cli.main import main\nmain(['demo', '--serve', '--port', '0', *{options!r}])"
+SERVE = (
+    "from pqpp_cli.main import main\nmain(['demo', '--serve', '--port', '0', '--data-dir', 'data'])"
+)
 
 
 @pytest.fixture(scope="package")
 def served(tmp_path_factory):
     pytest.importorskip("gradio")
     place = tmp_path_factory.mktemp("page")
-    options = ("--data-dir", str(place / "data"))
     write_genai(place / "data" / "genai")
-    with serving_page(SERVE.format(options=options), place) as page:
+    with serving_page(SERVE, place) as page:
         yield page

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import socket
 from urllib.parse import quote_plus
 
 import httpx
@@ -10,8 +11,7 @@ from support.browser import picture
 from support.served_page import barriers, serving_page, wait_for_scheme
 
 from pqpp_models import Predictor
-
-from .conftest import SERVE
+from pqpp_models.demo.space import predictor_space
 
 pytestmark = pytest.mark.browser
 SECRET = "a walrus juggles seventeen teapots"
@@ -76,6 +76,17 @@ def test_a_link_holds_the_prompts_and_is_kept_from_the_server(served, visitor):
     page.goto(link(served.url, "a red cat"))  # in the same tab
     page.get_by_role("heading", name="a red cat").wait_for()
     assert not [url for one in (person, other) for url in one.asked if "surfboard" in url]
+
+
+def test_who_types_at_once_is_not_interrupted(served, visitor):
+    page = visitor().open(f"{served.url}/theme.css")  # nothing of the page is there yet
+    page.goto(served.url, wait_until="commit")
+    page.locator("#box textarea").fill(TWO[0])
+    page.wait_for_load_state("networkidle")
+    assert page.locator("#box textarea").input_value() == TWO[0]
+    assert page.locator("#answer .card").count() == 0
+    page.click("#ask")
+    answered(page)
 
 
 def test_a_strange_link_does_no_harm(served, visitor):
@@ -169,8 +180,11 @@ def send_malformed(url):
     assert refused.status_code == 413
 
 
-def test_nothing_that_is_typed_is_logged_or_kept(visitor, tmp_path):
-    with serving_page(SERVE.format(options=()), tmp_path) as served:
+def test_a_space_neither_logs_nor_keeps_what_is_typed(visitor, tmp_path):
+    app = predictor_space("static", tmp_path)["app.py"].read_text("utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    with serving_page(app, tmp_path, GRADIO_SERVER_PORT=port) as served:
         page = visitor().open(link(served.url, SECRET))
         answered(page)
         page.locator("#box textarea").fill("\n".join([SECRET] * 9 + ["x" * 1001]))
