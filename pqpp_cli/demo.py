@@ -44,7 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser(
         "demo",
-        help="the main job end to end, in under a minute",
+        help="the main job end to end, in under a minute; or a web page to ask about prompts",
         description="Predict the performance of a few prompts, then compare predictors on PQPP's "
         "validation prompts with the published figures, and write a report; where there is neither "
         "a network nor a copy, fit and compare on a generated sample.",

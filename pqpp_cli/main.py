@@ -6,6 +6,7 @@ import errno
 import importlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -43,6 +44,7 @@ _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp bench --split validation
   pqpp demo
+  pqpp demo --serve
 
 Tab completion: eval "$(register-python-argcomplete pqpp)"
 """
@@ -128,6 +130,18 @@ class Parser(argparse.ArgumentParser):
             wrong = left[0].partition("=")[0]
             self.error(f"{wrong} is unknown; {did_you_mean(wrong, known)}")
         return found, left
+
+    def format_help(self) -> str:
+        """Wrap the description as the options are; what stands below them keeps its lines."""
+        import textwrap
+
+        told = self.description
+        width = shutil.get_terminal_size().columns - 2
+        try:
+            self.description = told and textwrap.fill(told, max(width, 11))
+            return super().format_help()
+        finally:
+            self.description = told
 
     def error(self, message: str) -> NoReturn:
         """Print the line and leave with 2."""

@@ -72,7 +72,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="the file's or dataset's column of prompts (default: %(default)s)",
     )
     add_dataset(parser)
-    add_targets(parser, "all that the predictor has")
+    add_targets(
+        parser,
+        "all that the predictor has",
+        "what to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has",
+    )
     add_predictors(parser, "static, which comes with the package")
     parser.add_argument(
         "--uncertainty",

@@ -21,7 +21,11 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
         help="address to listen at (default: this machine only)",
     )
     served.add_argument(
-        "--port", type=int, metavar="N", default=_ONLY_SERVED["port"], help="(default: %(default)s)"
+        "--port",
+        type=int,
+        metavar="N",
+        default=_ONLY_SERVED["port"],
+        help="port to listen at, 0 for any that is free (default: %(default)s)",
     )
     add_predictors(served, "static")
     served.add_argument(

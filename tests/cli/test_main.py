@@ -1,5 +1,6 @@
 """What every command has in common: one line for what is wrong, and no traceback."""
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -65,3 +66,17 @@ def test_a_closed_or_full_output_is_one_line(words, tmp_path):
         done = run(["bash", "-c", f"{pqpp} {words} {end}"], tmp_path)
         assert done.returncode == 2, done.stderr
         assert done.stderr.count("\n") == 1 and "standard output" in done.stderr
+
+
+def test_descriptions_of_the_help_fit_the_terminal(monkeypatch):
+    from pqpp_cli.main import Parser
+
+    words = [f"word{number}" for number in range(60)]
+    kept = "examples:\n  " + "x" * 90
+    how = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+    parser = Parser(prog="p", description=" ".join(words), epilog=kept, **how)
+    monkeypatch.setenv("COLUMNS", "80")
+    text = parser.format_help()
+    above = text.removesuffix(f"{kept}\n")
+    assert above != text and max(map(len, above.splitlines())) <= 80
+    assert [word for word in above.split() if word.startswith("word")] == words
