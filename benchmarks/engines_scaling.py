@@ -6,7 +6,7 @@ on a busy machine they say more than wall seconds, which stand beside. Memory is
 processes of a run at its highest, looked at every half second, with what they share counted once.
 
     OMP_NUM_THREADS=1 python benchmarks/engines_scaling.py --captions train.csv
-        [--prompts 100000] [--many 10000000] [--only workers memory ray]
+        [--prompts 100000] [--many 10000000] [--only workers memory ray images]
 """
 
 import argparse
@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-PARTS = ("workers", "memory", "ray")
+PARTS = ("workers", "memory", "ray", "images")
 _FILE = 1_000_000
 _RAY = """
 import sys, ray
@@ -115,6 +115,38 @@ def measure_ray(options: argparse.Namespace, folder: Path) -> None:
         print(f"| {name} | {options.prompts:,} | {ran.wall:.1f} | {ran.cpu:.1f} | "
               f"{ran.peak / 1e6:.0f} |", flush=True)  # fmt: skip
     print()
+
+
+def measure_images(options: argparse.Namespace, folder: Path) -> None:
+    """Print what an image of 1024 x 1024 takes beside its model: written, and opened again."""
+    from PIL import Image, ImageFilter
+
+    from pqpp_engines.generate import Generator, Made, generate
+    from pqpp_feedback.assess.pictures import find_pictures, open_picture
+
+    noise = np.random.default_rng(0).integers(0, 256, (1024, 1024, 3), dtype=np.uint8)
+    image = Image.fromarray(noise).filter(ImageFilter.GaussianBlur(2))  # packs as photographs do
+
+    class Ready(Generator):
+        name, settings = "ready", {}
+
+        def make(self, wanted):
+            return [Made(image) for _ in wanted]
+
+    count = 40
+    prompts = [{"prompt_id": str(n), "prompt": f"a photo of {n}"} for n in range(count)]
+    begin = time.process_time()
+    generate(Ready(), prompts, folder / "images", 1)
+    wrote = time.process_time() - begin
+    found, _ = find_pictures(folder / "images")
+    size = sum(one.path.stat().st_size for one in found) / count
+    begin = time.process_time()
+    for one in found:
+        open_picture(one.path)
+    opened = time.process_time() - begin
+    print("| an image of 1024 x 1024 | CPU s |\n|---|---|")
+    print(f"| written by pqpp generate ({size / 1e6:.2f} MB) | {wrote / count:.3f} |")
+    print(f"| opened by pqpp assess | {opened / count:.3f} |\n", flush=True)
 
 
 def predict(source: Path, output: Path, workers: int, size: str) -> list[str]:
