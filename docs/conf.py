@@ -59,7 +59,7 @@ myst_heading_anchors = 3
 myst_update_mathjax = False
 
 # Executed once for each state of the cells and of the package.
-nb_execution_mode = os.environ.get("PQPP_SITE_RUN", "cache")
+nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "executed" / digest(HERE.parent))
 nb_execution_timeout = 120
 nb_execution_in_temp = True
@@ -73,12 +73,7 @@ autodoc_use_type_comments = False
 toc_object_entries = False  # a page begins with its names; else every page copies all of them
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_default_options = {
-    "members": True,
-    "show-inheritance": True,
-    "ignore-module-all": True,
-    "no-value": True,  # of constants; some are paths of this machine
-}
+autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
 smartquotes = False
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
