@@ -114,7 +114,12 @@ class Embedded:
 
 
 def has_embeddings(folder: str | Path) -> bool:
-    """Tell whether a folder is the output of a job of shards."""
+    """Tell whether a folder is the output of a job of shards.
+
+    Example:
+        >>> has_embeddings(tempfile.mkdtemp())
+        False
+    """
     return (Path(folder).expanduser() / MANIFEST).is_file()
 
 

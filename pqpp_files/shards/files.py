@@ -73,7 +73,7 @@ def files_of(source: str) -> list[str]:
 
 
 def shape_of(path: str, size: int) -> FileShape:
-    """Look at a file that shall be cut.
+    r"""Look at a file that shall be cut.
 
     Args:
         path: The file.
@@ -81,6 +81,16 @@ def shape_of(path: str, size: int) -> FileShape:
 
     Raises:
         FileError: It cannot be read, or two columns have one name.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "n.csv")
+        >>> _ = path.write_text("n\n1\n2\n3\n")
+        >>> shape = shape_of(str(path), 2)
+        >>> [(start, rows) for start, rows, _ in shape.cuts]
+        [(0, 2), (2, 1)]
+        >>> rows_of(str(path), *shape.cuts[1])["n"].to_pylist()
+        ['3']
     """
     import pyarrow as pa
     import pyarrow.parquet
