@@ -15,9 +15,11 @@ _PQ_BYTES = 64
 _TRAIN_PER_CELL = 64  # of vectors; faiss wants 39 at least
 _ROUNDS = 10  # of k-means over the cells, as faiss does them
 # Measured by benchmarks/engines_index.py on one core of a server (benchmarks/engines.md): seconds
-# of a floating-point operation of k-means and of finding cells, of a number that is normalised,
-# written and compared for tuning; and from one graph of 100,000 vectors, of each link of a vector.
-_A_FLOP, _A_NUMBER, _A_LINK = 1.1e-11, 1.4e-7, 5e-6
+# of a floating-point operation of k-means and of finding cells, of one of learning and giving the
+# codes of PQ, of a number that is normalised, written and compared for tuning; and from one graph
+# of 100,000 vectors, of each link of a vector.
+_A_FLOP, _A_CODE_FLOP, _A_NUMBER, _A_LINK = 1.1e-11, 4.6e-10, 1.4e-7, 5e-6
+_CODES, _CODE_ROUNDS = 256, 25  # of a piece of a vector in PQ, and of k-means over them
 _RANGE = 2  # other processors take half of it to double
 # Of a build, besides the index and its training sample.
 _PARTS, _BESIDE = 3, 100_000_000
@@ -85,6 +87,9 @@ def plan_for(vectors: int, size: int, factory: str | None = None) -> Plan:
     memory = own + train * size * 4 + _PARTS * AT_ONCE * size * 4 + _BESIDE
     flops = 2 * cells * size * (_ROUNDS * train + vectors)
     seconds = flops * _A_FLOP + vectors * (size * _A_NUMBER + _links(factory) * _A_LINK)
+    if "PQ" in factory:
+        learned = _CODE_ROUNDS * min(train, _CODES * 256)
+        seconds += 2 * _CODES * size * (learned + vectors) * _A_CODE_FLOP
     return Plan(factory, cells, train, each, memory, own + vectors * size * 2, seconds)
 
 

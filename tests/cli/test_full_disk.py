@@ -22,13 +22,13 @@ READ_ONLY = 0
 CASES = {
     "bench": (("bench", "--subset", "sample", "--predictor", "n_words"), (4096, 40_000), "@/cache"),
     "bench-table": (
-        ("bench", "--predictor", "n_words", "--format", "csv", "--output", "@/o.csv"),
+        ("bench", "--predictor", "linguistic", "--format", "csv", "--output", "@/o.csv"),
         (4096,),
         "@/o.csv",
     ),
     "bench-report": (
         ("bench", "--predictor", "n_words", "--report", "@/r.html"),
-        (4096, 150_000),
+        (4096, 45_000),
         "@/r.html",
     ),
     "fit": (("fit", "sample", "--targets", "mean_hbpp", "--output", "@/m"), (4096, 400_000), "@/m"),
