@@ -63,10 +63,11 @@ def test_without_a_model_a_line_says_how_to_train_one_and_how_long(learning, tmp
         assert main([*words, str(tmp_path)]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert "`make gallery` trains a small one on generated scenes " + minutes in line
-    target = re.search(
-        r"^gallery:.*\n.*", Path(__file__).parents[3].joinpath("Makefile").read_text(), re.MULTILINE
-    )[0]
+    root = Path(__file__).parents[3]
+    target = re.search(r"^gallery:.*\n.*", (root / "Makefile").read_text(), re.MULTILINE)[0]
     assert minutes in target and "rahf_learning.py --only all" in target
+    page = " ".join((root / "docs" / "rahf.md").read_text("utf-8").split())
+    assert f"how long that takes: {learning.CPU_MINUTES} CPU minutes" in page
 
 
 def test_a_gallery_of_test_scenes_is_written_with_their_prompts(learning, tmp_path, monkeypatch):
