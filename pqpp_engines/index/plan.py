@@ -16,9 +16,9 @@ _TRAIN_PER_CELL = 64  # of vectors; faiss wants 39 at least
 _ROUNDS = 10  # of k-means over the cells, as faiss does them
 # Measured by benchmarks/engines_index.py on one core of a server (benchmarks/engines.md): seconds
 # of a floating-point operation of k-means and of finding cells, of one of learning and giving the
-# codes of PQ, of a number that is normalised, written and compared for tuning; and from one graph
-# of 100,000 vectors, of each link of a vector.
-_A_FLOP, _A_CODE_FLOP, _A_NUMBER, _A_LINK = 1.1e-11, 4.6e-10, 1.4e-7, 5e-6
+# codes of PQ, of a number that is normalised, written and compared for tuning, and of each link of
+# a vector in a graph.
+_A_FLOP, _A_CODE_FLOP, _A_NUMBER, _A_LINK = 1.1e-11, 4.6e-10, 1.4e-7, 3.8e-6
 _CODES, _CODE_ROUNDS = 256, 25  # of a piece of a vector in PQ, and of k-means over them
 _RANGE = 2  # other processors take half of it to double
 # Of a build, besides the index and its training sample.

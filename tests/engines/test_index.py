@@ -97,7 +97,12 @@ def test_plans_by_hand():
     assert plan_for(10, 4, "HNSW32").bytes_a_vector == 4 * 4 + 32 * 8
     # Measured: 119.6 CPU-s and 787 MB, of which the ids are 7.
     plan = plan_for(1_000_000, 256)
-    for factory, taken in (("Flat", 3.7), ("IVF1024,SQ8", 7.9), ("IVF1024,PQ64", 120.9)):
+    for factory, taken in (
+        ("Flat", 3.7),
+        ("IVF1024,SQ8", 7.9),
+        ("IVF1024,PQ64", 120.9),
+        ("HNSW32", 15.6),
+    ):
         assert plan_for(100_000, 256, factory).seconds == pytest.approx(taken, rel=0.1)
     assert 100 < plan.seconds < 140 and 775e6 < plan.disk < 785e6
     assert plan.told() == (
