@@ -83,8 +83,9 @@ def check_outputs(options: argparse.Namespace) -> None:
     """Refuse outputs that could not be written, or that are an input, before any work begins.
 
     An input is every file that another option or argument names, also as FILE:COLUMN or NAME=FILE,
-    and every file that is there in a folder that one names, but for pages, and for the folder that
-    the command runs in and those above it, which hold anything.
+    and every file that is there in a folder that one names, but for pages, for tables beside the
+    images of `--image-dir`, and for the folder that the command runs in and those above it, which
+    hold anything.
 
     Raises:
         CommandError: One line that names the option.
@@ -99,7 +100,9 @@ def check_outputs(options: argparse.Namespace) -> None:
 
     given = [value for name, value in named if name not in outputs]
     inputs = [path for value in given for path in _named_in(value, Path.is_file)]
-    folders = [path for value in given for path in _named_in(value, Path.is_dir)]
+    tables = [value for name, value in named if name not in (*outputs, "image_dir")]
+    folders = [path for value in tables for path in _named_in(value, Path.is_dir)]
+    images = _named_in(getattr(options, "image_dir", None), Path.is_dir)
     for name, path in outputs.items():
         option = f"--{name.replace('_', '-')}"
         if isinstance(path, OutputPage) and not path.lower().endswith((".html", ".htm")):
@@ -112,7 +115,8 @@ def check_outputs(options: argparse.Namespace) -> None:
             else:
                 check_output(path, inputs)
                 if not isinstance(path, OutputPage):
-                    _refuse_in_folders(path, folders)
+                    read = [*folders, *images] if isinstance(path, OutputPicture) else folders
+                    _refuse_in_folders(path, read)
         except FileError as error:
             raise CommandError(f"{option} {error}") from None
     twice = [name for name in outputs if list(outputs.values()).count(outputs[name]) > 1]

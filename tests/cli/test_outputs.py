@@ -9,7 +9,7 @@ import pytest
 
 from pqpp_cli.errors import CommandError
 from pqpp_cli.main import main
-from pqpp_cli.output import OutputFile, OutputPage, check_outputs
+from pqpp_cli.output import OutputFile, OutputPage, OutputPicture, check_outputs
 
 
 @pytest.fixture
@@ -73,6 +73,20 @@ def test_what_lies_in_an_input_folder_is_refused_where_it_is_there_alone(here, m
         asked("other/router.json")
     monkeypatch.chdir(here / "made")
     asked("router.json", folder=str(here))
+
+
+def test_a_table_lies_beside_the_images_that_it_is_about(here):
+    (here / "images").mkdir()
+    for name in ("verdicts.parquet", "plot.png"):
+        (here / "images" / name).write_text("before")
+    images = str(here / "images")
+    check_outputs(
+        argparse.Namespace(image_dir=images, output=OutputFile(f"{images}/verdicts.parquet"))
+    )
+    with pytest.raises(CommandError, match="is a file of the input"):
+        check_outputs(
+            argparse.Namespace(image_dir=images, plot=OutputPicture(f"{images}/plot.png"))
+        )
 
 
 def test_a_prompt_is_no_file(here, capsys):
