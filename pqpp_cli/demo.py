@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="where the report, its figures and what was fitted are written (default: pqpp-demo)",
     )
     add_retired(parser, "--output-dir", "--output")
+    parser.add_argument(
+        "--no-open",
+        action="store_true",
+        help="do not open the report in the browser; it is opened where a person looks on, at a "
+        "terminal of a desktop",
+    )
     add_serve(parser)
     parser.set_defaults(run=run)
 
@@ -81,7 +89,18 @@ def run(options: argparse.Namespace) -> None:
         print(f"\n2. The paper's protocol, on PQPP's validation prompts: {road}\n")
         _bench(rows, {_BUILD: Predictor.from_pretrained(_BUILD)}, folder)
     print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
+    if not options.no_open and _has_desktop():
+        webbrowser.open((folder / _REPORT).resolve().as_uri())
     print(f"done in {time.perf_counter() - started:.1f} s; next: pqpp bench --split validation")
+
+
+def _has_desktop() -> bool:
+    """Return whether a person is at a terminal of a desktop, where a browser has a place."""
+    if not sys.stdout.isatty():
+        return False
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def _refuse_files_of_others(folder: Path) -> None:

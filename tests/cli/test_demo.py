@@ -4,6 +4,7 @@ import csv
 import hashlib
 import re
 import shutil
+import sys
 import time
 from dataclasses import replace
 
@@ -73,6 +74,24 @@ def test_it_fetches_the_validation_file_verified_and_only_that(server, quick, tm
     is_real(tmp_path, out)
     status, out, *_ = demo(tmp_path, capsys)  # an earlier demo is replaced, nothing fetched again
     assert status == 0 and "downloaded before, " in out and len(server.requests) == 1
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("watched", "display", "more", "opened"),
+    [(True, ":0", (), 1), (True, ":0", ("--no-open",), 0), (True, "", (), 0), (False, ":0", (), 0)],
+)
+def test_the_report_is_opened_where_a_person_looks_on(
+    watched, display, more, opened, server, quick, tmp_path, capsys, monkeypatch
+):
+    pages = []
+    monkeypatch.setattr("webbrowser.open", pages.append)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: watched, raising=False)
+    assert demo(tmp_path, capsys, *more)[0] == 0
+    assert pages == [(tmp_path / "demo" / "report.html").resolve().as_uri()] * opened
 
 
 @pytest.mark.slow
