@@ -31,7 +31,7 @@ fuzz: $(VENV)/test-installed  ## attacks with a new seed (SEED=N: that one), for
 	cd tests && ../$(BIN)/python -m fuzz --jobs 2 $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run, kept in benchmarks/speed.md
-	for script in benchmarks/*_speed.py; do \
+	for script in benchmarks/*_speed.py benchmarks/engines_index.py; do \
 	  SPEED_HISTORY=benchmarks/speed_history.jsonl $(BIN)/python $$script || exit 1; done
 	$(BIN)/python benchmarks/speed_history.py > benchmarks/speed.md
 
@@ -72,7 +72,7 @@ $(VENV)/test-installed: $(BIN)/python $(SOURCES)
 $(VENV)/bench-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its peers into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[test,models,onnx,bench]'
+	$(PIP) '.[test,models,onnx,bench,engines]'
 	@rm -rf build; touch $@
 
 $(VENV)/docs-installed: $(BIN)/python $(SOURCES)

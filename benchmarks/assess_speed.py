@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from metrics_timing import Row, print_table
 
 from pqpp_feedback.assess.gallery import verdict_gallery
 from pqpp_feedback.assess.verdicts import recompute
@@ -36,7 +37,7 @@ TASKS = {
 
 
 def main() -> None:
-    """Print a line a task and routine."""
+    """Print and keep a line a task and routine."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", type=int, default=2000, metavar="N", help="of each task")
     parser.add_argument("--gallery", type=int, metavar="N", help="measure a gallery of N images")
@@ -45,13 +46,17 @@ def main() -> None:
         return measure_gallery(options.gallery)
     count = options.images
     routines = [Published(), Calibrated(dict.fromkeys(("shows", "lacks+shows", "counts"), FITTED))]
+    kept = []
     for task, (objects, label) in TASKS.items():
         rows = [row(number, task, objects, label) for number in range(count)]
         for routine in routines:
             start = time.process_time()
             found = list(recompute(rows, GimbrrAssessor(routine)))
-            rate = len(found) / (time.process_time() - start)
-            print(f"{task:18} {routine.name:18} {rate:8,.0f} images a CPU second")
+            seconds = time.process_time() - start
+            print(f"{task}, {routine.name}: {len(found) / seconds:,.0f} images a CPU second")
+            what = f"assess {count:,} images anew, {task}, {routine.name}, CPU time"
+            kept.append(Row(what, "none", None, seconds))
+    print_table(kept)
 
 
 FITTED = {

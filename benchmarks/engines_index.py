@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+import metrics_timing
 import numpy as np
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -76,13 +77,25 @@ def main() -> None:
     print(f"python {platform.python_version()}, {packages}, one thread")
     print(f"{options.images} x {options.size}, {options.queries} queries, seed {options.seed}")
     made = made_collection(options.images, options.size, options.queries, options.seed)
-    rows = [exact_row(made)]
+    rows, timed = [exact_row(made)], []
     print_row(rows[0], rows[0])
     for factory in options.factories:
         chosen = None if factory == "chosen" else factory
-        for row in rows_of(made, chosen):
+        pair = rows_of(made, chosen)
+        for row in pair:
             print_row(row, rows[0])
             rows.append(row)
+        timed.append(comparison(*pair, made))
+    print()
+    metrics_timing.print_table(timed)
+
+
+def comparison(ours: Row, theirs: Row, made: Made) -> metrics_timing.Row:
+    """Return the searches of an index by us and by faiss alone as a row of the history."""
+    size, queries = "{:,} x {}".format(*made.images.shape), len(made.queries)
+    what = f"{ours.way.removeprefix('pqpp ')}, {size}, {queries} queries, CPU time"
+    seconds = [row.ms / 1000 * queries for row in (theirs, ours)]
+    return metrics_timing.Row(what, metrics_timing.with_version("faiss-cpu"), *seconds)
 
 
 def made_collection(images: int, size: int, queries: int, seed: int) -> Made:

