@@ -97,6 +97,8 @@ def _files_of(folder: Path, ids: Set[str], patterns: Sequence[str]) -> Mapping[s
     for path in folder.rglob("*"):
         if path.suffix.casefold() not in _SUFFIXES or path.name.startswith("."):
             continue
+        if not path.is_file():  # a pipe would be waited for
+            continue
         name = path.relative_to(folder).as_posix()
         fits = ((at, _prompt_of(name, one, ids)) for at, one in enumerate(patterns))
         place, prompt_id = next((one for one in fits if one[1] is not None), (0, None))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import re
 import shlex
 import subprocess
 import tempfile
@@ -229,7 +231,7 @@ class CommandGenerator(Generator):
         seconds: After which it is ended.
 
     Raises:
-        GenerateError: The command names no `{prompt}` or `{output}`.
+        GenerateError: The command names no `{prompt}` or `{output}`, or a quote is left open.
     """
 
     command: str
@@ -240,6 +242,10 @@ class CommandGenerator(Generator):
         missing = [one for one in ("{prompt}", "{output}") if one not in self.command]
         if missing:
             raise GenerateError(f"--command: {missing[0]} is not in it; write it where it belongs")
+        try:
+            shlex.split(self.command)
+        except ValueError:
+            raise GenerateError("--command: a quote opens and never closes; correct it") from None
         self.settings = {"command": self.command}
 
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
@@ -251,18 +257,28 @@ class CommandGenerator(Generator):
 
         with tempfile.TemporaryDirectory(prefix="pqpp-") as folder:
             output = Path(folder, "image.png")
-            filled = {"{prompt}": prompt, "{seed}": str(seed), "{output}": str(output)}
-            words = shlex.split(self.command)
-            for mark, value in filled.items():
-                words = [word.replace(mark, value) for word in words]
+            filled = {"prompt": prompt, "seed": str(seed), "output": str(output)}
+            # In one go: a prompt may hold such marks too.
+            words = [
+                re.sub(r"\{(prompt|seed|output)\}", lambda mark: filled[mark[1]], word)
+                for word in shlex.split(self.command)
+            ]
             try:
                 done = subprocess.run(words, capture_output=True, timeout=self.seconds, check=False)
             except subprocess.TimeoutExpired:
                 raise ImageRefusedError(
                     f"--command: no image after {self.seconds:g} s; give it more time"
                 ) from None
+            except ValueError:
+                raise ImageRefusedError(
+                    "--command: no word of a command may hold what the prompt does; correct it"
+                ) from None
             except OSError as error:
-                raise GenerateError(f"--command: {words[0]}: {error.strerror}") from None
+                if error.errno == errno.E2BIG:
+                    raise ImageRefusedError(
+                        "--command: the prompt is too long for a command; shorten it"
+                    ) from None
+                raise GenerateError(f"--command: {words[0]:.80}: {error.strerror}") from None
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             if done.returncode:
                 raise ImageRefusedError(
@@ -271,5 +287,5 @@ class CommandGenerator(Generator):
             try:
                 with Image.open(output) as image:
                     return Made(image.convert("RGB"))
-            except (OSError, UnidentifiedImageError):
+            except (OSError, ValueError, UnidentifiedImageError, Image.DecompressionBombError):
                 raise ImageRefusedError("--command: it wrote no image to {output}") from None

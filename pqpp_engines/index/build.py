@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,8 +85,10 @@ def build_index(
     per, size = vectors_of_each(shape), shape[-1]
     plan = plan_for(shape[0] * per, size, factory)
     try:
+        if re.search(r"(?<!\d)0+(?!\d)", plan.factory):  # faiss would end the process
+            raise RuntimeError
         index = faiss.index_factory(size, plan.factory, faiss.METRIC_INNER_PRODUCT)
-    except RuntimeError:
+    except (RuntimeError, MemoryError):
         raise IndexingError(
             f"factory {plan.factory!r}: faiss knows no such index; write IVF1024,SQ8 or the like"
         ) from None
@@ -94,9 +97,15 @@ def build_index(
     with whole_folder(place, FILES) as beside:
         kept = write_vectors(beside / EMBEDDINGS, unit_parts(embeddings), shape)
         _train(index, kept.reshape(-1, size), plan, seed)
-        for part in stored_parts(kept):
-            index.add(part.reshape(-1, size).astype(np.float32))
-        probes, recall = _tuned(index, kept, seed)
+        try:
+            for part in stored_parts(kept):
+                index.add(part.reshape(-1, size).astype(np.float32))
+            probes, recall = _tuned(index, kept, seed)
+        except (RuntimeError, MemoryError) as error:
+            reason = in_a_line(error, named=False)[-150:]
+            raise IndexingError(
+                f"{plan.factory}: faiss cannot use it here ({reason}); take another one"
+            ) from None
         config = {
             "model": model,
             "revision": revision,
@@ -122,7 +131,7 @@ def _train(index: Any, vectors: NDArray, plan: Plan, seed: int) -> None:
     at = np.random.default_rng(seed).choice(len(vectors), wanted, replace=False)
     try:
         index.train(np.asarray(vectors[np.sort(at)], dtype=np.float32))
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:
         reason = in_a_line(error, named=False)[-150:]
         raise IndexingError(
             f"{plan.factory}: {len(vectors)} vectors are too few for it ({reason}); take a "

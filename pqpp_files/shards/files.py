@@ -224,6 +224,8 @@ def _shape_of_separated(path: str, size: int) -> FileShape:
 
     with _readable(path):
         names, spans, digest = _separated(path).spans(size)
+    if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
+        raise FileError(f"{path}, line 1: not UTF-8; convert the file")
     at = 0
     cuts: list[Any] = []
     for rows, begin, end in spans:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pqpp_datasets.target_columns import measure_of
+from pqpp_files.visible import visible
 from pqpp_models.bench.notes import GENERATED_NOTE, notes
 from pqpp_models.bench.protocol import Result
 from pqpp_models.bench.published import PublishedResult
@@ -24,6 +25,7 @@ _ESCAPES = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}",
     **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": "$<$", ">": "$>$", "|": "$|$"},  # other signs in LaTeX's own fonts
     **{"→": r"$\to$", "τ": r"$\tau$", "–": "--", "…": r"\ldots{}"},
     **{sign: rf"$^\{name}$" for sign, name in _SIGNS.items()},
 }
@@ -128,4 +130,6 @@ def _slug(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_ESCAPES.get(one, one) for one in " ".join(text.split()))
+    shown = "".join(_ESCAPES.get(one, one) for one in visible(" ".join(text.split())))
+    # Behind the end of a row these would be the end's own options.
+    return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown

@@ -3,16 +3,18 @@
 import hashlib
 import json
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 
 import pytest
 
 from pqpp_cli.main import main
-from pqpp_engines.errors import GenerateError
+from pqpp_engines.errors import GenerateError, ImageRefusedError
 from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, Made, generate, seed_of
-from pqpp_engines.generate.generators import Generator
+from pqpp_engines.generate.generators import Generator, Wanted
 
 PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
     ("a red cat on a mat", "a blue dog", "two green birds", "three boats"))]  # fmt: skip
@@ -126,7 +128,11 @@ def test_other_bad_input(tmp_path):
     named.name = "../x"
     with pytest.raises(GenerateError, match="model name"):
         generate(named, PROMPTS, tmp_path)
-    for command, said in (("draw {prompt}", r"\{output\} is not in it"), ("x", r"\{prompt\}")):
+    for command, said in (
+        ("draw {prompt}", r"\{output\} is not in it"),
+        ("x", r"\{prompt\}"),
+        ('draw "{prompt} {output}', "a quote opens"),
+    ):
         with pytest.raises(GenerateError, match=said):
             CommandGenerator(command, "x")
 
@@ -143,6 +149,25 @@ def test_commands_that_fail(command, said, tmp_path):
     with pytest.raises(GenerateError, match=said):
         generate(CommandGenerator(command, "x"), PROMPTS[:1], tmp_path)
     assert not list(tmp_path.rglob("*.png"))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"), [("a\0cat", "correct it"), ("a cat " * 50_000, "too long for a command")]
+)
+def test_a_prompt_that_no_command_takes_is_refused_alone(prompt, said, tmp_path):
+    (made,) = CommandGenerator(COMMAND, "x").make([Wanted("p", "a {seed} {output}", 0, 7)])
+    assert made.image.getpixel((0, 0)) == (7, 0, len("a {seed} {output}"))  # as it came
+    with pytest.raises(ImageRefusedError, match=said):
+        CommandGenerator(COMMAND, "x").make([Wanted("p", prompt, 0, 7)])
+
+
+def test_an_image_of_far_too_many_pixels_is_none(tmp_path):
+    head = struct.pack(">4sIIBBBBB", b"IHDR", 60_000, 60_000, 8, 0, 0, 0, 0)
+    crc = struct.pack(">I", zlib.crc32(head))
+    (tmp_path / "bomb").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\r" + head + crc)
+    copy = f"cp {tmp_path}/bomb {{output}} --suffix={{prompt}}"
+    with pytest.raises(ImageRefusedError, match="wrote no image"):
+        CommandGenerator(copy, "x").make([Wanted("p", "a", 0, 7)])
 
 
 def test_a_prompt_is_never_run_as_a_command(tmp_path):

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import logging
+import os
 
 import pytest
 
@@ -238,6 +239,14 @@ def test_the_first_of_the_usual_names_that_fits_and_numbers_as_numbers(made, tmp
 )
 def test_whose_image_a_file_is(name, pattern, ids, found):
     assert _prompt_of(name, pattern, ids) == found
+
+
+def test_a_pipe_or_a_folder_is_no_image(made, tmp_path):
+    (made / "p-0").mkdir(exist_ok=True)
+    os.mkfifo(made / "p-0" / "pipe.png")
+    (made / "p-0" / "folder.png").mkdir()
+    found = FolderGenerator(made, "any", {"p-0"})._files["p-0"]
+    assert all(path.is_file() for path in found)
 
 
 def test_a_broken_file_is_named_and_a_folder_is_taken_by_the_command(made, tmp_path, capsys):

@@ -123,6 +123,10 @@ def test_plans_by_hand():
         (np.ones(3), ["a"], None, "give .items, size."),
         (np.zeros((0, 3)), [], None, "nothing to index"),
         (np.eye(3), ["a", "b", "c"], "NOSUCH", "faiss knows no such index"),
+        (np.eye(3), ["a", "b", "c"], "HNSW0", "faiss knows no such index"),
+        (np.eye(3), ["a", "b", "c"], "IVF0,Flat", "faiss knows no such index"),
+        (np.eye(3), ["a", "b", "c"], "PQ3x0", "faiss knows no such index"),
+        (np.eye(3), ["a", "b", "c"], "IDMap,Flat", "faiss cannot use it here"),
         (np.eye(3), ["a", "b", "c"], "IVF64,SQ8", "too few for it"),
     ],
 )

@@ -72,6 +72,16 @@ def test_a_table_a_task_fits_a_page(names, targets, published, tables, tmp_path)
     assert "Overfull" not in log and "Float too large" not in log
 
 
+def test_names_that_begin_like_options_are_only_names(tmp_path):
+    names = ["first", "[99cm] far", "*starred", "a<b>|c", "a\x00b\x1b[31m\u202e"]
+    text = latex_tables(made(names, ["price"]))
+    assert text.replace("\n", "").isprintable()
+    typeset(text, tmp_path)
+    shown = [line.partition(" & ")[0] for line in text.splitlines() if line.count(" & ") == 2]
+    assert "{}[99cm] far" in shown and "{}*starred" in shown
+    assert "a$<$b$>$$|$c" in shown and r"a\textbackslash{}x00b" in text
+
+
 def test_the_best_of_ours_and_of_each_source_is_bold():
     results = made(["better", "worse"], ["glide_hbpp", "mean_hbpp"])
     lines = latex_tables(results, published_results()).splitlines()
