@@ -213,5 +213,6 @@ def _targets(generation, retrieval, preferred, prompts: int, options) -> dict[Ta
         found |= dict(zip(columns, own, strict=True))
         if preferred and groups[measure] is preferred.scores:
             continue  # the mean of shares of wins is one half wherever all models were compared
-        found[mean] = exact_mean(own) if own else np.full(prompts, math.nan)
+        # The columns are rounded to 12 digits, so their mean is known to 11, where equal means tie.
+        found[mean] = np.round(exact_mean(own), 11) if own else np.full(prompts, math.nan)
     return found

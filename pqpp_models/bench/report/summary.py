@@ -72,9 +72,14 @@ def _first(known: Sequence[Result], title: str) -> str:
     figures = f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}"
     if len(known) == 1:
         return f"On {title} {visible(best.predictor)} has {figures}."
+    last = known[-1]
+    turned = ""
+    if -last.pearson > best.pearson:
+        name = visible(last.predictor)
+        turned = f" {name} has {last.pearson:.3f}: turned round, it follows the true values closer."
     return (
         f"On {title} {visible(best.predictor)} is first with {figures}; "
-        f"{visible(known[1].predictor)} follows with {known[1].pearson:.3f}."
+        f"{visible(known[1].predictor)} follows with {known[1].pearson:.3f}.{turned}"
     )
 
 

@@ -28,3 +28,18 @@ def test_the_report_of_a_build_in_every_look(tmp_path, shown):
     assert page.locator("nav.contents a").all_inner_texts() == [
         *("Splits", "Judgments", "Preferences", "Targets")
     ]
+
+
+def test_a_flagged_annotator_and_the_reason_fit_a_screen(tmp_path, shown):
+    generator, votes = np.random.default_rng(0), ["prompt,image,model,annotator,label"]
+    for n in range(200):
+        good = generator.integers(1, 6)
+        votes += [f"P{n},{n}.png,sdxl,p{k},{good}" for k in range(3)]
+        votes += [f"P{n},{n}.png,sdxl,random,{generator.integers(1, 6)}"]
+    (tmp_path / "votes.csv").write_text("\n".join(votes))
+    built = build_benchmark(tmp_path / "votes.csv", options=BuildOptions(scale="likert5"))
+    page = shown((write_benchmark(built, tmp_path / "out", "Mine") / "report.html").read_text())
+    page.set_viewport_size({"width": 1100, "height": 900})
+    assert page.locator("table", has_text="under half of the usual").count() == 1
+    widths = "all => all.map(one => one.scrollWidth - one.clientWidth)"
+    assert not any(page.locator(".scroll").evaluate_all(widths))

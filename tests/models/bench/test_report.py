@@ -130,6 +130,15 @@ def test_figures_of_another_release_are_not_in_the_ranking():
     assert sum(not row["ours"] for row in found["rows"]) == 3
 
 
+def test_the_summary_says_who_would_be_first_if_turned_round():
+    one, true, results = said(60, "weak", noise=5.0)
+    counts = Predictions("n_words", one.targets, -np.column_stack([true[t] for t in one.targets]))
+    both = results + evaluate_predictions([counts], true, Split(None, "pqpp-v1.0", "validation"))
+    first = in_words(both, (), {})[1]
+    assert first.startswith("On mean HBPP weak is first") and "n_words has -1.000: turned" in first
+    assert not any("turned" in line for line in in_words(said(60)[2] + results, (), {}))
+
+
 def test_the_summary_says_who_is_first_and_on_what():
     results = said(60)[2] + said(60, "worse", noise=5.0, seed=1)[2]
     first, hbpp, rr = in_words(results, published_results(), {})
