@@ -43,7 +43,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "site_parts"]
 templates_path = ["_templates"]
-suppress_warnings = ["ref.python"]  # of two types called `Row` in a signature either will do
+suppress_warnings = ["ref.python"]  # of two types of one name in a signature either will do
 
 html_theme = "furo"
 html_title = f"pqpp {version}"

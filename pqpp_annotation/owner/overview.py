@@ -14,7 +14,7 @@ from sqlalchemy import Connection, case, func, select
 
 from pqpp_annotation.owner.disputes import Dispute, disputes_of
 from pqpp_annotation.owner.ledger import DONE, Items, Ledger, StudyAnswers, votes_table
-from pqpp_annotation.owner.people import Row, people_rows
+from pqpp_annotation.owner.people import PersonRow, people_rows
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
 from pqpp_annotation.store.tables import (
     Adjudication,
@@ -112,7 +112,7 @@ class Overview:
     days: list[tuple[datetime.date, int]]
     labels: dict[float, int]
     standings: Standings
-    people: list[Row]
+    people: list[PersonRow]
     disputes: list[Dispute]
     pace: Pace
     money: Money | None
@@ -288,7 +288,7 @@ def _labels(found: Standings) -> dict[float, int]:
 
 
 def _pace(
-    answers: StudyAnswers, items: Items, people: list[Row], progress: StudyProgress, now: int
+    answers: StudyAnswers, items: Items, people: list[PersonRow], progress: StudyProgress, now: int
 ) -> Pace:
     given = answers.given
     workers = [row.id for row in people if row.role == "annotator"]
@@ -303,7 +303,7 @@ def _pace(
     return Pace(per_day, days, now + round(days * DAY))
 
 
-def _money(study: Study, people: list[Row], progress: StudyProgress) -> Money | None:
+def _money(study: Study, people: list[PersonRow], progress: StudyProgress) -> Money | None:
     rule = study.payment
     if rule is None:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_annotation.protocol.completion import CODE
 
 if TYPE_CHECKING:
-    from pqpp_annotation.owner.people import Row
+    from pqpp_annotation.owner.people import PersonRow
     from pqpp_annotation.study.study import Payment, Study
 
 
@@ -54,7 +54,7 @@ def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: 
     return Owed(rule.per_item * items if is_admitted else 0.0, rule.per_hour * hours)
 
 
-def payment_rows(study: Study, rows: list[Row]) -> Iterator[dict[str, Any]]:
+def payment_rows(study: Study, rows: list[PersonRow]) -> Iterator[dict[str, Any]]:
     r"""Give the payment file: a row for each annotator who has finished something.
 
     A person is told by the pseudonym, and by the id that the recruiting site sent. What looks like

@@ -23,7 +23,7 @@ STATES = ("admitted", "refused", "control", "waiting", "failed", "withdrawn")
 
 
 @dataclass(frozen=True)
-class Row:
+class PersonRow:
     """A person, as the owner sees one.
 
     Attributes:
@@ -71,7 +71,7 @@ class Row:
 
 def people_rows(
     db: Connection, study: Study, answers: StudyAnswers, items: Items, found: Standings
-) -> list[Row]:
+) -> list[PersonRow]:
     """Return a row for each person but the owners, in the order in which they came.
 
     Args:
@@ -112,7 +112,7 @@ def people_rows(
             found.agreements.agreement[place] if place is not None and found.agreements else None
         )
         rows.append(
-            Row(
+            PersonRow(
                 id=person.id,
                 name=person.name,
                 role=person.role,
@@ -192,7 +192,7 @@ def _medians(found: Standings) -> dict[str, float]:
     }
 
 
-def people_csv(rows: list[Row]) -> Iterator[dict[str, Any]]:
+def people_csv(rows: list[PersonRow]) -> Iterator[dict[str, Any]]:
     r"""Give the table of people as it is downloaded.
 
     Example:

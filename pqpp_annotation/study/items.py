@@ -19,7 +19,7 @@ from pqpp_files.read_table import read_table
 REFERENCE = "reference"
 _FLAGS = ("reference", "control", "training")
 _MOST_CHARACTERS = 20_000
-Row = Mapping[str, str]
+_Row = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def read_items(study: Study, file: str | Path) -> tuple[list[NewItem], list[Chec
         ([('a cat', 'work')], [(8, 6)])
     """
     rows = _rows_of(study, file)
-    by_prompt: dict[str, list[Row]] = {}
+    by_prompt: dict[str, list[_Row]] = {}
     for row in rows:
         by_prompt.setdefault(row["prompt_id"], []).append(row)
     for own in by_prompt.values():
@@ -136,7 +136,7 @@ def _rows_of(study: Study, file: str | Path) -> list[dict[str, str]]:
     return found
 
 
-def _check_row(row: Row, where: str) -> None:
+def _check_row(row: _Row, where: str) -> None:
     if not row["prompt"].strip():
         raise StudyError(f"{where}: prompt is empty; write it or remove the line")
     if len(row["prompt"]) > _MOST_CHARACTERS:
@@ -152,7 +152,7 @@ def _check_row(row: Row, where: str) -> None:
             raise StudyError(f"{where}: {name} is {row[name]!r:.40}; yes or no is allowed")
 
 
-def _check_prompt(rows: Sequence[Row]) -> None:
+def _check_prompt(rows: Sequence[_Row]) -> None:
     """Refuse rows of one prompt that contradict each other."""
     first = rows[0]
     seen: set[tuple[str, str]] = set()
@@ -167,7 +167,7 @@ def _check_prompt(rows: Sequence[Row]) -> None:
 
 
 def _item(
-    study: Study, rows: Sequence[Row], part: int, detail: dict, sha256_of: Mapping[str, str]
+    study: Study, rows: Sequence[_Row], part: int, detail: dict, sha256_of: Mapping[str, str]
 ) -> NewItem:
     first = rows[0]
     for row in rows:
@@ -193,7 +193,7 @@ def _item(
     return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
 
 
-def _expected(study: Study, rows: Sequence[Row]) -> dict[str, Any]:
+def _expected(study: Study, rows: Sequence[_Row]) -> dict[str, Any]:
     """Return the right answers of a training item, by the name of the image or "" for the item."""
     found = {}
     for row in rows if study.kind.about_image else rows[:1]:
@@ -208,7 +208,7 @@ def _expected(study: Study, rows: Sequence[Row]) -> dict[str, Any]:
     return found
 
 
-def _is_set(row: Row, name: str) -> bool:
+def _is_set(row: _Row, name: str) -> bool:
     return bool(FLAGS[row.get(name, "").strip().lower()])
 
 

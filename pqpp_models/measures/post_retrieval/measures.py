@@ -19,14 +19,14 @@ from pqpp_models.measures.post_retrieval.captions import clarity
 from pqpp_models.measures.pre_retrieval.measures import COUNTS
 from pqpp_models.measures.pre_retrieval.statistics import CaptionStatistics, terms_of
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 _SHTOK = "Shtok et al., ACM TOIS 2012"
 _AUTHORS = "the PQPP authors' repository"
 _VLACHOU = "Vlachou and Macdonald 2023"
 
 
 def _on_scores(function: Callable[..., Scores], collection: bool = False, length: bool = False):
-    def compute(rows: list[Row], _: Any, **options: Any) -> Scores:
+    def compute(rows: list[_Row], _: Any, **options: Any) -> Scores:
         if length:
             # A prompt without terms counts as one term, so that nothing is divided by zero.
             options["query_length"] = [max(len(terms_of(row["prompt"])), 1) for row in rows]
@@ -39,14 +39,14 @@ def _on_scores(function: Callable[..., Scores], collection: bool = False, length
 
 def _on_lists(function: Callable[..., Scores], first: str, second: str):
     # One row at a time: lists differ in length, and vectors are too large to pad.
-    def compute(rows: list[Row], _: Any, **options: Any) -> Scores:
+    def compute(rows: list[_Row], _: Any, **options: Any) -> Scores:
         pairs = ((row[first], np.asarray(row[second])[None]) for row in rows)
         return np.array([function([one], other, **options)[0] for one, other in pairs], float)
 
     return compute
 
 
-def _clarity(rows: list[Row], statistics: CaptionStatistics, **options: Any) -> Scores:
+def _clarity(rows: list[_Row], statistics: CaptionStatistics, **options: Any) -> Scores:
     found = [clarity(row["captions"], statistics, row["scores"], **options) for row in rows]
     return np.array(found, float)
 
