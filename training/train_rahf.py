@@ -70,6 +70,9 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     joint_weight: float = option(
         1.0, "how much misalignment and alignment weigh among heatmaps and scores", above=0
     )
+    joint_first: int = option(
+        0, "first epochs in which only misalignment, alignment and rewriting are learned", least=0
+    )
     augmentation: bool = option(True, "the paper's augmentations")
     prompt_dropout: float = option(
         0.0, "share of examples whose prompt is to be written from sight", least=0, below=1
@@ -80,6 +83,15 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     length_sorted: bool = option(True, "put prompts of like length in a batch, still shuffled")
     gradient_checkpointing: bool = option(False, "compute activations twice, to save memory")
     early_stopping_patience: int = option(0)
+
+    def __post_init__(self) -> None:
+        """Refuse what would leave outputs unlearned, too."""
+        super().__post_init__()
+        if self.joint_first >= self.epochs:
+            raise RecipeError(
+                f"`joint_first` is {self.joint_first} of {self.epochs} epochs; leave one or more "
+                "for the other outputs"
+            )
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]):
@@ -152,7 +164,8 @@ def train_rahf(recipe: RahfRecipe, training, validation):
         model.gradient_checkpointing_enable()
     size = model.config.heatmap_size
     shared = {"blind": recipe.blind, "in_memory": recipe.in_memory}
-    own = {"augmented": recipe.augmentation, "prompt_dropout": recipe.prompt_dropout}
+    own = {name: getattr(recipe, name) for name in ("prompt_dropout", "joint_first")}
+    own["augmented"] = recipe.augmentation
     examples = Examples(training, processor, size, seed=recipe.seed, **own, **shared)
     held_out = Examples(validation, processor, size, **shared)
     task = Task(

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.rahf.augmentation import augment
-from pqpp_feedback.rahf.outputs import HEATMAPS, KEYWORD_TASK, SCORES, check_choice
+from pqpp_feedback.rahf.outputs import (
+    HEATMAPS,
+    JOINT_OUTPUTS,
+    KEYWORD_TASK,
+    SCORES,
+    check_choice,
+)
 from pqpp_feedback.rahf.words import prompt_words
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.errors import PredictorError
@@ -177,6 +183,8 @@ class Examples:
         prompt_dropout: Share of the examples whose prompt the encoder is not shown, so that the
             decoder writes it from the image alone. It stands for the captioning task that the
             paper trains on before (section 4.1.1); what depends on the prompt has no label then.
+        joint_first: In so many first epochs only the outputs that need image and prompt together,
+            misalignment, alignment and the rewritten prompt, have labels.
     """
 
     def __init__(
@@ -189,11 +197,12 @@ class Examples:
         blind: str = "none",
         in_memory: bool = False,
         prompt_dropout: float = 0.0,
+        joint_first: int = 0,
     ) -> None:
         check_choice("blind", blind, BLINDS)
         self.table, self.processor, self.heatmap_size = table, processor, heatmap_size
         self.augmented, self.seed, self.blind = augmented, seed, blind
-        self.prompt_dropout = prompt_dropout
+        self.prompt_dropout, self.joint_first = prompt_dropout, joint_first
         self.prompts = [shown_prompt(prompt, blind, processor) for prompt in table["prompt"][:]]
         self.labels = [
             labels if len(labels) == len(prompt_words(prompt)) else None
@@ -243,6 +252,9 @@ class Examples:
         if hidden:
             heatmaps[HEATMAPS.index("misalignment")] = np.nan
             scores[[SCORES.index("alignment"), SCORES.index("overall")]] = np.nan
+        if self.epoch < self.joint_first:
+            heatmaps[[name not in JOINT_OUTPUTS for name in HEATMAPS]] = np.nan
+            scores[[name not in JOINT_OUTPUTS for name in SCORES]] = np.nan
         return {
             "image": image,
             "heatmaps": heatmaps,

@@ -194,9 +194,10 @@ class _Run:
         self.model.train()
         began = time.perf_counter()
         self.batches.epoch = self.progress.epoch
-        if hasattr(self.task.examples, "set_epoch"):
-            self.task.examples.set_epoch(self.progress.epoch)
         loader, loss = skip_first_batches(self.loader, self.progress.batch), None
+        # It tells the examples. Told otherwise, they would hear 0 again: it counts for itself, and
+        # it is a new one in each epoch.
+        loader.set_epoch(self.progress.epoch)
         for batch in loader:
             with self.accelerator.accumulate(self.model):
                 loss = self._learn_from(batch)

@@ -219,6 +219,32 @@ class TestExamples:
         assert found.loss.item() > 0 and found.keyword_loss.item() > 0
         assert found.heatmap_loss.item() > 0 and found.score_loss.item() > 0
 
+    def test_first_only_what_needs_image_and_prompt_has_labels(self, table):
+        from support.tiny_rahf import tiny_feedback
+
+        examples, plain = self.examples(table, joint_first=2), self.examples(table)
+        for epoch, other_outputs_learn in enumerate((False, False, True)):
+            examples.set_epoch(epoch)
+            found, full = examples[2], plain[2]
+            for kind, joint in (("heatmaps", [1]), ("scores", [1])):
+                expected = np.full_like(full[kind], np.nan)
+                shown = slice(None) if other_outputs_learn else joint
+                expected[shown] = full[kind][shown]
+                assert np.array_equal(found[kind], expected, equal_nan=True)
+            assert found["labels"] == full["labels"] and found["shown"] == full["shown"]
+            model = tiny_feedback().model.train()
+            loss = model(**examples.collate([examples[n] for n in range(3)])).loss
+            loss.backward()
+            learns = {
+                name: any(one.grad.abs().sum() > 0 for one in head.parameters())
+                for heads in (model.heatmap_heads, model.score_heads)
+                for name, head in heads.items()
+            }
+            assert {n for n, on in learns.items() if on} == (
+                set(learns) if other_outputs_learn else {"misalignment", "alignment"}
+            )
+            assert loss.item() > 0  # no NaN
+
     def test_ablations_hide_what_they_say(self, table):
         grey = self.examples(table, blind="image")[1]["image"]
         assert np.ptp(np.asarray(grey)) == 0

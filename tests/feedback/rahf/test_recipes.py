@@ -40,6 +40,15 @@ def test_options_without_a_use_are_refused(kind, option, value):
         build_recipe(kind, {option: value})
 
 
+@pytest.mark.parametrize("epochs", [2, 3])
+def test_outputs_without_an_epoch_are_refused(epochs):
+    kind = load_script("train_rahf").RahfRecipe
+    assert kind(joint_first=epochs - 1, epochs=epochs).joint_first == epochs - 1
+    told = f"`joint_first` is {epochs} of {epochs} epochs; leave one or more"
+    with pytest.raises(RecipeError, match=told):
+        kind(joint_first=epochs, epochs=epochs)
+
+
 def test_the_folder_of_images_has_another_name_now():
     kind = load_script("finetune_t2i").LoraRecipe
     with pytest.raises(RecipeError, match="`data_dir` is now `image_dir`"):

@@ -88,6 +88,32 @@ def test_a_resumed_run_equals_an_uninterrupted_one(recipe, variant, tmp_path):
     assert not {one.suffix for one in folder.iterdir()} - {".json", ".safetensors", ".md"}
 
 
+def test_the_examples_are_told_each_epoch_of_a_training(recipe, tmp_path, monkeypatch):
+    script, seen = load_script("train_rahf"), []
+    collate = script.Examples.collate
+
+    def collate_and_note(self, examples):
+        batch = collate(self, examples)
+        if self.joint_first:  # those of validation have all labels
+            others = torch.isnan(batch["heatmap_labels"][:, 0]).flatten(1).all(dim=1)
+            hidden = {one["prompt"] for one in examples if not one["shown"]}
+            seen.append((self.epoch, others.tolist(), hidden))
+        return batch
+
+    monkeypatch.setattr(script.Examples, "collate", collate_and_note)
+    recipe.epochs, recipe.joint_first = 3, 1
+    with pytest.raises(KeyboardInterrupt):
+        run(recipe, fail_at=6)
+    recipe.resume, before = True, len(seen)
+    run(recipe)
+    assert [epoch for epoch, _, _ in seen[:before]] == [0] * 4 + [1] * (before - 4)
+    # Gone on from the checkpoint after the first epoch.
+    assert [epoch for epoch, _, _ in seen[before:]] == [1] * 4 + [2] * 4
+    assert all(others == [epoch == 0] * 4 for epoch, others, _ in seen)
+    dropped = [set().union(*(one for at, _, one in seen if at == epoch)) for epoch in (0, 1, 2)]
+    assert dropped[0] != dropped[1] != dropped[2]
+
+
 def test_another_recipe_is_not_resumed(recipe):
     run(recipe)
     recipe.resume, recipe.blind = True, "image"
