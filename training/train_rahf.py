@@ -175,6 +175,7 @@ def train_rahf(recipe: RahfRecipe, training, validation):
         collate=examples.collate,
         evaluate=evaluation_on(held_out),
         head="heads",
+        fresh_epoch=recipe.joint_first,
         identity={"train": examples.fingerprint(), "validation": held_out.fingerprint()},
         primary="mean",
         shown=(

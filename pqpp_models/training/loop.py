@@ -57,6 +57,8 @@ class Task:
             metrics, `primary` among them, which decides when to stop.
         head: Name of the new part, which may have a learning rate of its own.
         head_learning_rate: That rate; the recipe's if left out.
+        fresh_epoch: At its begin AdamW forgets its averages. What had no gradient before has an
+            average square near 0, by which its first steps would be several times the rate.
         identity: Fingerprints of the data, which a resumed run must share.
         primary: Name of the metric, higher is better, by which the best epoch is chosen.
         shown: Names of the metrics to print after an epoch.
@@ -69,6 +71,7 @@ class Task:
     evaluate: Callable[[torch.nn.Module, Accelerator], dict[str, float]]
     head: str
     head_learning_rate: float | None = None
+    fresh_epoch: int = 0
     identity: dict[str, Any] = field(default_factory=dict)
     primary: str = "kendall"
     shown: tuple[str, ...] = ("pearson", "kendall")
@@ -198,6 +201,8 @@ class _Run:
         # It tells the examples. Told otherwise, they would hear 0 again: it counts for itself, and
         # it is a new one in each epoch.
         loader.set_epoch(self.progress.epoch)
+        if self.progress.epoch == self.task.fresh_epoch and not self.progress.batch:
+            self.optimizer.state.clear()
         for batch in loader:
             with self.accelerator.accumulate(self.model):
                 loss = self._learn_from(batch)

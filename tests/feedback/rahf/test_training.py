@@ -112,6 +112,10 @@ def test_the_examples_are_told_each_epoch_of_a_training(recipe, tmp_path, monkey
     assert all(others == [epoch == 0] * 4 for epoch, others, _ in seen)
     dropped = [set().union(*(one for at, _, one in seen if at == epoch)) for epoch in (0, 1, 2)]
     assert dropped[0] != dropped[1] != dropped[2]
+    # AdamW's averages are those of the last two epochs, of four steps each.
+    (checkpoint,) = (tmp_path / "run" / "checkpoints").glob("step-*")
+    state = torch.load(checkpoint / "optimizer.bin", weights_only=True)["state"]
+    assert {int(one["step"]) for one in state.values()} == {8}
 
 
 def test_another_recipe_is_not_resumed(recipe):
