@@ -85,9 +85,9 @@ def test_every_script_of_make_bench_keeps_its_rows():
 def test_predictions_are_kept_beside_a_bare_interpreter(rows_of, monkeypatch):
     monkeypatch.setattr(import_module("predict_speed"), "best_of_five", lambda words: len(words))
     rows = {row["task"]: row for row in rows_of("predict_speed", "--prompts", "20")}
-    cold = rows["cold process, pqpp predict"]
+    cold = rows["cold process, pqpp predict, CPU time"]
     assert (cold["peer_seconds"], cold["our_seconds"]) == (3, 5)
-    assert rows["predict 20 prompts, targets: 1"]["peer_seconds"] is None
+    assert rows["predict 20 prompts, targets: 1, CPU time"]["peer_seconds"] is None
     assert sum(task.startswith("explain") for task in rows) == 5
 
 
