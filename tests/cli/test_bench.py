@@ -430,6 +430,8 @@ def test_baseline_that_is_not_there(tmp_path, home):
         (["--models", "runs/rahf"], "--models"),
         (["--limit", "3"], "--limit"),
         (["--dataset", "richhf", "--models", "m", "--report", "r.html"], "--report"),
+        (["--dataset", "conqa", "--runs", "r.trec", "--report", "r.html"], "--report"),
+        (["--dataset", "gimbrr", "--report", "r.html"], "--report"),
         (["--benchmark", "richhf", "--models", "m", "--predictors", "static"], "--predictors"),
         (["--benchmark", "richhf", "--models", "m", "--table", "by-source"], "--table"),
     ],
