@@ -1,5 +1,9 @@
 """`pqpp index embed`: embeddings from shard to shard, and an index and a run made of them."""
 
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -89,3 +93,40 @@ def test_what_does_not_go_together_is_refused(study, tmp_path, capsys):
     pq.write_table(table, study / "taken.parquet")
     assert embed(study, "taken.parquet", "y") == 2
     assert "the input has a column 'embedding' already" in capsys.readouterr().err
+
+
+KILLED = """
+import os, signal, sys
+from pqpp_cli.main import main
+from pqpp_engines.index.embed import EmbedShard
+whole, begun = EmbedShard.__call__, []
+def cut(job, table):
+    done = whole(job, table)
+    begun.append(done)
+    if len(begun) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+EmbedShard.__call__ = cut
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_killed_in_a_shard_it_goes_on_and_ends_alike(study, tmp_path, workers, capsys):
+    words = ["index", "embed", "--model", str(study / "clip"), "--file",
+             str(study / "images.parquet"), "--column", "image", "--image-dir",
+             str(study / "images"), "--shard-size", "3", "--output"]  # fmt: skip
+    command = [sys.executable, "-c", KILLED, *words, str(tmp_path / "cut")]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    (first,) = (tmp_path / "cut").glob("part-*")
+    begun = first.stat().st_mtime_ns
+    assert main([*words, str(tmp_path / "cut"), "--workers", workers]) == 0
+    assert "2 of 3 shards" in (said := capsys.readouterr().err) and "1 were there" in said
+    assert first.stat().st_mtime_ns == begun
+    assert main([*words, str(tmp_path / "whole")]) == 0
+    cut, whole = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("cut", "whole")
+    )
+    assert cut == whole and len(cut) == 4
