@@ -4,6 +4,7 @@ import re
 import resource
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,12 @@ CASES = {
     "generate": ("generate", "--command", COMMAND, "--name", "m", "--file", "p.parquet",
                  "--images-per-prompt", "1", "--shard-size", "5"),
     "retrieve": ("retrieve", "index", "--k", "30", "--file", "p.parquet", "--shard-size", "5"),
+    "embed": ("index", "embed", "--model", "eye", "--file", "t.parquet", "--shard-size", "2"),
+    "assess": ("assess", "rahf", "--model", "rahf", "--device", "cpu", "--image-dir", "images",
+               "--file", "t.parquet", "--shard-size", "2"),
 }  # fmt: skip
+WITH_MODELS = ("embed", "assess")
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in WITH_MODELS]
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +46,38 @@ def folder(tmp_path_factory):
     texts = [f"a cat {n}" for n in range(6)] + [words[n * 9000 :][:9000] for n in range(4)]
     table = pa.table({"prompt": texts, "embedding": list(rng.normal(size=(10, 8)))})
     pq.write_table(table, folder / "p.parquet")
+    texts = ["a cat", "a dog", words[:20_000], words[20_000:]]
+    pq.write_table(pa.table({"prompt_id": range(4), "prompt": texts}), folder / "t.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_models(folder):
+    """The same folder with images and small models of them."""
+    pytest.importorskip("torch")
+    from support.made_assessor import write_images
+    from support.tiny_models import save_clip
+    from support.tiny_rahf import tiny_feedback
+
+    write_images(folder / "images", 4, ("m",))
+    save_clip(folder / "eye")
+    tiny_feedback().save_pretrained(folder / "rahf")
     return folder
 
 
 @pytest.mark.skipif(not can_mount(), reason="no process may mount a disk here")
-def test_a_disk_that_is_full_or_closed_is_one_line_and_leaves_whole_shards(folder):
+@pytest.mark.parametrize(
+    "names",
+    [("predict", "retrieve"), pytest.param(WITH_MODELS, marks=pytest.mark.slow)],
+)
+def test_a_disk_that_is_full_or_closed_is_one_line_and_leaves_whole_shards(folder, names, request):
+    if names == WITH_MODELS:
+        request.getfixturevalue("with_models")
     disk = folder / "disk"
     cases = [
         {"disk": str(disk), "size": size, "words": [*words, "--output", f"{disk}/out"],
          "cache": str(folder / "cache")}
-        for words in (CASES["predict"], CASES["retrieve"])
+        for words in map(CASES.get, names)
         for size in (20_480, 0)
     ]  # fmt: skip
     answers = run_on_small_disks(cases, folder)
@@ -65,18 +93,20 @@ def test_a_disk_that_is_full_or_closed_is_one_line_and_leaves_whole_shards(folde
             assert answer["left"] == []
 
 
-def limited():
+def limited(name):
     """No file may become larger: what a full disk says, without one."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
+    most = 32_768 if name == "assess" else 16_384  # two heatmaps a row
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_job_goes_on_when_there_is_room_again(folder, name, monkeypatch):
+@pytest.mark.parametrize("name", ["predict", "generate", "retrieve", *SLOW])
+def test_a_job_goes_on_when_there_is_room_again(folder, name, monkeypatch, request):
+    if name in WITH_MODELS:
+        request.getfixturevalue("with_models")
     words = [*CASES[name], "--output"]
     command = [sys.executable, "-m", "pqpp_cli.main", *words, f"{name}-cut"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, preexec_fn=limited, check=False
-    )
+    options = {"cwd": folder, "capture_output": True, "text": True, "check": False}
+    done = subprocess.run(command, preexec_fn=partial(limited, name), **options)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert ": no space is left" in done.stderr and "pqpp-" not in done.stderr
     there = sorted(path for path in (folder / f"{name}-cut").rglob("part-*"))
