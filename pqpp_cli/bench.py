@@ -19,7 +19,7 @@ TABLES = (
 )
 SUBSET = "pqpp-v1.0"
 
-_ONLY = {
+_ONLY: dict[str, dict[str, object]] = {
     "predictors": {
         **dict.fromkeys(("targets", "predictors", "report", "projection", "baseline", "metrics")),
         **{"subset": None, "table": "main", "fitted_to": "mscoco", "image_dir": None},

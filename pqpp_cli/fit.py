@@ -100,8 +100,15 @@ def run(options: argparse.Namespace) -> None:
     shown = sys.stderr.isatty()
     names = list(data.columns)
     fitted = fit(
-        *(data.prompts, scores, names, data.name),
-        *(options.folds, shown, data.ids, data.limits, options.encoder),
+        data.prompts,
+        scores,
+        names,
+        data.name,
+        folds=options.folds,
+        progress=shown,
+        ids=data.ids,
+        limits=data.limits,
+        encoder=options.encoder,
     )
     folder = fitted.save_pretrained(options.output)
     print(format_figures(fitted))
@@ -175,7 +182,8 @@ def _read(options: argparse.Namespace) -> _Data:
     told = targets_of(rows.features)
     targets = _targets(options, rows.column_names, sort_targets(told))
     columns = {name: _numbers(options.dataset, name, rows[name]) for name in targets}
-    limits = {name: told[name].limits for name in targets if name in told and told[name].limits}
+    known = {name: told[name].limits for name in targets if name in told}
+    limits = {name: ends for name, ends in known.items() if ends}
     name = place.resolve().name if place.is_dir() else options.dataset
     parts = (name, options.subset, options.split)
     ids = list(rows[ID]) if ID in rows.column_names else None

@@ -140,6 +140,7 @@ def _export(options: argparse.Namespace) -> None:
     from pqpp_cli.errors import CommandError
     from pqpp_models import Predictor
     from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
+    from pqpp_models.bert.predictor import BertPredictor
     from pqpp_models.checkpoint import check_place
 
     check_place(options.output, OnnxBertPredictor.name)
@@ -150,6 +151,7 @@ def _export(options: argparse.Namespace) -> None:
             "(training/train_bert.py) can be converted"
         )
     with _without_advice():
+        assert isinstance(predictor, BertPredictor)
         made = OnnxBertPredictor.from_torch(predictor, int8=not options.float32)
     folder = made.save_pretrained(options.output)
     print(f"{len(made.graph) / 1e6:.1f} MB, saved in {folder}")

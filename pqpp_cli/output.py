@@ -196,6 +196,7 @@ def emit(text: str | bytes, output: str | None) -> None:
     if isinstance(text, str) and not text.endswith("\n"):
         text += "\n"
     if output is None:
+        assert isinstance(text, str)
         show(text)
         return
     from pqpp_files.write_beside import write_whole

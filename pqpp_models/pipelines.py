@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import getattr_static
 from typing import Any
 
 from transformers.pipelines.base import Pipeline
@@ -46,7 +47,8 @@ class PromptPerformancePredictionPipeline(Pipeline):
     def _needed_processor(self, predictor: type[TorchPredictor]) -> Any:
         """Return the processor or tokenizer, or say that the one that is needed did not come."""
         found = self.processor if self.processor is not None else self.tokenizer
-        needed = predictor.load_processor.__func__ is not TorchPredictor.load_processor.__func__
+        own, usual = (getattr_static(one, "load_processor") for one in (predictor, TorchPredictor))
+        needed = own is not usual
         lacking = needed and found is None
         if "images" in predictor.inputs and not hasattr(found, "image_processor"):
             lacking = True

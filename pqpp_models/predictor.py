@@ -199,8 +199,8 @@ class Predictor(Saved):
         chosen = self.columns_for(targets)
         read = self._read_rows(rows)
         shape = (len(read), len(chosen))
-        numbers = (np.full(size, np.nan) for size in (shape, shape, len(read)))
-        found = Uncertain(*numbers, np.zeros(len(read), dtype=bool))
+        values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(read)))
+        found = Uncertain(values, deviations, distance, np.zeros(len(read), dtype=bool))
         asked = self._with_parts(chosen)
         for places, part in self._parts(read, progress):
             one = self._measure(part, asked)
@@ -235,7 +235,7 @@ class Predictor(Saved):
         if values is not None:
             names = tuple(targets or self.targets)
             array = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
-            scored = ~np.isnan(array).all(axis=1)
+            scored = np.asarray(~np.isnan(array).all(axis=1))
             means = () if self.averages_images else means_in(names, array)
         fitted, known = FittedRows.of(rows, scored), self.record.rows
         fitted = fitted if known is None else known | fitted

@@ -72,6 +72,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
         lists = {name: list(values) for name, values in rows.items()}
         if len({len(values) for values in lists.values()}) > 1:
             raise PredictorError("the columns of `rows` are not of one length")
+        read: list[Mapping[str, Any]]
         read = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     elif hasattr(rows, "to_dict") and hasattr(rows, "columns"):
         read = rows.to_dict("records")

@@ -38,7 +38,9 @@ class LabelKind(TaskKind):
         """Return the labels that may be given, best first or lowest first."""
         from pqpp_datasets.own_benchmark.votes.scales import named_scale
 
-        scale = named_scale(self.scale_of(settings))
+        name = self.scale_of(settings)
+        assert name is not None
+        scale = named_scale(name)
         return tuple(range(int(scale.low), int(scale.high) + 1))
 
     def check(
@@ -59,7 +61,9 @@ class LabelKind(TaskKind):
         """Return the label that a cell stands for, a number or one of the scale's words."""
         from pqpp_datasets.own_benchmark.votes.scales import named_scale
 
-        label = named_scale(self.scale_of(settings)).value_of(cell)
+        name = self.scale_of(settings)
+        assert name is not None
+        label = named_scale(name).value_of(cell)
         if label not in self.labels(settings):
             allowed = ", ".join(map(str, self.labels(settings)))
             raise StudyError(f"the answer is {cell!r:.60}; {allowed} is allowed")

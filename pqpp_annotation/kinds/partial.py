@@ -81,7 +81,9 @@ def _column(path: str | Path, table: Table, role: str, names: Sequence[str]) -> 
 def _rows(
     table: Table, columns: Mapping[str, list[str] | None], value_of: Callable[[str], dict[str, Any]]
 ) -> Iterator[Partial]:
-    for row, cell in enumerate(columns["answer"]):
+    answers, prompts, images = columns["answer"], columns["prompt_id"], columns["image"]
+    assert answers is not None and prompts is not None and images is not None
+    for row, cell in enumerate(answers):
         if not cell.strip():
             continue
         place = table.place_of(row)
@@ -91,8 +93,8 @@ def _rows(
             raise StudyError(f"{place}: {error}") from None
         models = columns["model"]
         yield Partial(
-            columns["prompt_id"][row],
-            columns["image"][row],
+            prompts[row],
+            images[row],
             models[row] if models else "",
             value,
             place,

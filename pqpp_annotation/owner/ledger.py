@@ -96,6 +96,7 @@ class Ledger:
         """
         with self._lock:
             gone = db.scalar(select(func.count()).where(Person.withdrawn.is_not(None)))
+            assert gone is not None
             if gone != self._gone:  # answers may be gone, and their ids be given again
                 self._said, self._gone = _NOTHING, gone
             new = self._read(db, self._said.shape[1] and int(self._said[0, -1]))
@@ -104,8 +105,8 @@ class Ledger:
             items = db.scalar(select(func.count()).select_from(Item))
             known = self._items
             if known is None or (len(known.id), len(known.image_id)) != (items, images):
-                self._items = _items(db)
-            return _columns(self._said, _given(db)), self._items
+                known = self._items = _items(db)
+            return _columns(self._said, _given(db)), known
 
     def _read(self, db, after: int) -> np.ndarray:
         """Return the answers behind one: id, assignment, image, time, seconds, current, label."""
@@ -223,12 +224,12 @@ class Items:
 
 
 def _items(db) -> Items:
-    query = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id)
-    items = _texts(db, query)
-    query = select(
+    of_items = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id)
+    items = _texts(db, of_items)
+    of_images = select(
         ItemImage.id, ItemImage.item_id, ItemImage.image, ItemImage.model, ItemImage.is_reference
     ).order_by(ItemImage.id)
-    images = _texts(db, query)
+    images = _texts(db, of_images)
     return Items(
         np.array(items[0], np.int64),
         list(items[1]),

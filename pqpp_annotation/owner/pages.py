@@ -40,11 +40,13 @@ def owner_pages(store: Store, study: Study, web: Site) -> APIRouter:
     pages = APIRouter(prefix="/owner")
     web.templates.filters |= {"number": number, "percent": percent}
     desk = _Desk(store, study, web)
+    get: dict[str, Callable[..., Response]]
     get = {"": desk.overview, "/people": desk.people, "/items": desk.items}
     get |= {"/items/{item}": desk.item, "/invitations": desk.invitations}
     get |= {"/{name}.csv": desk.csv}
     for path, page in get.items():
         pages.add_api_route(path, page, methods=["GET"])
+    post: dict[str, Callable[..., Response]]
     post = {"/items/{item}": desk.decide, "/pause": desk.pause, "/invitations": desk.invite}
     post |= {"/invitations/{invitation}/revoke": desk.revoke}
     for path, page in post.items():
@@ -93,11 +95,11 @@ class _Desk:
     def _charts(self, look: Overview) -> dict[str, Any]:
         has_group = any(row.kappa is not None for row in look.people)
         known = [
-            (row.name, row.kappa if has_group else row.agreement, row.is_admitted)
+            (row.name, value, row.is_admitted)
             for row in look.people
             if row.role == "annotator"
+            and (value := row.kappa if has_group else row.agreement) is not None
         ]
-        known = [one for one in known if one[1] is not None]
         bound = self._study.admission.min_kappa if has_group else float("nan")
         what = "kappa with the control group" if has_group else "agreement with the others"
         labels = [(self._words.label(label), count) for label, count in look.labels.items()]
@@ -193,7 +195,7 @@ class _Desk:
         names = {one.id: one.name for one in self._store.people.all()}
         now = self._store.clock()
         rows = [
-            (one, _state(one, now), names.get(one.person_id))
+            (one, _state(one, now), None if one.person_id is None else names.get(one.person_id))
             for one in reversed(self._store.invitations.all())
         ]
         response = self._web.render(

@@ -108,9 +108,10 @@ def people_rows(
         state = _state(study, person, one, place)
         hours = seconds.get(person.id, 0.0) / 3600
         done, skipped = (counts.get((person.id, state), 0) for state in (DONE, SKIPPED))
-        agreed = (
-            found.agreements.agreement[place] if place is not None and found.agreements else None
-        )
+        agreed, flag = None, ""
+        if place is not None and found.agreements:
+            agreed = found.agreements.agreement[place]
+            flag = found.agreements.reasons[place] if agreed is not None else ""
         rows.append(
             PersonRow(
                 id=person.id,
@@ -119,7 +120,7 @@ def people_rows(
                 outside=person.outside,
                 state=state,
                 reason="; ".join(one.reasons) if one else "",
-                flag=found.agreements.reasons[place] if agreed is not None else "",
+                flag=flag,
                 votes=_votes(found, place),
                 items=done,
                 skipped=skipped,
@@ -150,7 +151,9 @@ def _state(study: Study, person, one, place: int | None) -> str:
 
 
 def _votes(found: Standings, place: int | None) -> int:
-    return 0 if place is None else int((found.votes.annotator == place).sum())
+    if place is None or found.votes is None:
+        return 0
+    return int((found.votes.annotator == place).sum())
 
 
 def _counts(answers: StudyAnswers, items: Items) -> dict[tuple[int, int], int]:
@@ -183,6 +186,7 @@ def _active(
 def _medians(found: Standings) -> dict[str, float]:
     """Return the median time of a vote of each person."""
     votes = found.votes
+    assert votes is not None and votes.seconds is not None
     order = np.argsort(votes.annotator, kind="stable")
     numbers, starts = np.unique(votes.annotator[order], return_index=True)
     parts = np.split(votes.seconds[order], starts[1:])

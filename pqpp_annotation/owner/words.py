@@ -35,7 +35,8 @@ class Words:
             for word, value in named_scale(scale).words.items():
                 if not word.lstrip("-").isdigit():
                     self._names.setdefault(float(value), word.capitalize())
-        for label, word in dict(study.task.get("labels") or {}).items():
+        labels: Any = study.task.get("labels") or {}
+        for label, word in dict(labels).items():
             self._names[float(label)] = str(word)
 
     def label(self, label: float) -> str:

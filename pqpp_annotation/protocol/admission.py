@@ -181,13 +181,14 @@ def table_of_votes(
         control.append(vote.is_control)
         seconds.append(vote.seconds)
         places.append(place)
-    columns = [
+    prompts, models, images, annotators = (
         Coded(np.array(column, np.int32), list(names))
         for column, names in zip(codes, coded, strict=True)
-    ]
+    )
     values = np.array(value, float)
     scale = label_scale(kind, settings, values)
-    table = study_votes(*columns, values, np.array(control, bool), np.array(seconds, float), scale)
+    told = values, np.array(control, bool), np.array(seconds, float)
+    table = study_votes(prompts, models, images, annotators, *told, scale)
     return table, np.array(places, np.int64)
 
 

@@ -70,12 +70,13 @@ def make_study(
         raise StudyError(f"{path} is there already; add prompts to it by --add, or name another")
     if place.suffix not in (".yaml", ".yml"):
         raise StudyError(f"{path}: a study file is written; name it like study.yaml")
+    given: dict[str, Any]
     given = {"name": _name_of(place), "kind": kind, "title": "", "instructions": ""}
     given |= {"prompts": _seen_from(place.parent, file)}
     given["image_dir"] = None if image_dir is None else _seen_from(place.parent, image_dir)
     given |= {"database": f"{_name_of(place)}.db"}
     study = study_of(given | settings, place.parent)
-    items, images = read_items(study, file)
+    items, images = read_items(study, os.fspath(file))
     items = draw_controls(items, study.control.count, study.seed)
     if not any(item.purpose == "work" for item in items):
         raise StudyError(f"{file}: it holds control and training items only; add others")
@@ -107,7 +108,7 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
     """
     from pqpp_annotation.store.database import open_store
 
-    items, images = read_items(study, file)
+    items, images = read_items(study, os.fspath(file))
     store = open_store(study)
     try:
         return store.add_items(items, images)
@@ -132,7 +133,7 @@ def _yaml_of(study: Study) -> str:
     """Return a study file with a line of explanation where one helps."""
     import yaml
 
-    lines = []
+    lines: list[str] = []
     for name, value in study.config().items():
         if name in _COMMENTS:
             lines.append(f"\n# {_COMMENTS[name]}" if lines else f"# {_COMMENTS[name]}")

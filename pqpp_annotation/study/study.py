@@ -122,6 +122,7 @@ class Study(Options):
     def __post_init__(self) -> None:
         """Check what depends on others."""
         super().__post_init__()
+        assert self.name is not None
         if not _NAME.fullmatch(self.name):
             raise StudyError(
                 f"name: {self.name!r:.80} came; lower-case letters, digits and hyphens are allowed"
@@ -138,6 +139,7 @@ class Study(Options):
     @cached_property
     def kind(self) -> TaskKind:
         """The kind of task."""
+        assert self.kind_name is not None
         return task_kind(self.kind_name)
 
     @property

@@ -61,6 +61,7 @@ def serve(
         from pqpp_annotation.web.app import create_app
         from pqpp_annotation.web.sessions import read_secret
     study = read_study(path)
+    assert study.name is not None
     secret = read_secret(Path(path).resolve().parent, study.name)
     with (
         _ending_quietly(),

@@ -70,6 +70,7 @@ def run_init(options: argparse.Namespace) -> None:
         raise CommandError("--file: give a table of prompts by it, or a dataset by --dataset")
     if options.add:
         study = read_study(options.study)
+        assert study.name is not None
         file, _ = _table_of(options, study.name)
         print(f"added: {add_prompts(study, file)} items, {options.study}")
         return

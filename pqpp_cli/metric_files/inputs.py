@@ -91,10 +91,11 @@ def read_inputs(
     values = {name: _rows(name, tables[paths[name]], taken[name]) for name in names}
     if groups and not any(isinstance(column[0], list) for column in values.values() if column):
         return _groups(values, how)
-    used = {path: set() for path in tables}
+    used: dict[str, set[str]] = {path: set() for path in tables}
     for name, columns in taken.items():
         used[paths[name]] |= set(columns) if isinstance(columns, list) else {columns}
     found = joined(tables, used, how.ids, how.missing)
+    places: Mapping[str, Sequence[int]]
     places = found.rows or {path: range(len(table)) for path, table in tables.items()}
     rows = {name: places[path] for name, path in paths.items()}
     values = {name: list(map(own.__getitem__, rows[name])) for name, own in values.items()}
@@ -147,7 +148,7 @@ def _without_blanks(inputs: Inputs) -> Inputs:
         {name: list(compress(cells, kept)) for name, cells in columns.items()},
         inputs.ids and list(compress(inputs.ids, kept)),
         _with_left_out(inputs.told, len(kept) - len(rows)),
-        place_of=lambda name, row: place_of(name, rows[row]),
+        place_of=place_of and (lambda name, row: place_of(name, rows[row])),
     )
 
 

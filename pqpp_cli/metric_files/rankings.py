@@ -108,6 +108,7 @@ def _judged(table: Table, text: str, side: str, how: Reading, is_one: bool) -> t
                 f"{table.path}: no column {what[0]!r} among {', '.join(table.columns)[:200]}; name "
                 f"it so, or one of {', '.join(what[1:])}"
             )
+    assert column is not None
     values = table.numbers(column)
     rows = [row for row, value in enumerate(values) if not math.isnan(value)]
     left = 0 if is_one else len(values) - len(rows)
@@ -119,7 +120,8 @@ def _judged(table: Table, text: str, side: str, how: Reading, is_one: bool) -> t
             f"{table.place_of(wrong)}: {column} is {values[wrong]}; a finite number is needed, or "
             "--nan drop, which leaves rows without one out"
         )
-    ids = [[as_text(cell) for cell in map(table[name].__getitem__, rows)] for name in columns]
+    keys = [name for name in columns if name is not None]
+    ids = [[as_text(cell) for cell in map(table[name].__getitem__, rows)] for name in keys]
     for name, texts in zip(columns, ids, strict=True):
         if "" in texts:
             place = table.place_of(rows[texts.index("")])

@@ -76,7 +76,7 @@ def judge_annotators(
         return []
     shared, kappas = _agreement(votes)
     called = called or votes.annotator_names
-    kappas = {one: {called[n]: k for n, k in own.items()} for one, own in kappas.items()}
+    named = {one: {called[n]: k for n, k in own.items()} for one, own in kappas.items()}
     group = [called[number] for number in np.unique(votes.annotator[votes.control])]
     regular = ~votes.control
     size = len(votes.annotator_names)
@@ -85,8 +85,8 @@ def judge_annotators(
     references = np.bincount(votes.annotator[seen], minlength=size)
     high = np.bincount(votes.annotator[seen & (votes.value == votes.scale.high)], minlength=size)
     found = []
-    for number in np.flatnonzero(counts):
-        own = kappas.get(number, {})
+    for number in np.flatnonzero(counts).tolist():
+        own = named.get(number, {})
         share = float(high[number] / references[number]) if references[number] else None
         flag = flags[number] if flags else ""
         reasons = [

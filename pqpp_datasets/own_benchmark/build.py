@@ -89,8 +89,12 @@ def build_benchmark(
         [2.0]
     """
     options = options or BuildOptions()
-    given = {"judgments": judgments, "preferences": preferences}
-    given |= {"runs": runs, "relevance": relevance}
+    given = {
+        "judgments": judgments,
+        "preferences": preferences,
+        "runs": runs,
+        "relevance": relevance,
+    }
     if (runs is None) != (relevance is None) or not any(
         path is not None for path in given.values()
     ):

@@ -44,6 +44,7 @@ class JudgedImages:
 
 def judged_by_votes(built: Built) -> JudgedImages:
     """Return the images that votes were given on; a score is that of the build's rule."""
+    assert built.generation is not None
     votes, generation = built.generation.table, built.generation
     names = np.array(votes.image_names, dtype=object)
     return JudgedImages(
@@ -62,6 +63,7 @@ def judged_by_pairs(built: Built) -> JudgedImages | None:
 
     A score is the share of an image's comparisons that it won, ties half.
     """
+    assert built.preferences is not None
     choices = built.preferences.choices
     if choices.images is None:
         return None
@@ -147,6 +149,7 @@ def kept_votes(
         built: The benchmark.
         called: What each annotator is called.
     """
+    assert built.generation is not None
     votes = built.generation.table
     is_counted = np.zeros(len(votes), bool)
     is_counted[built.generation.counted] = True
@@ -185,6 +188,7 @@ def kept_preferences(
         built: The benchmark.
         called: What each annotator is called.
     """
+    assert built.preferences is not None
     choices = built.preferences.choices
     known = choices.annotator is not None
     place = np.argsort(np.argsort(called))[choices.annotator] if known else choices.prompt
@@ -201,7 +205,7 @@ def kept_preferences(
             names = pa.array(choices.image_names, pa.string())
             for side, own in zip("ab", choices.images, strict=True):
                 found[f"image_{side}"] = names.take(pa.array(own[rows]))
-        who = choices.annotator[rows] if known else rows
+        who = rows if choices.annotator is None else choices.annotator[rows]
         found["annotator"] = _called(called, who, known)
         nearest = np.rint(choices.value[rows]).astype(np.int64) + 1
         found["choice"] = words.take(pa.array(nearest))

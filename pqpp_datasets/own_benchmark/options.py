@@ -164,6 +164,7 @@ class BuildOptions:
             >>> BuildOptions(model_pattern="^([^_]+)_").model_of("sd1.5_normal_001.jpg")
             'sd1.5'
         """
+        assert self.model_pattern is not None
         found = _compiled(self.model_pattern).search(image)
         return found[min(1, found.re.groups)] if found else None
 

@@ -178,6 +178,7 @@ def _unquoted(token: str) -> str:
 
 
 def _syntax_error(text: str, position: int | None, allowed: Any) -> PromptSyntaxError:
+    assert position is not None
     before = text[:position]
     line = before.count("\n") + 1
     column = position - (before.rfind("\n") + 1) + 1

@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -67,7 +68,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts of one split; an error names file, line and, in a prompt, the column."""
     paths = [folder / name for name in files(folder, split)]
     lines = read_text(paths[0]).removesuffix("\n").split("\n")
-    rows = []
+    rows: list[dict[str, Any]] = []
     for number, line in enumerate(lines):
         line = line.removesuffix("\r")
         try:
@@ -116,7 +117,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
     return found
 
 
-def validate_questionnaire(questionnaire: object) -> None:
+def validate_questionnaire(questionnaire: Any) -> None:
     """Refuse a questionnaire that is not as it must be.
 
     Beyond the schema: the level weights sum to 1, the question weights sum to 1 in each level (both

@@ -238,6 +238,7 @@ def _write(root: Path, generator: Generator, one: Wanted, made: Made) -> Mapping
     if isinstance(made.image, Path):
         content = made.image.read_bytes()
     else:
+        assert made.image is not None
         buffer = io.BytesIO()
         made.image.save(buffer, "PNG")
         content = buffer.getvalue()

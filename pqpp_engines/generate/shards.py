@@ -87,9 +87,9 @@ class GenerateShard:
         asked = [{"prompt_id": one, "prompt": text} for one, text in zip(ids, texts, strict=True)]
         good = [one for one, fault in zip(asked, faults, strict=True) if fault is None]
         made: dict[str, list[dict[str, Any]]] = {one["prompt_id"]: [] for one in good}
-        for one in self._made(good):
-            made[one.wanted.prompt_id].append(self._row(one))
-        rows = []
+        for image in self._made(good):
+            made[image.wanted.prompt_id].append(self._row(image))
+        rows: list[dict[str, Any]] = []
         for one, fault in zip(asked, faults, strict=True):
             bad = {**one, "model": self.generator.name, ERROR: fault}
             rows += [bad] if fault else made[one["prompt_id"]]

@@ -100,6 +100,7 @@ class Router:
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
         self.predictor.columns_for([route.target for route in self.routes])
+        assert rule.confidence is not None
         if not self.predictor.knows_uncertainty and rule.confidence > 0.5:
             raise RouteError(
                 f"{predictor} does not know how sure it is, so there is no lower bound; "
@@ -278,7 +279,7 @@ class Router:
             values = self.predictor.predict(texts, targets)
             deviations, far = np.zeros_like(values), np.zeros(len(texts), dtype=bool)
         bounds = self.rule.lower_bounds(values, deviations)
-        unknown = np.isnan(bounds).any(axis=1)
+        unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(unknown[:, None], 0.0, bounds)
         return bounds * [route.utility for route in self.routes], np.asarray(far) | unknown
 

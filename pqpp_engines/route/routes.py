@@ -61,6 +61,7 @@ class Rule:
             raise RouteError(f"{', '.join(given) or 'no rule'}: give one of budget, share, floor")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
+        assert self.confidence is not None
         if not 0.5 <= self.confidence < 1:
             raise RouteError(f"confidence {self.confidence}: give a number from .5 to below 1")
         value = getattr(self, given[0])
@@ -166,6 +167,7 @@ def price_for(worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule) 
 
     prices = _prices(worth, costs, rule.share is not None)
     low, high = 0, len(prices) - 1
+    assert limit is not None
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
     if cost_at(prices[high]) > allowed:
         raise RouteError(

@@ -82,7 +82,8 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
     by_task.append({"task": _ALL, **agreement_by(rows, [])[0]})
     both = agreement_by(rows, ["task", "model"])
     names = ("verdict", "people", "model", "prompt_id")
-    order = ranking(*([row[name] for row in rows] for name in names))
+    verdicts, people, models, prompts = ([row[name] for row in rows] for name in names)
+    order = ranking(verdicts, people, models, prompts)
     tables = [
         Figures(
             "rates",

@@ -128,7 +128,7 @@ def read_fitted(path: str | Path) -> dict[str, Any]:
         >>> read_fitted(path)["tasks"]
         {}
     """
-    found = value_parser(refuse_constants=True)(Input(path).read(), str(path))
+    found = value_parser(refuse_constants=True)(Input(path).read(), str(path), 1)
     tasks = found.get("tasks") if isinstance(found, dict) else None
     whole = isinstance(tasks, dict) and all(
         isinstance(one, dict) and set(one) >= _FITTED for one in tasks.values()
@@ -204,6 +204,7 @@ def _fit(cases: Sequence[Case]) -> dict[str, Any]:
                     "n": len(cases),
                 }
                 best = (loss, fitted, margins @ weights + bias)
+    assert best is not None
     _, fitted, logits = best
     return fitted | {"threshold": _threshold(1 / (1 + np.exp(-logits)), answers)}
 

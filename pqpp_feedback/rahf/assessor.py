@@ -45,6 +45,7 @@ class RahfAssessor(Assessor):
 
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return scores, heatmaps as grey PNG, and the probability of each word."""
+        assert self._model is not None
         at_once = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
         with self.timed("rahf"):
             found = self._model.judge(list(images), [one.prompt for one in pictures], at_once)

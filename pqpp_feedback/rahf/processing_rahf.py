@@ -169,7 +169,9 @@ class RahfProcessor(ProcessorMixin):
                 allowed = ", ".join(repr(one) for one in _OPTIONS[name] if one is not None)
                 raise PredictorError(f"`{name}` is {value!r}; {allowed} are allowed")
         length, least = given.get("max_length"), self._beside + 1
-        if length is not None and not (isinstance(length, numbers.Integral) and length >= least):
+        if length is not None and not (
+            isinstance(length, numbers.Integral) and int(length) >= least
+        ):
             raise PredictorError(
                 f"`max_length` is {length!r}; the task, a word and the end need {least} or more"
             )

@@ -37,7 +37,7 @@ class Characters(VistarScore):
     }
 
     def __init__(self, sight: Sight | None = None) -> None:
-        super().__init__(sight and sight.told("detector", "pose", "expression"))
+        super().__init__(sight.told("detector", "pose", "expression") if sight else None)
         self._sight = sight
 
     def lacking(self, picture: Picture) -> str:
@@ -54,6 +54,7 @@ class Characters(VistarScore):
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the people with keypoints, in pixels, and expressions."""
+        assert self._sight is not None
         return {"people": self._sight.people(image, self.timed)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:

@@ -39,7 +39,7 @@ class ComposedScene(VistarScore):
 
     def __init__(self, sight: Sight | None = None) -> None:
         roles = ("similarity", "detector", "segmenter", "features")
-        super().__init__(sight and sight.told(*roles))
+        super().__init__(sight.told(*roles) if sight else None)
         self._sight = sight
 
     def lacking(self, picture: Picture) -> str:
@@ -51,17 +51,18 @@ class ComposedScene(VistarScore):
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the panels, their similarity to each text, and the subject's to itself."""
+        assert self._sight is not None
         texts, subject = listed(asked(picture, "panels")), str(asked(picture, "subject"))
         how, boxes = panels_of(image, asked(picture, "layout"), len(texts))
         parts = [image.crop(box) for box in boxes]
         subjects = [self._sight.subject(part, subject, self.timed) for part in parts]
-        found = [number for number, one in enumerate(subjects) if one is not None]
+        seen = {number: one for number, one in enumerate(subjects) if one is not None}
         return {
             "how": how,
             "panels": boxes,
             "similarity": self._sight.similarity(parts, texts, self.timed).tolist(),
-            "found": found,
-            "likeness": _cosines([subjects[number] for number in found]),
+            "found": list(seen),
+            "likeness": _cosines(list(seen.values())),
         }
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:

@@ -46,7 +46,7 @@ class Geometry(VistarScore):
         self, sight: Sight | None = None, references: Sequence[str | Path] | None = None
     ) -> None:
         roles = ("depth", "anomaly") if references else ("depth",)
-        super().__init__(sight and sight.told(*roles))
+        super().__init__(sight.told(*roles) if sight else None)
         self._sight, self._padim, self._references = sight, None, ""
         if sight and references:
             files = sorted(map(Path, references))
@@ -61,6 +61,7 @@ class Geometry(VistarScore):
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the raw cues."""
+        assert self._sight is not None
         pixels = np.asarray(smaller(image)) / 255.0
         seen = raw_cues(pixels, self._sight.depth(image, picture, self.timed))
         if self._padim:
@@ -73,7 +74,8 @@ class Geometry(VistarScore):
         scores = cue_scores(evidence)
         told = [1.0 if one is None else one for one in scores.values()]
         lowest = float(geometric_minimum([told])[0])
-        worst = min((n for n in CUES if scores[n] is not None), key=lambda name: scores[name])
+        known = {name: one for name in CUES if (one := scores[name]) is not None}
+        worst = min(known, key=lambda name: known[name])
         reason = ", ".join(
             f"{name} {'none' if one is None else format(one, '.2f')}"
             for name, one in scores.items()

@@ -34,7 +34,7 @@ class Light(VistarScore):
     inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
 
     def __init__(self, sight: Sight | None = None) -> None:
-        super().__init__(sight and sight.told("detector", "segmenter", "depth"))
+        super().__init__(sight.told("detector", "segmenter", "depth") if sight else None)
         self._sight = sight
 
     def lacking(self, picture: Picture) -> str:
@@ -45,6 +45,7 @@ class Light(VistarScore):
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the objects with the shadows that they cast."""
+        assert self._sight is not None
         objects = self._sight.objects(image, picture, self.timed)
         depth = self._sight.depth(image, picture, self.timed)
         found = cast_shadows(np.asarray(smaller(image)) / 255.0, objects.masks, depth)
@@ -61,6 +62,7 @@ class Light(VistarScore):
             why = "; ".join(sorted(set(evidence["left_out"]))) or "no cast shadow was found"
             return Verdict(None, None, why)
         wanted = wanted_light(picture)
+        assert wanted is not None
         score = float(light_direction([found], [wanted])[0])
         cosine = float(np.clip(found @ wanted / np.linalg.norm(wanted), -1, 1))
         degrees = np.degrees(np.arccos(cosine))

@@ -39,7 +39,7 @@ class PenetrationScore(VistarScore):
     inputs: ClassVar = {}
 
     def __init__(self, sight: Sight | None = None, weighting: str | None = None) -> None:
-        super().__init__(sight and sight.told("detector", "segmenter", "depth"))
+        super().__init__(sight.told("detector", "segmenter", "depth") if sight else None)
         self._sight = sight
         self.weighting = weighting or choices(self.section)["weighting"]
         if self.weighting not in WEIGHTINGS:
@@ -50,6 +50,7 @@ class PenetrationScore(VistarScore):
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pairs of objects that meet in the picture, with their depths."""
+        assert self._sight is not None
         objects = self._sight.objects(image, picture, self.timed)
         depth = self._sight.depth(image, picture, self.timed)
         return {

@@ -39,7 +39,7 @@ def cast_shadows(
     chosen = choices("light")
     found: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0, "pairs": []}
     found["left_out"] = []
-    anything = masks.any(0) if len(masks) else np.zeros(depth.shape, bool)
+    anything = np.asarray(masks.any(0)) if len(masks) else np.zeros(depth.shape, bool)
     points = _points(depth, chosen["vertical_view_degrees"])
     plane = _floor(points, depth, ~anything)
     if plane is None:

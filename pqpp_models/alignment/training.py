@@ -124,6 +124,7 @@ class Training:
                 "they would be scored on; leave them out, or train on another split"
             )
         known = [*self.train.prompts, *self.validation.prompts]
+        assert recipe.captions is not None
         captions = [normalise(one) for one in read_captions(recipe.captions, known)]
         self.sources = read_sources(recipe.sources_dir)
         others = [normalise(one) for one in read_parti(recipe.parti)] if recipe.parti else []
@@ -349,6 +350,7 @@ class Training:
     def evaluate(self, predictor: StaticPredictor, without: list[str]) -> dict[str, Any]:
         """Score a predictor on the validation split, and on the studies that it has not read."""
         validation, targets = self.validation, self.recipe.targets
+        assert predictor.record.rows is not None
         learned = predictor.record.rows.among(validation.identified)  # a study may share rows
         scores = replace(self.held_out, fitted=int(learned.sum())).scores(
             lambda: evaluate_calibrated(predictor, validation.prompts, validation.targets, targets)

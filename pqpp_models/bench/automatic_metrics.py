@@ -79,7 +79,7 @@ def automatic_cells(
     cells = [
         Cell(f"{column} [{target}]", target, column)
         for column, target in pairs.items()
-        if target in targets
+        if target is not None and target in targets
     ]
     if not cells:
         raise PredictorError(

@@ -220,6 +220,7 @@ def cell_values(
     predicted = one.values[:, one.targets.index(cell.predicted)]
     entering = ~(np.isnan(reference) | np.isnan(predicted))
     if cell.source is not None:
+        assert sources is not None
         entering &= np.array([source == cell.source for source in sources])
     return predicted[entering], reference[entering]
 
@@ -240,7 +241,7 @@ def _result(one: Predictions, cell: Cell, true, split: Split) -> Result:
     n = len(reference)
     measures = ("pearson", "kendall")
     report = qpp_report(predicted, reference, measures=measures) if n > 1 else {}
-    figures: dict[str, float] = {}
+    figures: dict[str, Any] = {}
     for name in measures:
         found = report.get(f"{name}_qpp", {})
         value = found.get(f"{name}_qpp", math.nan)

@@ -158,7 +158,9 @@ def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Flo
     A prompt without a prediction, a blank one, goes to the strong model.
     """
     columns = {name: said.values[:, at] for at, name in enumerate(said.targets)}
-    if said.targets == (weak, strong) and np.array_equal(*columns.values(), equal_nan=True):
+    if said.targets == (weak, strong) and np.array_equal(
+        columns[weak], columns[strong], equal_nan=True
+    ):
         sign = 1 if said.higher == "harder" else -1
         yield f"{said.predictor}, harder prompts", _filled(sign * columns[weak])
         return
@@ -178,6 +180,7 @@ def _row(
 ) -> Routing:
     found = routing_gain(scores, weak, strong, SHARES)
     other = compare_routings(scores, first, weak, strong) if first is not None else None
+    at_25, at_50 = found["qualities"]
     return Routing(
         rule,
         getattr(said, "predictor", rule),
@@ -185,9 +188,10 @@ def _row(
         found["ci_low"],
         found["ci_high"],
         found["oracle_share"],
-        other and other["difference"],
-        other and other["p_value"],
-        *found["qualities"],
+        other["difference"] if other else None,
+        other["p_value"] if other else None,
+        at_25,
+        at_50,
         found["share_for_80"],
         found["n"],
     )
@@ -259,6 +263,7 @@ def plot_routing(table: RoutingTable, path: Any) -> None:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
+    styles: dict[str, dict[str, Any]]
     styles = {RANDOM: {"color": "0.5", "linestyle": ":"}, ORACLE: {"color": "0", "linestyle": "--"}}
     # Okabe and Ito's colours, which the colour-blind tell apart.
     colours = iter(["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"] * 9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -51,9 +51,10 @@ class TableRow:
 
     def best(self, column: int, coefficient: str) -> bool:
         """Tell whether no other row of its key has a higher figure in a column, and one a lower."""
-        if self.key == FITTED or self.cells[column] is None:
+        cell = self.cells[column]
+        if self.key == FITTED or cell is None:
             return False
-        own, label = getattr(self.cells[column], coefficient), self.cells[column].label
+        own, label = getattr(cell, coefficient), cell.label
         found = [getattr(one, coefficient) for one in self.group if one.label == label]
         known = [value for value in found if not math.isnan(value)]
         return bool(known) and own == max(known) > min(known)
@@ -71,6 +72,7 @@ def table_rows(
     """
     ranked = [result for result in results if result.ranked]
     rest = [result for result in results if not result.ranked]
+    groups: Mapping[str, Sequence[Result | PublishedResult]]
     groups = {"": ranked, **published_groups(published), FITTED: rest}
     for key, group in groups.items():
         for name in dict.fromkeys(result.predictor for result in group):
@@ -78,7 +80,7 @@ def table_rows(
             if any(label in mine for label in labels):
                 own = {getattr(mine[label], "stands_in", None) for label in labels if label in mine}
                 told = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
-                shown = marked(told, unranked(group)[name]) if key == FITTED else f"{told} {key}"
+                shown = marked(told, unranked(rest)[name]) if key == FITTED else f"{told} {key}"
                 yield TableRow(name, shown.rstrip(), key, tuple(map(mine.get, labels)), group)
 
 

@@ -39,7 +39,7 @@ class ScoredPrompts:
     groups: Sequence[str] | None = None
     data: str = ""
     target: str | None = None
-    ids: Sequence[str] | None = None
+    ids: Sequence[str | None] | None = None
 
     @property
     def rows(self) -> dict[str, list[Any]]:
@@ -132,6 +132,7 @@ def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None
         return dict.fromkeys(names)
     root = Path(data_dir).expanduser()
     below = {name: [root / one for one in BENCHMARKS[name].folders] for name in names}
+    inside: dict[str, str | None]
     inside = {n: data_dir for n, places in below.items() if any(p.is_dir() for p in places)}
     return inside or {"pqpp": data_dir}
 
@@ -139,17 +140,17 @@ def _folders(data_dir: str | None, names: Sequence[str]) -> dict[str, str | None
 def sets_of(split: Split, targets: Sequence[str]) -> list[ScoredPrompts]:
     """Return the prompts of a split with their scores, a set a target; prompts without one go."""
     sources = split.sources
-    grouped = sources is not None and len(set(sources)) > 1
+    grouped = sources if sources is not None and len(set(sources)) > 1 else None
     ids = split.rows[ID][:] if ID in split.rows.column_names else None
     sets = []
     for target, values in split.true(targets).items():
-        known = [at for at, value in enumerate(values) if value is not None and value == value]
+        known = {n: v for n, v in enumerate(values) if v is not None and v == v}
         sets.append(
             ScoredPrompts(
                 f"{split.config}: {target}",
                 [split.prompts[at] for at in known],
-                [values[at] for at in known],
-                [sources[at] for at in known] if grouped else None,
+                list(known.values()),
+                grouped and [grouped[at] for at in known],
                 f"{split.config}, {split.name}",
                 target,
                 ids and [ids[at] for at in known],
@@ -181,5 +182,5 @@ def read_set(text: str, split: str | None = None) -> ScoredPrompts:
     known = [pair for pair in pairs if not math.isnan(pair[1])]
     prompts, scores = [prompt for prompt, _ in known], [score for _, score in known]
     target = column if is_target(column) else None
-    data = f"{Path(path).name}:{column}"
-    return ScoredPrompts(Path(path).stem, prompts, scores, data=data, target=target)
+    where = f"{Path(path).name}:{column}"
+    return ScoredPrompts(Path(path).stem, prompts, scores, data=where, target=target)

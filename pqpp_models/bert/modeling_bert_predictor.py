@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from pqpp_models.bert.configuration_bert_predictor import MAX_LENGTH, BertPredictorConfig
 from pqpp_models.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
@@ -66,6 +66,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             config.max_length = allowed_length(backbone, asked)
         except PredictorError as error:
             raise CheckpointError(f"the configuration is not usable: {error}") from None
+        assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
         self.head = RegressionHead(
             config.backbone_config.hidden_size,
             config.head_size,

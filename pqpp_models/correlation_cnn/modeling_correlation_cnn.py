@@ -47,6 +47,7 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
             ]
         self.blocks = nn.Sequential(*blocks, nn.AdaptiveMaxPool2d(config.pooled_size))
         self.hidden = nn.Linear(sizes[-1] * config.pooled_size**2, config.hidden_size)
+        assert config.targets is not None
         self.output = nn.Linear(config.hidden_size, len(config.targets))
         self.post_init()
 
@@ -55,8 +56,9 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             init.kaiming_normal_(module.weight, nonlinearity="relu")
             init.zeros_(module.bias)
-        if module is getattr(self, "output", None):
-            init.normal_(module.weight, std=0.01)
+        output = getattr(self, "output", None)
+        if output is not None and module is output:
+            init.normal_(output.weight, std=0.01)
 
     def forward(
         self, similarities: torch.Tensor, labels: torch.Tensor | None = None, **_: Any

@@ -47,7 +47,7 @@ def padded(
 
 
 def length_sorted(
-    lengths: Sequence[int], batch_size: int, tokens: int = TOKENS_A_BATCH
+    lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_A_BATCH
 ) -> list[NDArray[np.int64]]:
     """Cut rows into batches of like length, the longest first: memory runs out at once or never.
 

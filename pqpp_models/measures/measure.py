@@ -28,7 +28,7 @@ class Evidence(NamedTuple):
     variable: str
     named: Callable[[], Any]
     state: Callable[[Any], tuple[dict[str, Any], dict[str, Any]]]
-    load: Callable[[Path, Mapping[str, Any], Mapping[str, Any]], Any]
+    load: Callable[[Path, Mapping[str, Any], dict[str, Any]], Any]
     told: Callable[[Any], str]
     licence: str = "apache-2.0"
 

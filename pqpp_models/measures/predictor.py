@@ -94,7 +94,7 @@ class MeasurePredictor(Predictor):
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         config = {"options": self.options} if self.options else {}
-        if self.evidence is None:
+        if self.evidence is None or self.measure.evidence is None:
             return config, {}
         described, tensors = self.measure.evidence.state(self.evidence)
         return {**config, **described}, tensors

@@ -52,7 +52,7 @@ def means_in(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
         if not parts or not known.any():
             continue
         mean = array[known, column]
-        apart = np.abs(mean - array[np.ix_(known, parts)].mean(axis=1))
+        apart = np.abs(mean - array[np.ix_(known, np.array(parts))].mean(axis=1))
         if apart.max() <= _TOLERANCE * max(np.ptp(mean), np.finfo(float).eps):
             found.append(target)
     return tuple(found)

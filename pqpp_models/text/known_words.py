@@ -102,7 +102,7 @@ class KnownWords:
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
             levels[places] = np.maximum(levels[places], level)
         pairs = levels.reshape(-1, 2)
-        return cls(pairs[:, 0] | pairs[:, 1] << 4, _letters_of(counts))
+        return cls(pairs[:, 0] | pairs[:, 1] << np.uint8(4), _letters_of(counts))
 
     def weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how much of each prediction counts: 0 for what is not English, 1 for what is.

@@ -110,8 +110,9 @@ def _settings_of(kind: type, name: str) -> bool:
 
 
 def _add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field) -> None:
-    missing = field.default_factory is dataclasses.MISSING
-    default = field.default if missing else field.default_factory()
+    default = field.default
+    if field.default_factory is not dataclasses.MISSING:
+        default = field.default_factory()
     written = ",".join(map(str, default)) if isinstance(default, list) else default
     text = field.metadata["help"].replace("%", "%%")
     if written not in (None, "", False):
@@ -134,7 +135,7 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
         return None
     (wanted,) = (one for one in options if one is not types.NoneType)
     try:
-        if dataclasses.is_dataclass(wanted):
+        if isinstance(wanted, type) and dataclasses.is_dataclass(wanted):
             return _build(wanted, dict(value), f"{name}.")
         container, items = typing.get_origin(wanted), typing.get_args(wanted)
         if container is dict:

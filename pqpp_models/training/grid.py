@@ -8,19 +8,18 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pqpp_files.write_beside import whole_folder, write_whole
-from pqpp_models.training.arguments import AnyRecipe
+from pqpp_models.training.options import PredictorRecipe
 from pqpp_models.training.publish import check_push, push_if_wanted
 from pqpp_models.training.state import Progress
 
 RESULT = "result.json"
+Trained = TypeVar("Trained", bound=PredictorRecipe)
 
 
-def grid_search(
-    recipe: AnyRecipe, train_one: Callable[[AnyRecipe], Progress]
-) -> list[dict[str, Any]]:
+def grid_search(recipe: Trained, train_one: Callable[[Trained], Progress]) -> list[dict[str, Any]]:
     """Train every cell of the grid and publish the best one in the recipe's folder.
 
     A cell that is finished is not trained again, an interrupted one goes on from its checkpoint.

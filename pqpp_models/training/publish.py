@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from pqpp_files.check_output import check_output_folder
@@ -24,7 +25,7 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
     refuse_finished(folder, recipe)
 
 
-def refuse_finished(folder: Path, recipe: RunOptions) -> None:
+def refuse_finished(folder: Path, recipe: RunOptions | argparse.Namespace) -> None:
     """Refuse a folder with the result of a finished run, but for `overwrite` and `resume`.
 
     Raises:
@@ -52,6 +53,7 @@ def check_push(recipe: Options) -> None:
     if isinstance(recipe, HubOptions) and recipe.push_to_hub:
         import pqpp_hub
 
+        assert recipe.hub_model_id is not None
         pqpp_hub.push_files(
             {},
             recipe.hub_model_id,
@@ -68,5 +70,6 @@ def push_if_wanted(folder: Path, recipe: HubOptions) -> None:
     if recipe.push_to_hub:
         from pqpp_models.hub import push_to_hub
 
+        assert recipe.hub_model_id is not None
         report = push_to_hub(folder, recipe.hub_model_id, private=recipe.hub_private)
         print(f"pushed to {recipe.hub_model_id}: {report.lines()[-1]}")  # noqa: T201

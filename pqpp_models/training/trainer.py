@@ -8,20 +8,20 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from pqpp_models.training.arguments import AnyRecipe, parse_recipe
+from pqpp_models.training.arguments import parse_recipe
 from pqpp_models.training.card import describe
 from pqpp_models.training.data import Rows, sha256_of_rows
-from pqpp_models.training.grid import grid_search
+from pqpp_models.training.grid import Trained, grid_search
 from pqpp_models.training.loop import Task, train
 from pqpp_models.training.publish import check_model_folder, push_if_wanted
 from pqpp_models.training.state import Progress
 
 
 def train_by_recipe(
-    kind: type[AnyRecipe],
+    kind: type[Trained],
     predictor: str,
-    read: Callable[[AnyRecipe, str], Any],
-    train_one: Callable[[AnyRecipe, Any, Any], Progress],
+    read: Callable[[Trained, str], Any],
+    train_one: Callable[[Trained, Any, Any], Progress],
     description: str,
     examples: str,
 ) -> None:

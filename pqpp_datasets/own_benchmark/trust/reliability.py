@@ -118,21 +118,22 @@ def split_half(
     splits = int(np.clip(_WORK // len(cells.unit), _LEAST_SPLITS, _SPLITS))
     correlations, influences = [], np.zeros(len(cells.number))
     for _ in range(splits):
-        halves = [_without_model(half, cells.model) for half in _halves(cells, rng)]
-        if min(half.std() for half in halves) < 1e-12:
+        one, other = (_without_model(half, cells.model) for half in _halves(cells, rng))
+        if min(one.std(), other.std()) < 1e-12:
             return nothing
-        correlations.append(float(np.corrcoef(*halves)[0, 1]))
-        influences += of_pearson(*halves) / splits
+        correlations.append(float(np.corrcoef(one, other)[0, 1]))
+        influences += of_pearson(one, other) / splits
     found = float(np.mean(correlations))
     low, high = correlation_interval(found, influences, CONFIDENCE)
-    of_half, of_all = np.mean(1 / (cells.number // 2)), np.mean(1 / cells.number)
-    value, low, high = (float(_stepped(one, of_all / of_half)) for one in (found, low, high))
+    of_half = float(np.mean(1 / (cells.number // 2)))
+    of_all = float(np.mean(1 / cells.number))
+    whole, low, high = (float(_stepped(r, of_all / of_half)) for r in (found, low, high))
     needed = votes = None
     if found > 0:
         error = (1 - found) / found / of_half  # of one annotator, with true variance 1
         needed = max(1, math.ceil(round(error * WANTED / (1 - WANTED), 9)))
         votes = math.ceil(needed * cells.votes / len(cells.unit))
-    return Reliability(value, low, high, len(cells.number), float(1 / of_all), needed, votes)
+    return Reliability(whole, low, high, len(cells.number), float(1 / of_all), needed, votes)
 
 
 def _stepped(correlation: float, ratio: float) -> float:

@@ -222,7 +222,7 @@ def _choices_of(
     names = columns["annotator"].names if known else []
     annotator = columns["annotator"].codes[rows] if known else None
     agreements, counts = None, np.ones(len(rows), bool)
-    if known:
+    if annotator is not None:
         agreements = pair_agreements(annotator, item, prompt, value, turned, len(names), seconds)
         if options.exclude == "flagged":
             counts = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]

@@ -101,7 +101,7 @@ def keyword_figures(
     """
     from pqpp_metrics.functional.keywords import keyword_f1
 
-    pairs = [pair for pair in zip(misaligned, labels, strict=True) if pair[1] is not None]
+    pairs = [(marks, one) for marks, one in zip(misaligned, labels, strict=True) if one is not None]
     found = keyword_f1(
         [[int(not mark) for mark in marks] for marks, _ in pairs], [list(one) for _, one in pairs]
     )

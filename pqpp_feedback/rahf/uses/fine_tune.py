@@ -123,6 +123,7 @@ class DenoisingModel(nn.Module):
         """
         if self.text_encoder_2 is None:
             return self.text_encoder(input_ids)[0], {}
+        assert time_ids is not None
         pairs = ((self.text_encoder, input_ids), (self.text_encoder_2, input_ids_2))
         both = [encoder(ids, output_hidden_states=True) for encoder, ids in pairs]
         # XL was trained on the layer before the last, of both side by side.

@@ -52,6 +52,7 @@ class HwpqScore(VistarScore):
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
+        assert self._questionnaires is not None and self._answers is not None
         with self.timed("questions"):
             questions = flat_questions(self._questionnaires.of(picture.prompt))
         with self.timed("answers"):
@@ -71,8 +72,10 @@ class HwpqScore(VistarScore):
         level_weights = np.array([weights[n] for n in (1, 2, 3, 4)], dtype=float)
         own = np.array(questions["question_weight"], dtype=float)
         totals = np.bincount(levels, own)
+        positive, negative = (np.array(side)[:, None] for side in sides)
         found = hwpq(
-            *(np.array(side)[:, None] for side in sides),
+            positive,
+            negative,
             levels,
             # Kept evidence has six digits, after which thirds no longer sum to 1.
             own / totals[levels],

@@ -208,7 +208,7 @@ def _accuracy(values: Sequence[Sequence[float]], pairs: Sequence[Mapping]) -> di
     if not strict["n"]:
         return counts
     right = round(strict["pairwise_accuracy"] * strict["n"])
-    told = match_rate([1] * right + [0] * (strict["n"] - right))
+    told = match_rate([1] * right + [0] * (int(strict["n"]) - right))
     rate = tuple(told[name] for name in ("match_rate", "ci_low", "ci_high"))
     return {"accuracy": rate, "ties half": half["pairwise_accuracy"], **counts}
 
@@ -236,6 +236,7 @@ def bench_vistar(
     rows = [row for path in verdicts for row in read_scores(path)]
     tables, notes = [], []
     if people:
+        columns: tuple[str, ...]
         columns = ("score", "angle", "accuracy", "ties half", "pairs", "equal scores")
         lines = preference_agreement(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):

@@ -110,7 +110,7 @@ class EgoNetworks:
 
     def prepare(self, words: Iterable[str]) -> None:
         """Find the neighbours for the networks of many words at once: faster, else the same."""
-        level = {self.vectors.place(word) for word in words} - {None}
+        level = {at for word in words if (at := self.vectors.place(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
             near = self._neighbours(sorted(level), {})
             level = {other for _, others, _ in near for other in others.tolist()}
@@ -166,7 +166,10 @@ class EgoNetworks:
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what is saved: the settings, and the words with their vectors."""
         words = "\n".join(self.vectors.words).encode("utf-8", "surrogateescape")
-        tensors = {"words": np.frombuffer(words, np.uint8), "vectors": self.vectors.array}
+        tensors: dict[str, NDArray[Any]] = {
+            "words": np.frombuffer(words, np.uint8),
+            "vectors": self.vectors.array,
+        }
         return dict(self.settings), tensors
 
     @classmethod

@@ -101,7 +101,7 @@ def fit(
     standardisation = Standardisation.of(blocks)
     rows = np.hstack([hashed_words(texts), standardisation(np.hstack(blocks))])
     distance = _distances(points)
-    head = _Head(*rows.shape, len(names))
+    head = _Head(len(rows), rows.shape[1], len(names))
     for known, columns in _patterns(values):
         head.fit(rows, values, texts, distance, known, columns, folds, progress)
     told = {"prompts": len(texts), "sha256": _sha256(texts, values), "folds": folds}
@@ -145,11 +145,15 @@ class _Head:
         folds: int,
         progress: bool,
     ) -> None:
-        rows, values, distance = rows[known], values[np.ix_(known, columns)], distance[known]
+        rows, values, distance = (
+            rows[known],
+            values[np.ix_(known, np.array(columns))],
+            distance[known],
+        )
         goals = (values - values.mean(axis=0)) / values.std(axis=0)
         part = np.random.default_rng(_SEED).permutation(len(rows)) % folds
         best, left_out = cross_validate(rows, goals, part, progress=progress)
-        self.left_out[np.ix_(known, columns)] = left_out
+        self.left_out[np.ix_(known, np.array(columns))] = left_out
         own = [text for text, one in zip(texts, known, strict=True) if one]
         calibration = calibrate_targets(left_out, values, own, distance)
         slopes, intercepts = solve(rows, goals)
@@ -176,7 +180,7 @@ def _one_row_a_prompt(
     if np.isinf(values).any():
         raise PredictorError("`scores` holds infinite values; leave such rows out")
     texts = [normalise(prompt) for prompt in prompts]
-    scored = (~np.isnan(values)).any(axis=1)
+    scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     places = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(places) > MOST:

@@ -92,7 +92,7 @@ class StaticModule(nn.Module):
     def to_static(self, targets: int) -> StaticNetwork:
         """Return the network, its vectors rounded, with the first targets' scores only."""
         codes, scales = quantise(self.pieces.weight.detach().numpy())
-        weights: dict[str, Floats] = {}
+        weights: dict[str, NDArray[np.float16]] = {}
         for name in LINEAR:
             layer = getattr(self, name)
             weight = layer.weight.detach().numpy()

@@ -35,7 +35,10 @@ class StaticNetwork:
     """
 
     def __init__(
-        self, pieces: NDArray[np.int8], scales: Floats, weights: Mapping[str, Floats]
+        self,
+        pieces: NDArray[np.int8],
+        scales: NDArray[np.floating],
+        weights: Mapping[str, NDArray[np.floating]],
     ) -> None:
         self.pieces, self.scales = pieces, scales.astype(np.float32)
         self.weights = {name: np.asarray(value, np.float32) for name, value in weights.items()}
@@ -45,7 +48,8 @@ class StaticNetwork:
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Floats, Floats]:
         """Return the scores and the points of prompts given as numbers of word pieces."""
-        return self.layers(encoded)[:2]
+        scores, points, *_ = self.layers(encoded)
+        return scores, points
 
     def layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Floats, ...]:
         """Return scores, points, the mean vectors of the pieces, and the hidden layer."""

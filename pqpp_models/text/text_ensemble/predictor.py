@@ -204,8 +204,18 @@ class TextEnsemblePredictor(CalibratedPredictor):
         description = config.get("collection", {})
         model = CollectionModel.from_tensors(str(folder), description, parts["collection."])
         details = renamed_details({k: v for k, v in config.items() if k not in _OWN})
-        parts = (tokenizer, encoder, tuned, model, calibration, targets, details)
-        return cls(*parts, instruction_model, normaliser, known_words)
+        return cls(
+            tokenizer,
+            encoder,
+            tuned,
+            model,
+            calibration,
+            targets,
+            details,
+            instruction_model,
+            normaliser,
+            known_words,
+        )
 
 
 def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> NDArray[np.float64]:

@@ -76,19 +76,19 @@ def made_up_prompts(
     random = np.random.default_rng(seed)
     made = []
     for number in range(count):
-        words = words_of(captions[random.integers(len(captions))]) or list(names[:1])
+        words = words_of(captions[int(random.integers(len(captions)))]) or list(names[:1])
         if number % 3 == 0:
             start = random.integers(len(words))
             words = words[start : start + random.integers(1, 7)]
         elif number % 3 == 1:
             for place in random.integers(len(words), size=random.integers(1, 5)):
-                words[place] = names[random.integers(len(names))]
+                words[place] = names[int(random.integers(len(names)))]
         else:
             own = [word for word in words if len(word) > 2] or words
             sources = [
                 own if random.random() < 0.5 else names for _ in range(random.integers(1, 5))
             ]
-            drawn = [source[random.integers(len(source))] for source in sources]
+            drawn = [source[int(random.integers(len(source)))] for source in sources]
             words = " and ".join(drawn).split() if random.random() < 0.5 else drawn
         text = " ".join(words)
         made.append(f"{text.capitalize()}." if random.random() < 0.2 else text)
@@ -128,6 +128,7 @@ def cached_layer_means(
         require_room(path, len(texts) * len(layers) * model.config.hidden_size * 4)
         found = encoded()
         with write_beside(path) as beside, beside.open("wb") as file:
-            np.savez(file, **{str(layer): array for layer, array in found.items()})
+            arrays: dict[str, Any] = {str(layer): array for layer, array in found.items()}
+            np.savez(file, **arrays)
     with np.load(path, allow_pickle=False) as stored:
         return {layer: stored[str(layer)] for layer in layers}
