@@ -26,10 +26,10 @@ def visible(text: str, kept: str = "") -> str:
 
 
 def markdown_cell(text: str) -> str:
-    r"""Return a text as a cell of a Markdown table: `|` would end it.
+    r"""Return a text as a cell of a Markdown table: `|` would end it, and `<` begin HTML.
 
     Example:
-        >>> markdown_cell("a cat | a dog")
-        'a cat \\| a dog'
+        >>> markdown_cell("a cat | a dog <b>")
+        'a cat \\| a dog \\<b>'
     """
-    return visible(text).replace("|", r"\|")
+    return visible(text).replace("|", r"\|").replace("<", r"\<")
