@@ -91,7 +91,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
     if not options.no_open and _has_desktop():
         webbrowser.open((folder / _REPORT).resolve().as_uri())
-    print(f"done in {time.perf_counter() - started:.1f} s; next: pqpp bench --split validation")
+    following = "pqpp predict --help" if rows is None else "pqpp bench --split validation"
+    print(f"done in {time.perf_counter() - started:.1f} s; next: {following}")
 
 
 def _has_desktop() -> bool:
