@@ -14,6 +14,7 @@ _SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "par
 _SUFFIXES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
 _PLAIN = ("", ".txt")
 _PICTURES = (".png", ".pdf", ".svg")
+_IMAGE_FOLDERS = ("image_dir", "folder")
 
 
 class OutputFile(str):
@@ -83,9 +84,9 @@ def check_outputs(options: argparse.Namespace) -> None:
     """Refuse outputs that could not be written, or that are an input, before any work begins.
 
     An input is every file that another option or argument names, also as FILE:COLUMN or NAME=FILE,
-    and every file that is there in a folder that one names, but for pages, for tables beside the
-    images of `--image-dir`, and for the folder that the command runs in and those above it, which
-    hold anything.
+    and every file that is there in a folder that one names, but for pages, for tables beside
+    images (`--image-dir`, `pqpp feedback FOLDER`), and for the folder that the command runs in and
+    those above it, which hold anything.
 
     Raises:
         CommandError: One line that names the option.
@@ -100,9 +101,13 @@ def check_outputs(options: argparse.Namespace) -> None:
 
     given = [value for name, value in named if name not in outputs]
     inputs = [path for value in given for path in _named_in(value, Path.is_file)]
-    tables = [value for name, value in named if name not in (*outputs, "image_dir")]
+    tables = [value for name, value in named if name not in (*outputs, *_IMAGE_FOLDERS)]
     folders = [path for value in tables for path in _named_in(value, Path.is_dir)]
-    images = _named_in(getattr(options, "image_dir", None), Path.is_dir)
+    images = [
+        path
+        for name in _IMAGE_FOLDERS
+        for path in _named_in(getattr(options, name, None), Path.is_dir)
+    ]
     for name, path in outputs.items():
         option = f"--{name.replace('_', '-')}"
         if isinstance(path, OutputPage) and not path.lower().endswith((".html", ".htm")):
