@@ -23,7 +23,7 @@ test: $(VENV)/test-installed  ## the tests, without the slow ones
 test-all: $(VENV)/test-installed  ## all tests
 	$(BIN)/pytest -n 2 tests
 
-gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trained in 13 CPU minutes, and pqpp-gallery/gallery.html of what it says
+gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trained in 15 CPU minutes, and pqpp-gallery/gallery.html of what it says
 	$(BIN)/python benchmarks/rahf_learning.py --only all --folder pqpp-gallery --output pqpp-gallery/figures.md \
 	  --gallery pqpp-gallery/gallery.html
 

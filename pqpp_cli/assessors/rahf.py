@@ -10,7 +10,7 @@ EPILOG = """examples:
 """
 TRAIN = (
     "--model: no weights are published; in a clone of the repository `make gallery` trains a small "
-    "one on generated scenes in 13 CPU minutes, training/train_rahf.py a large one on RichHF-18K, "
+    "one on generated scenes in 15 CPU minutes, training/train_rahf.py a large one on RichHF-18K, "
     "for which a GPU is needed"
 )
 AGREEMENT = "How well a RAHF model agrees with people stands in its card (pqpp bench measures it)."
