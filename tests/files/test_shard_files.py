@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.shard_jobs import doubled
+from support.shard_jobs import doubled, refuses
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError
@@ -159,10 +159,6 @@ def test_texts_of_kinds_of_columns():
     large = pa.table({"n": pa.array(["a"], pa.large_string())})
     assert texts_of(large, "n") == (["a"], [None])
     assert texts_of(pa.table({"n": [1]}), "n")[1] == ["the n is a int, not a text"]
-
-
-def refuses(table):
-    raise FileError("no such column")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -54,3 +54,8 @@ def write_images(folder, count=100, models=("sdxl", "glide")):
             red = (37 * number + 91 * place) % 256
             Image.new("RGB", (12, 10), (red, 20, 30)).save(path)
     return [{"prompt_id": n, "prompt": f"a red {n}", "task": "colour"} for n in range(count)]
+
+
+def rednesses():
+    """Open the assessor, as a job that a worker takes over."""
+    return [Redness()]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from pqpp_files.errors import FileError
+
 
 def doubled(table):
     return table.set_column(0, "n", pa.array([2 * n for n in table["n"].to_pylist()]))
@@ -27,3 +29,8 @@ class SaysWhoAndSleeps:
         (Path(self.folder) / str(os.getpid())).touch()
         time.sleep(60)
         return table
+
+
+def refuses(table):
+    """Refuse any shard."""
+    raise FileError("no such column")

@@ -10,7 +10,7 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
-from support.made_assessor import Redness, write_images  # noqa: E402
+from support.made_assessor import Redness, rednesses, write_images  # noqa: E402
 
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
@@ -20,10 +20,6 @@ from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts  # noqa: E402
 from pqpp_files.shards import find_shards, run_shards  # noqa: E402
 
 TESTS = Path(__file__).resolve().parents[2]
-
-
-def rednesses():
-    return [Redness()]
 
 
 @pytest.fixture
