@@ -159,18 +159,8 @@ def annotator_rows(found: Standings) -> Iterator[dict[str, Any]]:
     r"""Give a row for each person who has voted: what is known, and whether the votes are used.
 
     Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
-        >>> from pqpp_annotation.simulate import Simulated, simulate
-        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.demo.example import example_study
+        >>> folder, study, store = example_study(answered=True)
         >>> from pqpp_annotation.owner.ledger import Ledger
         >>> from pqpp_annotation.owner.overview import overview
         >>> with store.reading() as db:

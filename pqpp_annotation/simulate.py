@@ -136,16 +136,8 @@ def planted(store: Store, seed: int = 0) -> PlantedTruth:
         seed: From which the others come.
 
     Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
+        >>> from pqpp_annotation.demo.example import example_study
+        >>> folder, study, store = example_study()
         >>> planted(store, seed=1).seed
         1
         >>> store.close()
@@ -177,16 +169,8 @@ def simulate(
         How many answers were saved.
 
     Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
+        >>> from pqpp_annotation.demo.example import example_study
+        >>> folder, study, store = example_study()
         >>> simulate(store, study, [Simulated("ann"), Simulated("bob", "random")])
         2
         >>> store.close()

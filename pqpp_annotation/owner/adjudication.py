@@ -62,18 +62,8 @@ def case_of(store: Store, study: Study, item_id: int) -> Case:
         AnswerError: There is no such item.
 
     Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
-        >>> from pqpp_annotation.simulate import Simulated, simulate
-        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.demo.example import example_study
+        >>> folder, study, store = example_study(answered=True)
         >>> case = case_of(store, study, 1)
         >>> case.prompt, len(case.parts), len(case.parts[0].votes)
         ('a cat', 1, 2)
@@ -158,18 +148,8 @@ def decide(store: Store, study: Study, case: Case, person_id: int, image: str, c
         AnswerError: The image is not of this item, or the value none of the choices.
 
     Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
-        >>> from pqpp_annotation.simulate import Simulated, simulate
-        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.demo.example import example_study
+        >>> folder, study, store = example_study(answered=True)
         >>> owner, case = store.people.add("owner", "owner"), case_of(store, study, 1)
         >>> image = str(case.parts[0].image_id or "")
         >>> decide(store, study, case, owner.id, image, '{"label": 1}')

@@ -217,18 +217,8 @@ def overview(db: Connection, store: Store, study: Study, ledger: Ledger, key: st
         key: As `Overview` has it.
 
     Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
-        >>> from pqpp_annotation.simulate import Simulated, simulate
-        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.demo.example import example_study
+        >>> folder, study, store = example_study(answered=True)
         >>> from pqpp_annotation.owner.ledger import Ledger
         >>> with store.reading() as db:
         ...     look = overview(db, store, study, Ledger(store, study), "")
@@ -323,18 +313,8 @@ def progress_csv(look: Overview) -> Iterator[dict[str, Any]]:
     r"""Give the progress as it is downloaded.
 
     Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
-        >>> from pqpp_annotation.simulate import Simulated, simulate
-        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.demo.example import example_study
+        >>> folder, study, store = example_study(answered=True)
         >>> from pqpp_annotation.owner.ledger import Ledger
         >>> with store.reading() as db:
         ...     look = overview(db, store, study, Ledger(store, study), "")

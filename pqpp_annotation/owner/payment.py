@@ -65,18 +65,8 @@ def payment_rows(study: Study, rows: list[PersonRow]) -> Iterator[dict[str, Any]
         rows: Of the people.
 
     Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from pqpp_annotation.store.database import open_store
-        >>> from pqpp_annotation.study.init import make_study
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
-        >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
-        >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
-        >>> store = open_store(study)
-        >>> from pqpp_annotation.simulate import Simulated, simulate
-        >>> _ = simulate(store, study, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        >>> from pqpp_annotation.demo.example import example_study
+        >>> folder, study, store = example_study(answered=True)
         >>> from pqpp_annotation.owner.overview import overview
         >>> from pqpp_annotation.owner.ledger import Ledger
         >>> with store.reading() as db:
